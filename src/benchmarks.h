@@ -21,7 +21,8 @@
 
 #define BENCHMARKS(X)          \
 	BENCHMARKS_OF_QUICK(X) \
-	X(barriers)
+	X(barriers)            \
+	X(readers)
 
 /* For tests: run by name, but neither listed nor in the suite. */
 #define BENCHMARKS_FOR_TESTS(X) X(dummy)

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * readers - one thread writes a word, the others read one: the same, or one beside it. What both
+ * pay, by how far apart the two words lie.
+ */
+#include <stdlib.h>
+
+#include "benchmark.h"
+#include "bench/readers/kernels.h"
+#include "kit/events.h"
+#include "kit/loop.h"
+#include "machine/memory/membind.h"
+#include "machine/topology/topology.h"
+
+enum { LAYOUT, PAUSES };
+enum { SAME_WORD, SAME_LINE, NEXT_LINE, PADDED };
+
+static const struct parameter parameters[] = {
+	[LAYOUT] = { "layout", NULL,
+		     "where the word lies that the readers read: it is the writer's; on its line; "
+		     "on the next line; two pairs of lines on",
+		     P_CHOICE, .choices = "word,line,next,padded",
+		     .value = { "word,line,next,padded" } },
+	[PAUSES] = { "pauses", "pauses", "pause instructions between two writes", P_COUNT,
+		     .value = { "0,100", "0,1,10,100,1000,10K" }, .curve = true },
+	{ 0 }
+};
+
+enum { TIME, WRITE };
+static const struct metric metrics[] = {
+	[TIME] = TIME_METRIC("read"),
+	[WRITE] = { "write", "s/write", "time from one write to the next, its pauses included",
+		    LOWER_IS_BETTER, NULL },
+	{ 0 }
+};
+
+static const struct ratio ratios[] = {
+	{ "slowdown", "reads of the word that is written", LAYOUT, "word", "padded", NULL },
+	{ "slowdown", "reads of the line that is written", LAYOUT, "line", "padded", NULL },
+	{ "slowdown", "reads of the line next to it", LAYOUT, "next", "padded", NULL },
+	{ "slowdown", "writes of the word that is read", LAYOUT, "word", "padded", "write" },
+	{ "slowdown", "writes of the line that is read", LAYOUT, "line", "padded", "write" },
+	{ "slowdown", "writes of the line next to it", LAYOUT, "next", "padded", "write" },
+	{ 0 }
+};
+
+struct state {
+	struct words words;
+	struct start start;
+	_Alignas(APART) uint64_t written; /* since the start */
+};
+
+/*
+ * Bytes from the writer's word to the readers'. The writer's begins a page, and so a pair of lines
+ * that an adjacent-line prefetcher fetches.
+ */
+static size_t distance(const struct trial *t)
+{
+	const size_t pair = machine_apart(t->machine);
+
+	switch (t->value[LAYOUT].choice) {
+	case SAME_WORD:
+		return 0;
+	case SAME_LINE:
+		return sizeof(uint64_t);
+	case NEXT_LINE:
+		return pair / 2;
+	default:
+		return 2 * pair;
+	}
+}
+
+static size_t bytes_of(const struct trial *t)
+{
+	return distance(t) + sizeof(uint64_t);
+}
+
+static void *prepare(const struct trial *t)
+{
+	struct state *s = apart_alloc(sizeof(*s));
+	/* the writer is the last worker */
+	unsigned char *words =
+		s ? region_on_node(t->arena, "words", bytes_of(t), t->place[t->threads - 1].node)
+		  : NULL;
+
+	if (!words) {
+		free(s);
+		return NULL;
+	}
+	s->words.written = (_Atomic uint64_t *)words;
+	s->words.read = (_Atomic uint64_t *)(words + distance(t));
+	s->words.pauses = t->value[PAUSES].count;
+	s->start.awaited = t->oversubscribed ? 0 : t->threads;
+	return s;
+}
+
+static void reset(void *state)
+{
+	struct state *s = state;
+
+	start_reset(&s->start);
+}
+
+static void work(void *state, struct worker *self)
+{
+	struct state *s = state;
+
+	if (!self->role) {
+		loop(&s->start, self, readers_read, &s->words);
+		return;
+	}
+	loop(&s->start, self, readers_write, &s->words);
+	s->written += self->done;
+}
+
+static void collect(void *state, const struct trial *t, struct result *result)
+{
+	const uint64_t writes = team_worker(t->team, t->threads - 1)->together;
+
+	(void)state;
+	if (writes)
+		report(result, WRITE, elapsed(result) / (double)writes);
+}
+
+static const char *verify(void *state, const struct trial *t)
+{
+	const struct state *s = state;
+
+	(void)t;
+	return atomic_load(s->words.written) == s->written
+		       ? NULL
+		       : "the word does not hold as many writes as its thread did";
+}
+
+static struct needs needs(const struct trial *t)
+{
+	if (t->threads < 2)
+		return (struct needs){ .pointless = "it takes a writer and a reader" };
+	return (struct needs){ .bytes = bytes_of(t) };
+}
+
+static unsigned all_but_one(const struct trial *t)
+{
+	return t->threads - 1;
+}
+
+static const struct variant variants[] = {
+	{ "load", "reads are loads, each of which waits for the one before" }, { 0 }
+};
+
+static const struct role roles[] = { { "reader", all_but_one, BY_DEADLINE },
+				     { "writer", NULL, BY_DEADLINE },
+				     { 0 } };
+
+static const struct explained counters[] = {
+	{ EVENT_CYCLES, "a read's cycles, whatever the frequency was" },
+	{ EVENT_L1_MISSES, "misses: the line was taken from the reader, or from the writer" },
+	{ EVENT_TAKEN_FROM_CORE,
+	  "loads served by another core's modified line, below the same L3" },
+	{ EVENT_L3_MISSES, "lines that came from beyond the last cache: of another package" },
+	{ 0 }
+};
+
+const struct benchmark readers_benchmark = {
+	.name = "readers",
+	.summary = "cost of reading a line that one thread writes, for readers and writer",
+	.protocol = { 1,
+		      "one thread stores to a word, the others load one, as fast as they can; "
+		      "scored over the time in which all are at work",
+		      .scored = TOGETHER },
+	.unit = { "read", .cycles = true },
+	.parameters = parameters,
+	.metrics = metrics,
+	.ratios = ratios,
+	.counters = counters,
+	.variants = variants,
+	.ops = { prepare, NULL, reset, work, collect, verify, free },
+	.roles = roles,
+	.preset = {
+		[QUICK] = { .threads = "auto", .sample = 5e-3 },
+		[STANDARD] = { .threads = "2..auto*2,auto" },
+	},
+	.needs = needs,
+};
