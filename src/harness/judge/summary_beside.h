@@ -8,8 +8,11 @@
 #include "harness/judge/verdict.h"
 #include "harness/sample/series.h"
 
-/* A trial is noisy if memory was slow after more than this share of its batches. */
-#define BESIDE_MOST_SLOW 0.25
+/*
+ * A trial is noisy if memory was slow after more than this share of its batches: fewer leave their
+ * median where it is.
+ */
+#define BESIDE_MOST_SLOW 0.5
 
 json_t *beside_json(const struct series *); /* `beside` of `noise`; NULL: nobody was watched */
 /*
