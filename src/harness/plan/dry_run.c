@@ -97,7 +97,7 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 	const struct text trials = text_count(plan->trials, "trial"),
 			  groups = text_count(plan->groups, "group");
 	const char *name = plan->benchmark->name, *machine = setting->machine->name;
-	double most = 0, held = 0, bytes = 0;
+	double most = 0, held = 0, bytes = 0, before = 0;
 
 	fprintf(f, "%s on %s: %s in %s; trials of a group are sampled in turn\n", name, machine,
 		trials.of, groups.of);
@@ -106,11 +106,13 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 
 		if (i == 0 || p->group != plan->trial[i - 1].group) {
 			fprintf(f, "group %u\n", p->group + 1);
-			bytes = 0;
+			bytes = before = 0;
 		}
 		bytes += p->refusal ? 0 : (double)p->needs.bytes;
+		if (!p->refusal && (double)p->needs.bytes <= plan_held_each(setting))
+			before += (double)p->needs.bytes * earlier(p);
 		most = bytes > most ? bytes : most;
-		held = fmax(held, fmin(plan_held(setting, bytes), bytes * (double)earlier(p)));
+		held = fmax(held, fmin(plan_held(setting, bytes), before));
 		print_trial(p, f);
 	}
 	if (plan->refused)

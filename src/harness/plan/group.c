@@ -176,6 +176,13 @@ double plan_held(const struct setting *setting, double bytes)
 	return fmax(0, fmin(HELD_SHARE * room, room - bytes));
 }
 
+double plan_held_each(const struct setting *setting)
+{
+	const size_t cache = setting->machine->last_cache;
+
+	return cache ? (double)cache : INFINITY;
+}
+
 /* Begins a group where the kin changes, or where the group would no longer fit into memory. */
 static void split(struct plan *plan, double room)
 {

@@ -21,5 +21,10 @@ double plan_room(const struct setting *);
  * bytes: of what it leaves, at most a quarter of the room.
  */
 double plan_held(const struct setting *, double bytes);
+/*
+ * Bytes of the largest allocation that is worth holding: one that is larger than the last cache has
+ * lines in all of its sets, whichever frames it gets. INFINITY where that cache is unknown.
+ */
+double plan_held_each(const struct setting *);
 
 #endif

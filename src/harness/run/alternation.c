@@ -84,6 +84,7 @@ int alternation_open(struct alternation *a, struct run *r, struct planned *p, un
 		}
 	}
 	a->held.room = plan_held(&r->setting, bytes);
+	a->held.each = plan_held_each(&r->setting);
 	a->sweeps = least_sweeps(a);
 	a->batch = fmin(BATCH, share / (2.0 * n * a->sweeps * a->allocations));
 	return 0;

@@ -22,8 +22,7 @@ static void give_oldest_back(struct held *h)
 static bool has_entry(struct held *h)
 {
 	const size_t most = h->n < h->most ? h->most : 2 * h->most + 16;
-	struct held_arena *grown =
-		most == h->most ? h->of : realloc(h->of, most * sizeof(*grown));
+	struct held_arena *grown = most == h->most ? h->of : realloc(h->of, most * sizeof(*grown));
 
 	if (!grown)
 		return false;
@@ -36,7 +35,7 @@ void held_keep(struct held *h, struct series *s, struct arena *arena, double byt
 {
 	struct held_arena e = { s, arena, bytes };
 
-	if (bytes > h->room || !has_entry(h)) {
+	if (bytes > h->each || bytes > h->room || !has_entry(h)) {
 		give_back(&e);
 		return;
 	}

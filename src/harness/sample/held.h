@@ -14,6 +14,7 @@ struct series;
 
 struct held {
 	double room, bytes; /* bytes that may be held; that are */
+	double each;	    /* larger allocations are not held */
 	struct held_arena {
 		struct series *series;
 		struct arena *arena;
