@@ -423,14 +423,18 @@ static int measure_evicted(struct team *team, void *argument)
 	b->series.units = UNITS;
 	assert_true(allocation_open(&b->series, team));
 	assert_true(batch_take(&b->series, team, 1, true));
+	assert_true(batch_take(&b->series, team, 1, false));
 	allocation_close(&b->series, team);
 	return 0;
 }
 
-/* A batch after other trials warms up by a sample, or by more where an allocation takes more. */
+/*
+ * A batch after other trials warms up by a sample, or by more where an allocation takes more; the
+ * batch after it is warm. Opening the allocation does not warm it up: others are opened after it.
+ */
 static void test_a_batch_warms_up_as_far_as_its_allocation(void **state)
 {
-	static const uint64_t table[][4] = { { 3, 3, UNITS, UNITS }, { 30, 30, 30, UNITS } };
+	static const uint64_t table[][4] = { { 3, UNITS, UNITS, UNITS }, { 30, 30, UNITS, UNITS } };
 	struct bench b;
 
 	(void)state;
@@ -439,7 +443,7 @@ static void test_a_batch_warms_up_as_far_as_its_allocation(void **state)
 		b.planned.needs.warm = table[i][0];
 		assert_int_equal(team_open(1, measure_evicted, &b), 0);
 		assert_int_equal(b.diary.of[0].calls, 3);
-		assert_int_equal(b.series.samples, 1);
+		assert_int_equal(b.series.samples, 2);
 		for (unsigned j = 0; j < 3; j++)
 			assert_int_equal(counts[j], table[i][j + 1]);
 		end(&b);
@@ -501,8 +505,9 @@ static void test_a_worker_that_fails_ends_the_trial(void **state)
 	struct failing f;
 
 	(void)state;
-	run_failing(&f, 1, 10, true); /* while it is warmed up */
-	assert_false(f.opened);
+	run_failing(&f, 1, 10, true); /* while it is warmed up, before calibration */
+	assert_true(f.opened);
+	assert_false(f.taken);
 	run_failing(&f, 1, 0, true); /* while it is calibrated */
 	assert_true(f.opened);
 	run_failing(&f, 2, 0, false); /* in a batch, of which one sample was good */

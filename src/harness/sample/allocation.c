@@ -18,6 +18,7 @@ void allocation_warm(struct series *s, struct team *team)
 	const uint64_t units = s->units;
 	struct noise unused = { 0 };
 
+	s->cold = false;
 	if (!s->planned->needs.warm || roles_until(s) != BY_COUNT)
 		return;
 	s->units = s->planned->needs.warm;
@@ -137,7 +138,7 @@ bool allocation_open(struct series *s, struct team *team)
 	s->fresh += !s->returned;
 	s->ready = true;
 	s->worked = false;
-	allocation_warm(s, team);
+	s->cold = true;
 	s->elapsed += clock_now() - began;
 	return !allocation_failed(s, team);
 }

@@ -151,6 +151,9 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 	before = core_cycles(team);
 	if (warm)
 		warm_again(s, team);
+	else if (s->cold)
+		allocation_warm(s, team);
+	s->cold = false;
 	enter_region(s, team);
 	neighbours_begin(&neighbours, (struct cpu_time_set){ .cpu = p->cpu, .cpus = p->cpus },
 			 (struct cpu_time_set){ .cpu = s->beside.cpu, .cpus = s->beside.cpus });

@@ -112,7 +112,9 @@ void calibrate(struct series *s, struct team *team, double batch, double most)
 	s->duration = s->planned->sample;
 	if (roles_until(s) == BY_COUNT)
 		s->units = s->planned->needs.units ? s->planned->needs.units : 1;
-	find_units(s, team, began, most);
+	allocation_warm(s, team);
+	if (!s->failure)
+		find_units(s, team, began, most);
 	if (s->pairs)
 		s->per_batch = tournament_rounds(s->planned->trial.threads) * s->meetings;
 	else

@@ -53,6 +53,7 @@ struct series {
 	void *state;
 	bool ready;	     /* prepared, entered, and not released yet */
 	bool worked;	     /* work() has run: there is an answer to verify */
+	bool cold;	     /* the caches don't hold its data yet: nothing has warmed them up */
 	bool warming;	     /* the work is the needs.warm units that warm up */
 	struct pairs *pairs; /* NULL: all work at once */
 	unsigned meetings;   /* of a pair in a batch */
