@@ -15,6 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "bench/search/best.h"
 #include "bench/search/verify.h"
 #include "bench/search/flow.h"
 #include "bounded.h"
@@ -885,6 +886,61 @@ static void rings_and_what_is_in_them_are_apart(void **state)
 	assert_int_equal(sizeof(struct searcher) % APART, 0);
 }
 
+/* ---- best ---- */
+
+/* In place of the tree: notes how many keys each call gets, and answers with the call's number. */
+static struct {
+	size_t calls, most, least;
+	const void *keys;
+} noted;
+
+static void note_call(const struct tree *tree, const void *keys, size_t count, uint32_t *answers)
+{
+	(void)tree;
+	noted.most = !noted.calls || count > noted.most ? count : noted.most;
+	noted.least = !noted.calls || count < noted.least ? count : noted.least;
+	noted.keys = keys;
+	for (size_t i = 0; i < count; i++)
+		answers[i] = (uint32_t)noted.calls;
+	noted.calls++;
+}
+
+/* A packet of best is searched by itself, as one of whole: their ratio compares equal packets. */
+static void each_call_searches_one_packet(void **state)
+{
+	static const uint32_t packets[] = { 1, 33, 128, 5000, 20000 };
+	enum { KEYS = 60000 };
+	uint32_t *keys = apart(KEYS * sizeof(*keys));
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(packets); i++) {
+		const uint32_t packet = packets[i];
+		const size_t of_stream = KEYS / packet * packet, n = KEYS / packet + 1;
+		uint32_t *answers = apart((size_t)packets_timed(packet) * packet * 4);
+		struct searcher *s = apart(sizeof(*s));
+		struct stream stream = { .key = (unsigned char *)keys,
+					 .keys = of_stream,
+					 .packet = packet,
+					 .width = sizeof(*keys) };
+
+		*s = (struct searcher){ .answers = answers };
+		noted.calls = 0;
+		best_search(s, NULL, note_call, &stream, n);
+		assert_int_equal(noted.calls, n);
+		assert_int_equal(noted.least, packet);
+		assert_int_equal(noted.most, packet);
+		/* the stream has one packet less, so the last one is its first */
+		assert_ptr_equal(noted.keys, keys);
+		assert_ptr_equal(s->last, keys);
+		assert_int_equal(s->last_keys, packet);
+		assert_int_equal(s->keys, n * packet);
+		assert_int_equal(s->sum, (uint64_t)packet * n * (n - 1) / 2);
+		free(s);
+		free(answers);
+	}
+	free(keys);
+}
+
 /* ---- verification ---- */
 
 struct judged {
@@ -1060,6 +1116,7 @@ int main(void)
 	}
 	ADD(owners_get_what_is_theirs);
 	ADD(turns_are_fair);
+	ADD(each_call_searches_one_packet);
 	ADD(mistakes_are_found);
 	ADD(another_array_is_noticed);
 	ADD(times_are_of_all_packets);

@@ -2,19 +2,31 @@
 #include "bench/search/best.h"
 #include "machine/clock.h"
 
+/* Looks up n packets, which lie one after the other. */
+static void search_packets(const struct searcher *s, const struct tree *tree, tree_search *search,
+			   const struct stream *stream, uint32_t n)
+{
+	const unsigned char *keys = stream_next(stream);
+	const size_t bytes = (size_t)stream->packet * stream->width;
+
+	for (uint32_t i = 0; i < n; i++)
+		search(tree, keys + i * bytes, stream->packet,
+		       s->answers + (size_t)i * stream->packet);
+}
+
 void best_search(struct searcher *s, const struct tree *tree, tree_search *search,
 		 struct stream *stream, uint64_t packets)
 {
 	searcher_begin(s);
 	for (uint32_t n; packets; packets -= n) {
-		const unsigned char *keys = stream_next(stream);
+		const void *keys = stream_next(stream);
 		const uint64_t began = clock_ticks(),
 			       left = (stream->keys - stream->at) / stream->packet,
-			       most = packets_at_once(stream->packet);
+			       most = packets_timed(stream->packet);
 
 		n = (uint32_t)(packets < left ? packets : left);
 		n = n < most ? n : (uint32_t)most;
-		search(tree, keys, (size_t)n * stream->packet, s->answers);
+		search_packets(s, tree, search, stream, n);
 		searcher_note(s, keys, (size_t)n * stream->packet, 0, clock_ticks() - began);
 		stream_go_on(stream, n);
 	}

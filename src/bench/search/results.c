@@ -169,7 +169,7 @@ void search_collect(void *state, const struct trial *t, struct result *result)
 	}
 	report(result, SEARCH_TIME, sum.searching / keys * (double)t->value[PACKET].count);
 	report(result, KEY_TIME, sum.searching / keys);
-	if (s->way->kind != TREE) { /* a tree has no times of single packets, and no imbalance */
+	if (s->way->kind != TREE) { /* a tree's packets are timed many at once; no imbalance */
 		collect_packets(s, t, result);
 		for (unsigned i = 0; i < s->searchers; i++)
 			report_by_worker(result, IMBALANCE, t->threads - s->searchers + i,

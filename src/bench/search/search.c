@@ -262,7 +262,7 @@ static const struct explained counters[] = {
 const struct benchmark search_benchmark = {
 	.name = "search",
 	.summary = "lookups in a sorted array: shared by all threads, or partitioned among them",
-	.protocol = { 1,
+	.protocol = { 2,
 		      "keys are drawn before the clock starts; a dispatcher deals them in "
 		      "packets, through a ring to each searcher, until time is up and all are "
 		      "answered; without a dispatcher, each thread has packets of its own",

@@ -88,7 +88,7 @@ size_t packet_room(const struct trial *t)
 
 size_t own_stride(const struct trial *t)
 {
-	const size_t packets = way_of(t)->kind == TREE ? packets_at_once(packet_of(t)) : 1;
+	const size_t packets = way_of(t)->kind == TREE ? packets_timed(packet_of(t)) : 1;
 
 	return round_up(ring_bytes(packet_room(t)) + packet_bytes(packet_room(t)) +
 				packets * packet_of(t) * sizeof(uint32_t),
