@@ -72,7 +72,7 @@ static void test_none_goes_before_all_have_come(const struct kind *kind)
 		const unsigned threads = some[k];
 		struct meeting *m = meet(kind, threads);
 
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(threads) default(none) shared(m)
 		visit(m, (unsigned)omp_get_thread_num());
 		assert_int_equal(m->wrong, 0);
 		for (unsigned i = 0; i < threads; i++) {

@@ -13,6 +13,7 @@
 
 #include "commands/doctor/doctor.h"
 #include "commands/doctor/likwid.h"
+#include "commands/doctor/siblings.h"
 #include "machine/clock.h"
 #include "count/counters.h"
 #include "machine/topology/open.h"
@@ -270,6 +271,54 @@ static void siblings_that_are_off(void **state)
 			       "offline (SMT is off)\n"));
 	assert_null(strstr(text, "chcpu"));
 	free(text);
+}
+
+/* Two virtual CPUs on one core of the host, which the topology does not show. */
+static void hidden_siblings_are_named(void **state)
+{
+	static const struct {
+		struct siblings pair[3];
+		unsigned pairs;
+		enum finding_state state;
+		const char *found;
+	} rows[] = {
+		{ { { { 0, 0 }, 0 } }, 0, FINDING_UNKNOWN, "there is one core" },
+		{ { { { 0, 1 }, 0 } }, 1, FINDING_UNKNOWN, "no two CPUs were free at once" },
+		{ { { { 0, 1 }, 77e-9 }, { { 1, 2 }, 61e-9 }, { { 2, 3 }, 0 } },
+		  3,
+		  FINDING_GOOD,
+		  "none: a line takes 61 ns or more between cores" },
+		{ { { { 0, 1 }, 77e-9 }, { { 1, 2 }, 7.7e-9 }, { { 2, 3 }, 0 } },
+		  3,
+		  FINDING_WRONG,
+		  "CPUs 1 and 2 share a core: a line goes from one to the other in 7.7 ns" },
+		{ { { { 0, 1 }, 8e-9 }, { { 1, 2 }, 7.7e-9 }, { { 2, 3 }, 7.9e-9 } },
+		  3,
+		  FINDING_WRONG,
+		  "CPUs 0 and 1 share a core: a line goes from one to the other in 8.0 ns; so do 2 "
+		  "pairs more" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		struct finding f = { .state = FINDING_GOOD };
+
+		siblings_tell(rows[i].pair, rows[i].pairs, &f);
+		assert_int_equal(f.state, rows[i].state);
+		assert_string_equal(f.found, rows[i].found);
+	}
+}
+
+/* One CPU can't play against itself for long, nor can one that there is not. */
+static void an_exchange_ends(void **state)
+{
+	const double began = clock_now();
+
+	(void)state;
+	assert_true(siblings_exchange(1 << 20, 1 << 20) <= 0);
+	assert_true(siblings_exchange(machine->cpu[0].number, 1 << 20) <= 0);
+	assert_true(siblings_exchange(0, 0) >= 0);
+	assert_true(clock_now() - began < 100);
 }
 
 static void nodes_that_are_not_ours_are_told_by_their_cause(void **state)
@@ -565,6 +614,8 @@ int main(void)
 		TEST(the_healthy_have_nothing),
 		TEST(each_fault_is_named),
 		TEST(siblings_that_are_off),
+		TEST(hidden_siblings_are_named),
+		TEST(an_exchange_ends),
 		TEST(a_single_node_may_be_balanced),
 		TEST(nodes_that_are_not_ours_are_told_by_their_cause),
 		TEST(nothing_to_see_is_unknown),

@@ -103,7 +103,7 @@ static void a_number_of_samples_ends_it(void **state)
 	assert_int_equal(stop_after(&s->group, 6, 6, true), STOPPED_NOT_RUN);
 	assert_int_equal(stop_after(&s->group, 12, 0, true), STOPPED_REPEATS);
 	assert_int_equal(stop_after(&s->group, 6, 6, false), STOPPED_BUDGET);
-	s->run.budget.until = HOUR / 2;
+	s->run.budget.until = 0.5 * HOUR;
 	assert_int_equal(stop_after(&s->group, 6, 6, true), STOPPED_BUDGET);
 	leave(s);
 }

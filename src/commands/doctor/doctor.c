@@ -13,6 +13,7 @@
 #include "commands/doctor/memory.h"
 #include "commands/doctor/pages.h"
 #include "commands/doctor/python.h"
+#include "commands/doctor/siblings.h"
 #include "harness/ask/options.h"
 #include "base/wrapped.h"
 #include "machine/topology/open.h"
@@ -46,6 +47,9 @@ static const struct check {
 	  "sbatch --exclusive ... # by hand: raise cpu.max (cpu.cfs_quota_us) of the cgroup",
 	  false },
 	{ "hardware threads", "siblings share a core", check_smt, NULL, false },
+	{ "hidden siblings", "two threads share one core: false sharing looks free there",
+	  check_siblings, "ask the host for whole cores, or use one of the two: locus ... --bind 0",
+	  true },
 	{ "isolated CPUs", "free of other work, and used only when named", check_isolated, NULL,
 	  false },
 	{ "memory", "larger data don't fit on that node", check_memory,

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/apart.h"
+#include "commands/doctor/siblings.h"
+#include "machine/clock.h"
+#include "machine/threads/cpuset.h"
+#include "machine/topology/topology.h"
+
+/* s: for a pair, whose threads may have to wait for their CPUs; for all pairs. */
+#define FOR_PAIR 0.02
+#define FOR_ALL	 0.5
+
+enum { THROWS = 64, SPINS = 5000 };
+
+/* A ping-pong: the ball has an even number while the server has it. */
+struct game {
+	_Alignas(APART) _Atomic uint64_t ball;
+	_Alignas(APART) int cpu[2];
+	double until, least;
+};
+
+/* Waits until the ball has this number, without a pause, which would be timed. False: too late. */
+static bool caught(struct game *g, uint64_t number)
+{
+	for (unsigned turn = 1; atomic_load_explicit(&g->ball, memory_order_acquire) != number;
+	     turn++) {
+		if (turn % SPINS)
+			continue;
+		if (clock_now() > g->until)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+static void *answer(void *argument)
+{
+	struct game *g = argument;
+
+	if (cpuset_set_one(g->cpu[1]))
+		return NULL;
+	for (uint64_t number = 1; caught(g, number); number += 2)
+		atomic_store_explicit(&g->ball, number + 1, memory_order_release);
+	return NULL;
+}
+
+static void *serve(void *argument)
+{
+	struct game *g = argument;
+	uint64_t number = 0;
+	double begin;
+
+	if (cpuset_set_one(g->cpu[0]))
+		return NULL;
+	while ((begin = clock_now()) < g->until) {
+		double took;
+
+		for (unsigned i = 0; i < THROWS; i++, number += 2) {
+			atomic_store_explicit(&g->ball, number + 1, memory_order_release);
+			if (!caught(g, number + 2))
+				return NULL;
+		}
+		took = (clock_now() - begin) / (2 * THROWS);
+		if (!(g->least > 0) || took < g->least)
+			g->least = took;
+	}
+	return NULL;
+}
+
+double siblings_exchange(int cpu, int other)
+{
+	struct game g = { .cpu = { cpu, other }, .until = clock_now() + FOR_PAIR };
+	pthread_t one, two;
+
+	if (pthread_create(&one, NULL, serve, &g))
+		return 0;
+	if (!pthread_create(&two, NULL, answer, &g))
+		pthread_join(two, NULL);
+	pthread_join(one, NULL);
+	return g.least;
+}
+
+void siblings_tell(const struct siblings *pair, unsigned pairs, struct finding *f)
+{
+	unsigned met = 0, hidden = 0;
+	double least = 0;
+
+	for (unsigned i = 0; i < pairs; i++) {
+		const double took = pair[i].took;
+
+		if (!(took > 0))
+			continue;
+		met++;
+		least = !(least > 0) || took < least ? took : least;
+		if (took < SIBLINGS_BELOW && !hidden++)
+			finding_set(f, FINDING_WRONG,
+				    "CPUs %d and %d share a core: a line goes "
+				    "from one to the other in %.1f ns",
+				    pair[i].cpu[0], pair[i].cpu[1], 1e9 * took);
+	}
+	if (hidden > 1)
+		finding_add(f, "; so do %u pairs more", hidden - 1);
+	else if (!hidden && met)
+		finding_set(f, FINDING_GOOD, "none: a line takes %.0f ns or more between cores",
+			    1e9 * least);
+	else if (!hidden)
+		finding_set(f, FINDING_UNKNOWN,
+			    pairs ? "no two CPUs were free at once" : "there is one core");
+}
+
+/* Looks at CPUs that follow each other, since hosts number siblings so, while there is time. */
+void check_siblings(const struct patient *p, struct finding *f)
+{
+	const struct machine *m = p->machine;
+	const double until = clock_now() + FOR_ALL;
+	struct siblings *pair = calloc(m->cpus + 1, sizeof(*pair));
+	unsigned pairs = 0;
+
+	for (unsigned i = 0; pair && i + 1 < m->cpus && clock_now() < until; i++) {
+		const struct cpu *a = &m->cpu[i], *b = &m->cpu[i + 1];
+
+		if (a->core != b->core)
+			pair[pairs++] =
+				(struct siblings){ { a->number, b->number },
+						   siblings_exchange(a->number, b->number) };
+	}
+	siblings_tell(pair, pairs, f);
+	free(pair);
+}
