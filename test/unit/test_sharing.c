@@ -149,7 +149,7 @@ static const struct shape shapes[] = {
 	{ "update_futex",
 	  ALL,
 	  AROUND RESERVED,
-	  { COMPARED_EXCHANGE, CALL("futex_lock_wait"), ADDED, STORED, EXCHANGED,
+	  { COMPARED_EXCHANGE, CALL("futex_lock_wait"), LOADED, ADDED, STORED, EXCHANGED,
 	    CALL("futex_lock_wake") } },
 	{ "empty_spin",
 	  ALL,
