@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Experiment 4 (checkpoint) as a user runs it."""
 
+import ctypes
 import re
 
 import pytest
@@ -9,7 +10,17 @@ from read_record import check_ratio
 from retries import tries
 from some import some
 
-LAYOUTS = ["together", "quadwords", "apart", "per-thread-dense", "per-thread", "best"]
+
+def restartable():
+    """Whether the C library has registered restartable sequences."""
+    try:
+        return ctypes.c_uint.in_dll(ctypes.CDLL(None), "__rseq_size").value > 0
+    except ValueError:
+        return False
+
+
+LAYOUTS = ["together", "quadwords", "apart", "per-thread-dense", "per-thread", "per-cpu", "best"]
+POSSIBLE = [layout for layout in LAYOUTS if layout != "per-cpu" or restartable()]
 SHORT = "--repeats 2 --duration 2ms"
 
 
@@ -17,7 +28,10 @@ SHORT = "--repeats 2 --duration 2ms"
 def ticked(run, cpus):
     """All layouts and bodies, on one thread and on two."""
     threads = "1,2" if len(cpus) > 1 else "1"
-    return run(f"--threads {threads} --body loop,reverse --ticks 100000 --every 256 {SHORT}")
+    return run(
+        f"--variant {','.join(POSSIBLE)} --threads {threads} --body loop,reverse --ticks 100000"
+        f" --every 256 {SHORT}"
+    )
 
 
 def what(trial):
@@ -29,7 +43,7 @@ def test_every_layout_and_body_is_right(ticked, cpus):
     assert done.status == 0
     threads = [1, 2] if len(cpus) > 1 else [1]
     assert sorted(map(what, trials)) == sorted(
-        (layout, body, n) for layout in LAYOUTS for body in ("loop", "reverse") for n in threads
+        (layout, body, n) for layout in POSSIBLE for body in ("loop", "reverse") for n in threads
     )
     for trial in some(measured(trials)):
         assert trial["samples"]["units"] == 100000 / trial["threads"]
@@ -38,7 +52,7 @@ def test_every_layout_and_body_is_right(ticked, cpus):
 def test_own_counters_are_exact(ticked):
     """Each of two threads fires 50000 / 256 times, not 100000 / 256 times together."""
     for trial in some(measured(ticked[1])):
-        own = trial["variant"].startswith("per-thread") or trial["variant"] == "best"
+        own = trial["variant"].startswith("per-") or trial["variant"] == "best"
         if trial["threads"] == 1 or own:
             assert value(trial, "kept") == 1 and value(trial, "fired-error") == 0
 
@@ -69,6 +83,7 @@ def test_ratios_have_their_partners(ticked):
         "apart": ["per-thread"],
         "per-thread-dense": ["per-thread"],
         "per-thread": ["best"],
+        "per-cpu": ["per-thread"],
         "best": [],
     }
     timed = {what(trial) for trial in by_id.values()}
@@ -118,8 +133,34 @@ def test_fewer_ticks_than_a_firing_takes(run):
     )
 
 
+def test_counters_of_cpus_lose_nothing_where_threads_move(run):
+    """Threads are preempted within a tick, and go on on other CPUs."""
+    if not restartable():
+        pytest.skip("no restartable sequences")
+    done, trials = run(
+        "--variant per-cpu --bind float --threads 8 --oversubscribe --body loop,reverse"
+        " --repeats 4 --duration 20ms"
+    )
+    assert done.status == 0
+    for trial in some(measured(trials)):
+        assert value(trial, "kept") == 1 and value(trial, "fired-error") == 0, trial
+
+
+def test_without_restartable_sequences_only_counters_of_cpus_are_impossible(run):
+    done, trials = run(
+        f"--variant per-thread,per-cpu --threads 1 {SHORT}",
+        env={"GLIBC_TUNABLES": "glibc.pthread.rseq=0"},
+    )
+    of = {trial["variant"]: trial for trial in trials}
+    assert of["per-cpu"]["status"] == "impossible"
+    assert "restartable sequences" in of["per-cpu"]["reasons"][0]
+    assert done.status == 3 and value(of["per-thread"], "kept") == 1
+
+
 def test_more_threads_than_cpus_end(run):
-    done, trials = run("--threads 8 --oversubscribe --repeats 1 --duration 2ms")
+    done, trials = run(
+        f"--variant {','.join(POSSIBLE)} --threads 8 --oversubscribe --repeats 1 --duration 2ms"
+    )
     assert done.status == 0 and trials and all(trial["oversubscribed"] for trial in trials)
 
 

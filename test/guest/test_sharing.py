@@ -62,3 +62,6 @@ def test_strings_lie_with_who_reverses_them_and_counters_with_the_first(done):
     for variant in "together", "quadwords", "apart", "per-thread-dense", "per-thread", "best":
         (trial,) = trials(done, variant)
         assert verified(trial) == {0: 8 + 1, 1: 8}
+    # 1024 CPUs, since that many have room in the least set of CPUs, 128 bytes each
+    (trial,) = trials(done, "per-cpu")
+    assert verified(trial) == {0: 8 + 32, 1: 8}

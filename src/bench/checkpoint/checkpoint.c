@@ -11,11 +11,13 @@
 #include <string.h>
 
 #include "bench/checkpoint/kernels.h"
+#include "bench/checkpoint/percpu.h"
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/loop.h"
 #include "kit/pieces.h"
 #include "machine/memory/membind.h"
+#include "machine/threads/cpuset.h"
 #include "machine/topology/topology.h"
 
 #define BYTES_OF_ONE ((size_t)STRINGS * STRING) /* strings of one thread */
@@ -56,26 +58,31 @@ static const struct ratio ratios[] = {
 	  "apart", NULL },
 	{ "slowdown", "what it costs that the two counters share 16 bytes", P_VARIANT, "together",
 	  "quadwords", NULL },
+	{ "slowdown", "what it costs to look for the CPU's counter", P_VARIANT, "per-cpu",
+	  "per-thread", NULL },
 	{ "gain", "what a countdown in a register gains", P_VARIANT, "per-thread", "best", NULL },
 	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
 	{ 0 }
 };
 
 /*
- * Offsets: worker i's ticks are counted at i * stride, its firings `fired` bytes after that; and
- * the kernel of each body.
+ * Offsets: ticks of pair i are counted at i * stride, its firings `fired` bytes after that; and the
+ * kernel of each body. A pair is of all threads (stride 0), of a worker, or of a CPU.
  */
 struct spacing {
 	size_t stride, fired;
 	ticks *body[2];
+	bool per_cpu;
 };
 #define LINES_APART SIZE_MAX /* stands for machine_apart() bytes */
 #define IN_MEMORY   { [LOOP] = checkpoint_loop, [REVERSE] = checkpoint_reverse }
 #define COUNTDOWN   { [LOOP] = countdown_loop, [REVERSE] = countdown_reverse }
+#define RESTARTABLE { [LOOP] = percpu_loop, [REVERSE] = percpu_reverse }
 static const struct spacing together = { 0, 8, IN_MEMORY }, quadwords = { 0, 16, IN_MEMORY },
 			    apart = { 0, LINES_APART, IN_MEMORY },
 			    per_thread_dense = { 16, 8, IN_MEMORY },
 			    per_thread = { LINES_APART, 8, IN_MEMORY },
+			    per_cpu = { LINES_APART, 8, RESTARTABLE, .per_cpu = true },
 			    best = { LINES_APART, 8, COUNTDOWN };
 
 /* A worker's private data. */
@@ -88,7 +95,7 @@ struct state {
 	struct spacing spacing;
 	uint64_t mask;
 	ticks *body;
-	unsigned threads;
+	unsigned threads, pairs;
 	struct start start;
 	struct own *own; /* by worker */
 	size_t bytes;
@@ -97,14 +104,14 @@ struct state {
 	const char *wrong;	/* what was wrong in an earlier sample; NULL: nothing */
 };
 
-static counter *tick_of(const struct state *s, unsigned worker)
+static counter *tick_of(const struct state *s, unsigned pair)
 {
-	return (counter *)(s->counters + worker * s->spacing.stride);
+	return (counter *)(s->counters + pair * s->spacing.stride);
 }
 
-static counter *fired_of(const struct state *s, unsigned worker)
+static counter *fired_of(const struct state *s, unsigned pair)
 {
-	return (counter *)(s->counters + worker * s->spacing.stride + s->spacing.fired);
+	return (counter *)(s->counters + pair * s->spacing.stride + s->spacing.fired);
 }
 
 static struct spacing spacing_of(const struct trial *t)
@@ -116,11 +123,21 @@ static struct spacing spacing_of(const struct trial *t)
 	return l;
 }
 
+/* Of CPUs, all that the kernel may have: no list of them says where a thread can never run. */
+static unsigned pairs_of(const struct trial *t)
+{
+	const struct spacing l = spacing_of(t);
+
+	if (l.per_cpu)
+		return cpuset_room();
+	return l.stride ? t->threads : 1;
+}
+
 static size_t bytes_of_counters(const struct trial *t)
 {
 	const struct spacing l = spacing_of(t);
 
-	return (t->threads - 1) * l.stride + l.fired + sizeof(counter);
+	return (pairs_of(t) - 1) * l.stride + l.fired + sizeof(counter);
 }
 
 static size_t bytes_of_strings(const struct trial *t)
@@ -147,6 +164,7 @@ static void *prepare(const struct trial *trial)
 	s->mask = trial->value[EVERY].count - 1;
 	s->body = s->spacing.body[trial->value[BODY].choice];
 	s->threads = trial->threads;
+	s->pairs = pairs_of(trial);
 	s->start.awaited = trial->oversubscribed ? 0 : trial->threads;
 	s->bytes = bytes_of_counters(trial);
 	s->own = apart_alloc(trial->threads * sizeof(*s->own));
@@ -163,14 +181,16 @@ static void enter(void *state, struct worker *self)
 {
 	struct state *s = state;
 	unsigned char *strings = s->strings + self->index * BYTES_OF_ONE;
+	const unsigned pair = s->spacing.per_cpu ? 0 : self->index;
 
 	for (unsigned i = 0; i < BYTES_OF_ONE; i++)
 		strings[i] = string_letter(i % STRING);
-	s->own[self->index].ticker = (struct ticker){ .tick = tick_of(s, self->index),
-						      .fired = fired_of(s, self->index),
+	s->own[self->index].ticker = (struct ticker){ .tick = tick_of(s, pair),
+						      .fired = fired_of(s, pair),
 						      .mask = s->mask,
 						      .strings = strings,
-						      .left = s->mask + 1 };
+						      .left = s->mask + 1,
+						      .stride = s->spacing.stride };
 }
 
 struct job {
@@ -195,32 +215,40 @@ static void work(void *state, struct worker *self)
 	own->ticks = self->done;
 }
 
-/* Sum of one counter over the workers; a shared one counts once. */
+/* Sum of one counter over the pairs. */
 static uint64_t total(const struct state *s, counter *(*of)(const struct state *, unsigned))
 {
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < (s->spacing.stride ? s->threads : 1); i++)
+	for (unsigned i = 0; i < s->pairs; i++)
 		sum += counter_get(of(s, i));
 	return sum;
 }
 
-/* Firings due if no tick is lost. Per-thread counters fire separately. */
+/*
+ * Firings due if no tick is lost: each pair fires separately. Which ticks were a CPU's only its
+ * counter knows.
+ */
 static uint64_t due(const struct state *s, uint64_t *ticks)
 {
 	uint64_t firings = 0;
 
 	*ticks = 0;
-	for (unsigned i = 0; i < s->threads; i++) {
+	for (unsigned i = 0; i < s->threads; i++)
 		*ticks += s->own[i].ticks;
-		firings += s->own[i].ticks / (s->mask + 1);
+	for (unsigned i = 0; i < s->pairs; i++) {
+		const uint64_t own = !s->spacing.stride	   ? *ticks
+				     : s->spacing.per_cpu ? counter_get(tick_of(s, i))
+							  : s->own[i].ticks;
+
+		firings += own / (s->mask + 1);
 	}
-	return s->spacing.stride ? firings : *ticks / (s->mask + 1);
+	return firings;
 }
 
 /*
- * Checks the last sample. Per-thread counters must lose nothing; lost ticks of a shared counter are
- * a result, not an error.
+ * Checks the last sample. Counters of a thread or a CPU must lose nothing; lost ticks of a shared
+ * counter are a result, not an error.
  */
 static const char *find_wrong(const struct state *s)
 {
@@ -229,10 +257,10 @@ static const char *find_wrong(const struct state *s)
 	if (!s->spacing.stride && s->threads > 1)
 		return NULL;
 	if (total(s, tick_of) != ticks)
-		return "a per-thread counter lost ticks";
+		return "a counter of a thread or a CPU lost ticks";
 	return total(s, fired_of) == firings
 		       ? NULL
-		       : "a per-thread counter did not fire as often as it should";
+		       : "a counter of a thread or a CPU did not fire as often as it should";
 }
 
 static void reset(void *state)
@@ -307,6 +335,8 @@ static const struct variant variants[] = {
 	{ "apart", "one pair for all threads, on two lines", &apart },
 	{ "per-thread-dense", "a pair for each thread, packed", &per_thread_dense },
 	{ "per-thread", "a pair for each thread, on lines of its own", &per_thread },
+	{ "per-cpu", "a pair for each CPU, on lines of its own, by restartable sequences", &per_cpu,
+	  .available = percpu_lacking },
 	{ "best", "as per-thread, with a countdown in a register", &best },
 	{ 0 }
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/checkpoint/kernels.h"
+#include "bench/checkpoint/percpu.h"
 #include "kit/opaque.h"
 
 static inline uint64_t increment(counter *c)
@@ -81,4 +82,31 @@ __attribute__((noinline)) void countdown_reverse(struct ticker *t, uint64_t n)
 	}
 	t->reversed = end;
 	counted_down(t, left, n);
+}
+
+/* The thread may have moved since the tick: it fires on the CPU that it runs on now. */
+__attribute__((noinline)) void percpu_loop(struct ticker *t, uint64_t n)
+{
+	counter *tick = t->tick, *fired = t->fired;
+	const uint64_t mask = t->mask;
+	const size_t stride = t->stride;
+
+	for (; n; n--)
+		if (!(percpu_increment(tick, stride) & mask))
+			percpu_increment(fired, stride);
+}
+
+__attribute__((noinline)) void percpu_reverse(struct ticker *t, uint64_t n)
+{
+	counter *tick = t->tick, *fired = t->fired;
+	const uint64_t mask = t->mask, end = t->reversed + n;
+	const size_t stride = t->stride;
+	unsigned char *strings = t->strings;
+
+	for (uint64_t i = t->reversed; i != end; i++) {
+		reverse(strings + i % STRINGS * STRING);
+		if (!(percpu_increment(tick, stride) & mask))
+			percpu_increment(fired, stride);
+	}
+	t->reversed = end;
 }

@@ -7,6 +7,7 @@
 #define LOCUS_CHECKPOINT_KERNELS_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Bytes of a string; strings of a thread, which together stay in its L1. */
@@ -27,6 +28,7 @@ struct ticker {
 	unsigned char *strings; /* STRINGS */
 	uint64_t reversed;	/* strings, one after the other, all samples together */
 	uint64_t left;		/* countdown: ticks until it fires, from 1 to mask + 1 */
+	size_t stride;		/* per CPU: bytes from one CPU's counters to the next one's */
 };
 
 /* Ticks n times, and fires after each tick that makes the counter & mask 0. */
@@ -36,6 +38,8 @@ ticks checkpoint_loop;
 ticks checkpoint_reverse;
 /* The same with a countdown in a register; the counter has the ticks when they are done. */
 ticks countdown_loop, countdown_reverse;
+/* The same with the counters of the CPU that the thread runs on; tick and fired are CPU 0's. */
+ticks percpu_loop, percpu_reverse;
 
 /* The characters of a string at the start. */
 static inline unsigned char string_letter(unsigned i)

@@ -26,7 +26,7 @@ def checkpoint(
                 "apart": floor + (shared - floor) * apart,
                 "per-thread-dense": (floor + shared) / 2,
             }
-            times.update({"per-thread": floor, "best": floor / 2})
+            times.update({"per-thread": floor, "per-cpu": floor * 2, "best": floor / 2})
             for variant, seconds in times.items():
                 raced = n > 1 and variant in ("together", "quadwords", "apart")
                 points.append(
