@@ -195,13 +195,18 @@ def test_a_plain_command_takes_a_minute_at_most_and_says_so(locus):
 
 
 def test_a_dry_run_of_the_suite_says_once_how_long_it_takes(locus):
-    out = locus("suite --dry-run").out
-    benchmarks = len(locus("list").out.splitlines())
-    assert out.count("estimated time") == 1 and out.count("memory held at once") == benchmarks
-    last = out.splitlines()[-1]
-    assert re.fullmatch(
-        rf"suite on .+: \d+ trials of {benchmarks} benchmarks; estimated time: 60 s", last
-    ), last
+    """A quick suite has some of the benchmarks, a standard one all."""
+    all_of_them = len(some(locus("list").out.splitlines()))
+    for profile, seconds in (("quick", "60 s"), ("standard", r"\d+ s \(.+\)")):
+        out = locus(f"suite --dry-run --profile {profile}").out
+        last = out.splitlines()[-1]
+        told = re.fullmatch(
+            rf"suite on .+: \d+ trials of (\d+) benchmarks; estimated time: {seconds}", last
+        )
+        assert told, last
+        assert out.count("estimated time") == 1
+        assert out.count("memory held at once") == int(told[1])
+        assert (int(told[1]) == all_of_them) == (profile == "standard")
 
 
 ONE_NODE, TWO_NODES = "node:1 core:4 pu:1", "node:2 core:2 pu:1"
