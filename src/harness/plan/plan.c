@@ -143,7 +143,7 @@ int plan_make(struct plan *plan, const struct benchmark *b, const struct options
 		plan_group(plan, setting);
 		name_trials(plan);
 	}
-	if (status)
+	if (status || !plan->trials)
 		plan_free(plan);
 	return status;
 }
