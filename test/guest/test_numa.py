@@ -377,6 +377,18 @@ def test_ranges_lie_with_their_owners(done, variant):
         assert local_share(trial) == 1, trial["identity"]
 
 
+@pytest.mark.guest("2x2", SEARCHED)
+def test_the_upper_layers_of_a_tree_lie_on_each_node(done):
+    """Each of two threads on a node has as much there, and both nodes have the layers."""
+    for trial in trials(done, "best"):
+        of = trial["parameters"]
+        found = verified(trial)
+        assert [*found] == [0, 1] and found[0] == found[1] > 0, (of, found)
+        # 1/15 of the array each
+        (overhead,) = [m["value"] for m in trial["metrics"] if m["name"] == "overhead"]
+        assert overhead == pytest.approx(2 / 15, rel=0.05), of
+
+
 @pytest.mark.guest(SEVERAL, f"{CLUSTERED} {ONCE}")
 def test_points_lie_with_who_clusters_them(done):
     """Shared data lie with the first thread, except pages that hold parts of several threads:

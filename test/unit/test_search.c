@@ -925,7 +925,7 @@ static void each_call_searches_one_packet(void **state)
 
 		*s = (struct searcher){ .answers = answers };
 		noted.calls = 0;
-		best_search(s, NULL, note_call, &stream, n);
+		best_search(s, note_call, &stream, n);
 		assert_int_equal(noted.calls, n);
 		assert_int_equal(noted.least, packet);
 		assert_int_equal(noted.most, packet);

@@ -21,7 +21,6 @@ static inline uint32_t packets_timed(uint32_t packet)
  * Looks up `packets` packets, one a call, as the other variants search them. The searcher needs
  * room for the answers to packets_timed().
  */
-void best_search(struct searcher *, const struct tree *, tree_search *, struct stream *,
-		 uint64_t packets);
+void best_search(struct searcher *, tree_search *, struct stream *, uint64_t packets);
 
 #endif

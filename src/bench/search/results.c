@@ -182,6 +182,7 @@ void search_collect(void *state, const struct trial *t, struct result *result)
 	if (s->way->kind == TREE) {
 		report(result, BUILD_TIME, s->build_time);
 		report(result, OVERHEAD,
-		       ((double)s->padded * s->recipe.width + (double)tree_room(t)) / bytes - 1);
+		       (double)(s->padded * s->recipe.width + s->copies * tree_room(t)) / bytes -
+			       1);
 	}
 }

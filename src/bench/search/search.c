@@ -128,17 +128,21 @@ static void enter_partitioned(void *state, struct worker *self)
 static void enter_tree(void *state, struct worker *self)
 {
 	struct state *s = state;
+	struct copy *copy = s->copy;
 	double began;
 
 	enter(state, self);
 	team_barrier(s->team);
-	if (self->index)
+	while (copy < s->copy + s->copies && copy->maker != self->index)
+		copy++;
+	if (copy == s->copy + s->copies)
 		return;
 	/* page faults are not part of the build time */
-	memset(s->tree_memory, 0, tree_bytes(s->held, s->recipe.width));
+	memset(copy->memory, 0, tree_bytes(s->held, s->recipe.width));
 	began = clock_now();
-	tree_build(&s->tree, s->array, s->held, s->recipe.width, s->tree_memory);
-	s->build_time = clock_now() - began;
+	tree_build(&copy->tree, s->array, s->held, s->recipe.width, copy->memory);
+	if (copy == s->copy)
+		s->build_time = clock_now() - began;
 }
 
 static void enter_remote(void *state, struct worker *self)
@@ -188,7 +192,7 @@ static void work_best(void *state, struct worker *self)
 {
 	struct state *s = state;
 
-	best_search(&s->searcher[self->index], &s->tree, s->tree_search, &s->stream[self->index],
+	best_search(&s->searcher[self->index], s->tree_search, &s->stream[self->index],
 		    self->count);
 	self->done = self->count;
 }

@@ -27,9 +27,11 @@ struct timesheet {
 	double ticks, squares;			   /* sums of whole packets' times, and squares */
 };
 
+struct tree;
 struct searcher {
 	_Alignas(APART) struct timesheet timesheet;
 	struct histogram *times; /* ticks of whole packets of this sample; NULL: not wanted */
+	const struct tree *tree; /* best: on the searcher's node */
 	struct ring *ring;
 	bool holding;	     /* the ring's first packet is being searched */
 	struct packet *copy; /* for a packet from a ring of several consumers */

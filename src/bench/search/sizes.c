@@ -112,6 +112,15 @@ size_t tree_room(const struct trial *t)
 	return has_tree(t) ? tree_bytes(held_of(t, 0), width_of(t)) : 0;
 }
 
+unsigned copies_of(const struct trial *t)
+{
+	const unsigned nodes = machine_cpu_nodes(t->machine);
+
+	if (way_of(t)->kind != TREE)
+		return has_tree(t);
+	return t->threads < nodes ? t->threads : nodes;
+}
+
 size_t remote_room(const struct trial *t)
 {
 	return way_of(t)->kind == REMOTE
@@ -140,7 +149,7 @@ struct needs search_needs(const struct trial *t)
 	if (needs.pointless)
 		return needs;
 	needs.bytes = region_takes(t->machine, padded_of(t) * width_of(t), pages) +
-		      (tree_room(t) ? region_takes(t->machine, tree_room(t), pages) : 0) +
+		      copies_of(t) * region_takes(t->machine, tree_room(t), pages) +
 		      searchers_of(t) * own_stride(t) + streams_of(t) * stream_stride(t) +
 		      t->threads * block_stride(t) + remote_room(t);
 	return needs;

@@ -20,6 +20,7 @@ size_t held_of(const struct trial *, unsigned rank);
 size_t padded_of(const struct trial *);
 size_t stream_keys(const struct trial *);
 uint32_t block_packets(const struct trial *); /* partitioned: packets of a worker in a sample */
+unsigned copies_of(const struct trial *);     /* of the tree, at most */
 double keys_a_unit(const struct trial *);     /* in a packet of each stream of all ranks */
 
 /* Bytes. Strides between the memory of threads are whole pages. */
@@ -27,7 +28,7 @@ size_t packet_room(const struct trial *); /* a packet's keys */
 size_t own_stride(const struct trial *);  /* a searcher's ring, copy of a packet and answers */
 size_t stream_stride(const struct trial *);
 size_t block_stride(const struct trial *); /* 0: not partitioned */
-size_t tree_room(const struct trial *);	   /* 0: no tree */
+size_t tree_room(const struct trial *);	   /* a copy of the tree; 0: no tree */
 size_t remote_room(const struct trial *);  /* 0: not distributed */
 
 /* See struct benchmark. */

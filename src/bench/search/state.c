@@ -16,6 +16,7 @@ void search_release(void *state)
 	ranges_free(&s->ranges);
 	free(s->part);
 	free(s->outlet);
+	free(s->copy);
 	free(s->stream);
 	free(s->partitioned.cuts);
 	free(s->times);
@@ -33,12 +34,14 @@ static struct state *allocate(const struct trial *t)
 	s->part = apart_alloc(searchers * sizeof(*s->part));
 	s->outlet = apart_alloc(searchers * sizeof(*s->outlet));
 	s->stream = apart_alloc(streams_of(t) * sizeof(*s->stream));
+	if (has_tree(t))
+		s->copy = apart_alloc(copies_of(t) * sizeof(*s->copy));
 	if (partitions)
 		s->partitioned.cuts = apart_alloc(t->threads * cuts * sizeof(*s->partitioned.cuts));
 	if (!has_tree(t))
 		s->times = apart_alloc((searchers + 1) * sizeof(*s->times));
 	if (s->part && s->outlet && s->stream && (s->partitioned.cuts || !partitions) &&
-	    (s->times || has_tree(t)))
+	    (has_tree(t) ? s->copy != NULL : s->times != NULL))
 		return s;
 	search_release(s);
 	return NULL;
@@ -94,11 +97,38 @@ static void *map_common(const struct trial *t, const char *name, size_t bytes, e
 	return region_base(region);
 }
 
-static int map_tree(struct state *s, const struct trial *t)
+/* The copy on a node; NULL: none. */
+static struct copy *copy_on(const struct state *s, int node)
 {
-	s->tree_memory = map_common(t, "the tree", tree_room(t), t->value[PAGES].choice);
-	if (!s->tree_memory || s->way->kind != REMOTE)
-		return s->tree_memory ? 0 : -1;
+	for (unsigned i = 0; i < s->copies; i++)
+		if (s->copy[i].node == node)
+			return &s->copy[i];
+	return NULL;
+}
+
+static int map_copy(struct state *s, const struct trial *t, unsigned maker)
+{
+	const int node = t->place[maker].node;
+	struct region *region =
+		region_map(t->arena, "the tree", tree_room(t), t->value[PAGES].choice);
+
+	if (!region)
+		return -1;
+	region_home(region, 0, tree_room(t), node);
+	if (s->way->kind == TREE)
+		region_user(region, 0, tree_room(t), node);
+	s->copy[s->copies++] =
+		(struct copy){ .memory = region_base(region), .maker = maker, .node = node };
+	return 0;
+}
+
+static int map_trees(struct state *s, const struct trial *t)
+{
+	for (unsigned i = 0; i < t->threads && s->copies < copies_of(t); i++)
+		if (!copy_on(s, t->place[i].node) && map_copy(s, t, i))
+			return -1;
+	if (s->way->kind != REMOTE)
+		return 0;
 	s->remote_memory = map_common(t, "keys and answers of ranks", remote_room(t), PAGES_BASE);
 	return s->remote_memory ? 0 : -1;
 }
@@ -121,7 +151,7 @@ static int map(struct state *s, const struct trial *t)
 	s->own_stride = own_stride(t);
 	s->own = pieces_map(t, "packets and answers", dispatchers_of(t), s->searchers,
 			    s->own_stride, false);
-	if (!s->own || map_streams(s, t) || map_array(s, t) || (has_tree(t) && map_tree(s, t)))
+	if (!s->own || map_streams(s, t) || map_array(s, t) || (has_tree(t) && map_trees(s, t)))
 		return -1;
 	if (s->way->kind != PARTITION)
 		return 0;
@@ -167,7 +197,7 @@ static deal *choose_deal(const struct trial *t)
 
 /* ---- connecting searchers, rings and parts ---- */
 
-static void lay_out_searchers(struct state *s)
+static void lay_out_searchers(struct state *s, const struct trial *t)
 {
 	const struct stream *stream = s->stream;
 	const size_t keys = (size_t)stream->packet * stream->width;
@@ -176,11 +206,13 @@ static void lay_out_searchers(struct state *s)
 		unsigned char *own = s->own + i * s->own_stride;
 		const size_t begin = s->way->apart ? s->ranges.begin[i] : 0,
 			     end = s->way->apart ? s->ranges.begin[i + 1] : s->recipe.n;
+		const struct copy *copy = copy_on(s, t->place[dispatchers_of(t) + i].node);
 
 		s->part[i] = (struct part){ (const unsigned char *)s->array + begin * stream->width,
 					    end - begin, (uint32_t)begin };
 		s->searcher[i] = (struct searcher){
 			.ring = (struct ring *)own,
+			.tree = copy ? &copy->tree : NULL,
 			.copy = (struct packet *)(own + ring_bytes(keys)),
 			.answers = (uint32_t *)(own + ring_bytes(keys) + packet_bytes(keys)),
 			.times = s->times ? &s->times[i] : NULL,
@@ -225,7 +257,7 @@ static void lay_out_remote(struct state *s, const struct trial *t)
 	s->remote = (struct remote){ .ranks = t->ranks,
 				     .team = t->team,
 				     .ranges = &s->ranges,
-				     .tree = &s->tree,
+				     .tree = &s->copy->tree,
 				     .search = s->tree_search,
 				     .partition = choose_partition(t),
 				     .stream = s->stream,
@@ -254,7 +286,7 @@ void *search_prepare(const struct trial *t)
 		search_release(s);
 		return NULL;
 	}
-	lay_out_searchers(s);
+	lay_out_searchers(s, t);
 	lay_out_flow(s, t);
 	lay_out_partitioned(s, t);
 	lay_out_remote(s, t);

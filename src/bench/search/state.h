@@ -28,11 +28,19 @@ struct state {
 	unsigned char *own;
 	size_t own_stride;
 	struct partitioned partitioned;
-	/* best, distributed */
-	struct tree tree;
+	/*
+	 * best, distributed: the tree above the array. Best has it on each node whose threads
+	 * search it, built by the first of them
+	 */
+	struct copy {
+		struct tree tree;
+		void *memory;
+		unsigned maker;
+		int node;
+	} *copy;
+	unsigned copies;
 	tree_search *tree_search;
-	void *tree_memory;
-	double build_time; /* s */
+	double build_time; /* s, of the first copy */
 	struct remote remote;
 	void *remote_memory;
 	/*
