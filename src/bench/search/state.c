@@ -257,7 +257,7 @@ static void lay_out_remote(struct state *s, const struct trial *t)
 	s->remote = (struct remote){ .ranks = t->ranks,
 				     .team = t->team,
 				     .ranges = &s->ranges,
-				     .tree = &s->copy->tree,
+				     .tree = s->copy ? &s->copy->tree : NULL,
 				     .search = s->tree_search,
 				     .partition = choose_partition(t),
 				     .stream = s->stream,
