@@ -459,10 +459,11 @@ def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None, boots=1):
     # cryptomgr.notests: the kernel's tests of its cryptography take seconds when emulated, and once
     # hung. mitigations, kpti: the defences against Spectre and Meltdown at each system call take
     # two fifths of the time on aarch64. nokaslr: else 32 MiB of kernel lie on a random node.
+    # softlockup: a kernel that hung once, for minutes, ends after 2 x 60 s, and is booted again.
     kernel = f"console={architecture.console} {architecture.words} quiet loglevel=3 panic=-1"
     command += [
-        f"{kernel} cryptomgr.notests mitigations=off kpti=off nokaslr SLOT={SLOT} LIMIT={limit}"
-        f" {GUESTS[name].kernel}"
+        f"{kernel} cryptomgr.notests mitigations=off kpti=off nokaslr softlockup_panic=1"
+        f" watchdog_thresh=60 SLOT={SLOT} LIMIT={limit} {GUESTS[name].kernel}"
     ]
     command += ["-drive", f"file={drive},format=raw,if=none,id=drive,cache=unsafe"]
     command += ["-device", f"{architecture.disk},drive=drive,serial=results"]
