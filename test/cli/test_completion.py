@@ -71,7 +71,8 @@ def test_values_of_a_benchmarks_own(offered):
 @pytest.mark.native("other values run the same code")
 def test_each_value_that_is_offered_is_understood(locus, offered, benchmarks):
     """A dry run accepts each value that is offered; and all options have some, except free text."""
-    free = {"--repeats", "--duration", "--time-budget", "--case-budget", "--seed", "--tag"}
+    free = {"--repeats", "--runs", "--duration", "--time-budget", "--case-budget"}
+    free |= {"--seed", "--tag"}
     for name in benchmarks:
         lists = {}
         for option in some(offered(name, "--")):
