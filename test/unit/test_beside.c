@@ -71,6 +71,7 @@ static void test_who_shares_what(void **state)
 		unsigned cpus;
 		bool memory;
 		const char *list;
+		int second; /* CPU of the second thread; 0: 2 */
 	} table[] = {
 		/* in L1 and in L2, also on a huge page, neighbours are those of the core */
 		{ 16384, 0, 1, false, "1" },
@@ -86,10 +87,11 @@ static void test_who_shares_what(void **state)
 		{ 5 * MIB, 0, 1, true, "1-3" },
 		{ 5 * MIB, 0, 2, false, "1,3" },
 		{ 64 * MIB, 0, 2, true, "1,3" },
+		/* CPUs 0 and 1 have one L2 together */
+		{ 5 * MIB, 0, 2, true, "2-3", 1 },
 	};
 	struct bench *b = *state;
 
-	b->cpu[1] = 2;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		hwloc_bitmap_t set = hwloc_bitmap_alloc();
 		struct beside beside;
@@ -98,6 +100,7 @@ static void test_who_shares_what(void **state)
 		b->planned.needs.bytes = table[i].bytes;
 		b->planned.needs.touched = table[i].touched;
 		b->planned.cpus = table[i].cpus;
+		b->cpu[1] = table[i].second ? table[i].second : 2;
 		assert_int_equal(beside_open(&beside, &b->planned), 0);
 		assert_int_equal(beside.memory, table[i].memory);
 		for (unsigned j = 0; j < beside.cpus; j++)
