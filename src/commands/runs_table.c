@@ -136,11 +136,11 @@ static void print_tables(const json_t *found, const json_t *rows, enum format fo
 	{
 		const char *name = json_string_value(json_object_get(benchmark, "name"));
 
-		if (!json_object_size(json_object_get(benchmark, "trials")))
-			continue;
-		fprintf(f, "\n%s: runs of series %016" PRIx64 "\n%s", name, series,
-			c.markdown ? "\n" : "");
-		print_rows(&c, rows, name);
+		if (json_object_size(json_object_get(benchmark, "trials"))) {
+			fprintf(f, "\n%s: runs of series %016" PRIx64 "\n%s", name, series,
+				c.markdown ? "\n" : "");
+			print_rows(&c, rows, name);
+		}
 	}
 }
 
