@@ -11,6 +11,7 @@
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/histogram.h"
+#include "kit/spin.h"
 #include "machine/clock.h"
 #include "machine/memory/membind.h"
 #include "machine/topology/topology.h"
@@ -61,12 +62,6 @@ static bool get_memory(struct state *s, const struct trial *t)
 	return true;
 }
 
-/*
- * Looks of a waiting thread before it yields: longer than any barrier takes, shorter than a time
- * slice. Where the thread that it waits for may need its CPU, it yields at once.
- */
-enum { SPINS = 1 << 14 };
-
 /* Worker 0 runs this in the region of all threads that the run has. */
 static bool may_meet(const struct trial *t, const struct kind *kind)
 {
@@ -93,7 +88,8 @@ static void *prepare(const struct trial *t)
 	s->kind = t->variant->data;
 	s->tick = clock_tick();
 	s->barrier.threads = t->threads;
-	s->barrier.spins = t->oversubscribed ? 0 : SPINS;
+	/* where the thread that it waits for may need its CPU, a thread yields at once */
+	s->barrier.spins = t->oversubscribed ? 0 : LOCK_SPINS;
 	for (unsigned i = 0; i < t->threads; i++)
 		s->visitor[i].index = i;
 	if (get_memory(s, t) && !pthread_barrier_init(&s->barrier.library, NULL, t->threads))
