@@ -121,6 +121,10 @@ static inline double threads_together(const struct trial *t)
 {
 	return t->threads;
 }
+/* report_by_worker(): the units of each thread. */
+#define FAIRNESS_METRIC(UNIT)                                                                 \
+	{ "fairness", "1", UNIT "s of the slowest thread over those of the fastest",          \
+	  HIGHER_IS_BETTER, .kind = M_FAIRNESS }
 
 /*
  * Compares two trials that differ in one parameter: the time (or another metric) with `of` over
@@ -202,8 +206,8 @@ struct variant {
 	bool divided;			 /* can be divided over ranks: locus-mpi runs it */
 	/*
 	 * Differs from the others only where memory has several nodes: on a machine with one it is
-	 * left out, unless asked for by name or by a parameter that only such variants have. Only
-	 * numa sets it; without it a suite would measure six of its variants for nothing there.
+	 * left out, unless asked for by name or by a parameter that only such variants have.
+	 * Without it a suite would measure six variants of numa for nothing there.
 	 */
 	bool several_nodes;
 	/*

@@ -22,7 +22,11 @@
 #define BENCHMARKS(X)          \
 	BENCHMARKS_OF_QUICK(X) \
 	X(barriers)            \
-	X(readers)
+	X(coherence)           \
+	X(readers)             \
+	X(prefetch)            \
+	X(atomics)             \
+	X(locks)
 
 /* For tests: run by name, but neither listed nor in the suite. */
 #define BENCHMARKS_FOR_TESTS(X) X(dummy)

@@ -83,12 +83,20 @@ static int dispatch(const struct program *p, int argc, char **argv)
 	return rank_is_first(p->ranks) ? unknown(p, name) : EXIT_COMMAND_LINE;
 }
 
-/* Output that can't be written makes the status a failure. */
+/*
+ * Output that can't be written makes the status a failure. Where an earlier write has failed, errno
+ * may be of something else by now: the reason is that of another try, of a newline.
+ */
 static int flush(const struct program *p, int status)
 {
-	if (!fflush(stdout) && !ferror(stdout))
+	bool failed = fflush(stdout);
+
+	if (!failed && !ferror(stdout))
 		return status;
-	message("%s: standard output: %s", p->name, strerror(errno));
+	if (!failed)
+		failed = putchar('\n') == EOF || fflush(stdout);
+	message("%s: standard output: %s", p->name,
+		failed ? strerror(errno) : "a part could not be written");
 	return status ? status : EXIT_BAD;
 }
 

@@ -56,6 +56,11 @@ struct ranks {
 	 */
 	void *(*begin)(const struct piece *out, struct piece *in);
 	void (*finish)(void *exchange);
+	/*
+	 * Lets exchanges get on during long work: many MPIs move large messages only while they
+	 * are called.
+	 */
+	void (*progress)(void);
 };
 
 static inline unsigned rank_of(const struct ranks *ranks)

@@ -63,26 +63,54 @@ def spread(values):
     return (max(values) - min(values)) / statistics.median(values) if len(values) > 1 else None
 
 
+def placements(before):
+    """Where pages lay before and after the samples, with what holds for most."""
+    after = before.pop("after") or before
+    after.pop("after", None)
+    for place in (before, after):
+        place["how"] = place["how"] or "verified"
+        if place["how"] != "unverified":
+            for count in ("unmapped", "misplaced"):
+                place[count] = place[count] or 0
+        if "huge_bytes_why" not in place:
+            place["huge_bytes"] = place["huge_bytes"] or 0
+    return {"before": before, "after": after}
+
+
+def follow(metric, time, is_rate):
+    """The interval, or the range, of a metric that leaves it out, from that of the time."""
+
+    def at(end):
+        return metric["value"] * time["value"] / end if is_rate else metric["value"]
+
+    if time["ci"] and metric["ci"] is None:
+        metric["ci"] = [at(end) for end in reversed(time["ci"])]
+    if time["range"] and metric["range"] is None:
+        low, high = (at(time["range"][end]) for end in ("high", "low"))
+        metric["range"] = {"of": time["range"]["of"], "low": low, "high": high}
+    if time["with_noise"] is not None and metric["with_noise"] is None:
+        metric["with_noise"] = at(time["with_noise"])
+
+
 def derive(trial, full, header, benchmark):
     """Adds what a trial line does not hold, since readers can derive it."""
     full["identity"] = full["identity"] or identity(full, header, benchmark)
     assert fnv1a64(full["identity"]) == full["id"], full["identity"]
-    for place in (full["placement"] or {}).values():
-        if place and place["how"] != "unverified":
-            for count in ("unmapped", "misplaced"):
-                place[count] = place[count] or 0
-        if place and "huge_bytes_why" not in place:
-            place["huge_bytes"] = place["huge_bytes"] or 0
+    if full["placement"]:
+        full["placement"] = placements(full["placement"])
     if not full["samples"]:
         return
     own, batches = full["samples"], full["batches"]
+    for times in (own["quantiles"], batches["metrics"].get("time", [])):
+        times[:] = [None if t is None else t * full["scale"] for t in times]
+    for mode in own["modes"]:
+        mode["time"] *= full["scale"]
     own["quantiles"] = dict(zip(QUANTILES, own["quantiles"]))
     own["batches"] = sum(batches["allocations"])
     full["noise"]["samples"] = own["noisy"] / own["n"]
     time = trial.get("metrics", {}).get("time", {}).get("value")
     full["cycles"] = full["cycle"] and time and time / full["cycle"]
-    times, estimates = batches["metrics"].get("time"), []
-    times = iter(times if isinstance(times, list) else [times] * own["batches"])
+    times, estimates = iter(batches["metrics"].get("time", [])), []
     for n in batches["allocations"]:
         estimates.append([t for t in itertools.islice(times, n) if t is not None])
     within = [s for s in map(spread, estimates) if s is not None]
@@ -96,12 +124,19 @@ def told(trial, header, benchmark, parts):
     derive(trial, full, header, benchmark)
     own = full["metrics"]
     for ratio in full["ratios"]:
-        ratio["metric"] = ratio["metric"] or "time"
+        declared = {**benchmark["ratios"][ratio["ratio"]]}
+        if ratio["to"]:
+            declared.update(of=str(full["threads"]), to=ratio["to"])
+        ratio.update(declared)
     for one in parts:
         if one["type"] == "matrix":
             full["pairs"]["cells"] = part(one)
         else:
             own[one["metric"]]["distribution"] = part(one)
+    for metric in benchmark["metrics"]:
+        name = metric["name"]
+        if {name, "time"} <= own.keys() and name not in full["batches"]["metrics"]:
+            follow(own[name], own["time"], metric["kind"] == "rate")
     why = "not reported for this trial" if full["samples"] else (full["reasons"] or [""])[0]
     full.update(unit=benchmark["unit"], statistic=benchmark["statistic"])
     for metric in own.values():
@@ -126,8 +161,6 @@ def by_round(trial, name):
     values = told["metrics"].get(name)
     if trial["samples"]["noisy"] or values is None:
         return None
-    if not isinstance(values, list):
-        values = [values] * len(batches)
     return dict(zip(told["round"] or range(len(batches)), zip(values, batches)))
 
 
@@ -190,8 +223,6 @@ def fill(value, part):
     full = {name: fill(one, own.get(name, others)) for name, one in value.items()}
     for name in own.keys() - full.keys() - UNFILLED:
         full[name] = empty(own[name])
-    if "before" in full:
-        full["after"] = full["after"] or full["before"]
     return full
 
 

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Optional
+from typing import TYPE_CHECKING, Any, Optional
+
+from . import compare_command, likwid
+from .sources import GIVEN, BadInput, CannotWrite
 
 GOOD, CANNOT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 NO_CURVE = (
@@ -24,10 +27,8 @@ LACKING = (
     + " lacks the module {}: run it with -m pip install -r analysis/requirements.txt"
 )
 
-try:
-    from . import compare_command, likwid, records, sources, validate
-except ModuleNotFoundError as error:
-    sys.exit(LACKING.format(error.name))
+if TYPE_CHECKING:
+    from .records import Records
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
@@ -37,9 +38,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     options.behind = words[end:]
     try:
         return int(options.run(options))
-    except records.BadInput as error:
+    except BadInput as error:
         return _complain(error, BAD_INPUT)
-    except records.CannotWrite as error:
+    except CannotWrite as error:
         return _complain(error, CANNOT)
     except OSError as error:
         return _complain(f"standard output: {error.strerror}", CANNOT)
@@ -50,14 +51,17 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from . import report  # here: importing it takes longer than the other commands
+    from . import draw
 
     first = options.file[0]
     output = options.output or (first if first.is_dir() else first.parent)
     page = output if output.suffix == ".html" else output / "report.html"
     tables = _tables(options)
     if len(tables) == len(options.file):
-        raise records.BadInput(f"{tables[0]}: a table of LIKWID's: give the record of its run, too")
+        raise BadInput(f"{tables[0]}: a table of LIKWID's: give the record of its run, too")
+    draw.painters()
+    from . import records, report  # while they start
+
     given = records.read([file for file in options.file if file not in tables])
     with _noting(given):
         given.counted = likwid.read(tables)
@@ -67,7 +71,7 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _levels(options: argparse.Namespace) -> int:
-    from . import levels, padding
+    from . import levels, padding, records
 
     with _read(options) as given:
         db = records.tables(given)
@@ -86,20 +90,24 @@ def _summary(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from . import expected, export, sides
-
     if options.expect:
+        from . import expected, sides
+
         likwid.refuse(options.file)
         side, notes = sides.load(options.file, "these")
         compare_command.note(notes)
         print(expected.document(side), flush=True)
         return GOOD
+    from . import export
+
     with _read(options) as given:
         export.write(given, options.format, sys.stdout)
     return GOOD
 
 
 def _validate(options: argparse.Namespace) -> int:
+    from . import validate
+
     likwid.refuse(options.file)
     checked = validate.Checked()
     for flaw in validate.flaws(options.file, checked):
@@ -114,8 +122,10 @@ def _tables(options: argparse.Namespace) -> list[Path]:
 
 
 @contextmanager
-def _read(options: argparse.Namespace) -> Iterator[records.Records]:
+def _read(options: argparse.Namespace) -> Iterator[Records]:
     """The records without their samples, for commands that need no samples."""
+    from . import records
+
     likwid.refuse(options.file)
     given = records.read(options.file, samples=False)
     with _noting(given):
@@ -123,7 +133,7 @@ def _read(options: argparse.Namespace) -> Iterator[records.Records]:
 
 
 @contextmanager
-def _noting(given: records.Records) -> Iterator[None]:
+def _noting(given: Records) -> Iterator[None]:
     """Prints the notes, also those that are added meanwhile."""
     try:
         yield
@@ -143,8 +153,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    command = commands.add_parser(
+    command = _command(
+        commands,
         "report",
+        _report,
+        beside="; and, beside them, what likwid-perfctr -m counted (its CSV)",
         help="make a page with pictures from records",
         description=(
             "Makes one HTML page from one or several records, readable without a network, and"
@@ -155,13 +168,6 @@ def _parser() -> argparse.ArgumentParser:
             "Exit status: 0 good; 1 the report could not be written, and nothing was; 2 a file is"
             " missing or is no record."
         ),
-    )
-    command.add_argument(
-        "file",
-        metavar="FILE|DIR",
-        nargs="+",
-        type=Path,
-        help=sources.GIVEN + "; and, beside them, what likwid-perfctr -m counted (its CSV)",
     )
     command.add_argument(
         "--output",
@@ -180,16 +186,17 @@ def _parser() -> argparse.ArgumentParser:
             " stay"
         ),
     )
-    command.set_defaults(run=_report)
-
-    command = commands.add_parser(
+    _command(
+        commands,
         "summary",
+        _summary,
         help="print the card of a machine: what it is, and what its parts cost, on one screen",
         description=(
             "Prints a screen for each host: caches and TLBs, bandwidth, core-to-core latency, what"
             " false sharing and a wrong first touch cost, what workloads gain, and how certain"
-            " each of these is; then what disturbs measuring there. If a host has measured a trial"
-            " several times, the last one counts."
+            " each of these is; then what disturbs measuring there. Of a series (--runs) the card"
+            " has the medians of the runs, and the intervals between them; else, if a host has"
+            " measured a trial several times, the last one counts."
         ),
         epilog=(
             "certain: known within 5 %. rough: the interval is wider, or there is none. noisy:"
@@ -198,13 +205,11 @@ def _parser() -> argparse.ArgumentParser:
             " record."
         ),
     )
-    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=sources.GIVEN)
-    command.set_defaults(run=_summary)
-
     compare_command.add(commands)
-
-    command = commands.add_parser(
+    _command(
+        commands,
         "levels",
+        _levels,
         help=(
             "name the levels of cache and TLB in records of latency, and the padding in those of"
             " sharing"
@@ -218,17 +223,10 @@ def _parser() -> argparse.ArgumentParser:
         ),
         epilog="Exit status: 0 good, whatever was found; 2 a file is missing or is no record.",
     )
-    command.add_argument(
-        "file",
-        metavar="FILE|DIR",
-        nargs="+",
-        type=Path,
-        help=sources.GIVEN,
-    )
-    command.set_defaults(run=_levels)
-
-    command = commands.add_parser(
+    command = _command(
+        commands,
         "export",
+        _export,
         help="write records for other tools",
         description=(
             "Writes a flat row for each trial and metric to standard output: host, run, trial and"
@@ -240,7 +238,6 @@ def _parser() -> argparse.ArgumentParser:
         ),
         epilog="Exit status: 0 good; 2 a file is missing or is no record.",
     )
-    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=sources.GIVEN)
     command.add_argument(
         "--format",
         choices=("csv", "jsonl", "google-benchmark"),
@@ -252,10 +249,10 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="write expected values with bounds, by class of machine, for compare --baseline",
     )
-    command.set_defaults(run=_export)
-
-    command = commands.add_parser(
+    _command(
+        commands,
         "validate",
+        _validate,
         help="check records against their format",
         description=(
             "Checks each line of the records strictly against the format: keys and types of lines"
@@ -264,9 +261,22 @@ def _parser() -> argparse.ArgumentParser:
         ),
         epilog="Exit status: 0 all lines are valid; 2 a line is not, or a file is missing.",
     )
-    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=sources.GIVEN)
-    command.set_defaults(run=_validate)
     return parser
+
+
+def _command(
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    beside: str = "",
+    **words: str,
+) -> argparse.ArgumentParser:
+    """A command that reads records. `beside`: what else it reads."""
+    command: argparse.ArgumentParser = commands.add_parser(name, **words)
+    told = GIVEN + beside
+    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=told)
+    command.set_defaults(run=run)
+    return command
 
 
 if __name__ == "__main__":

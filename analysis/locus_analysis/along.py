@@ -141,7 +141,7 @@ def point(trial: Row, x: float, metric: str, said: Words = axes.said) -> Row:
     """The place and the words of a trial on a curve of a metric."""
     of = trial["metrics"].get(metric) or {}
     value = {key: of.get(key) for key in ("value", "low", "high")}
-    words = {**said(value, of.get("unit") or "1"), "trial": in_words(trial)}
+    words = {**said(value, of.get("unit") or "1"), "trial": described.in_words(trial)}
     return {**curves.point({**trial, **value}, x), **words}
 
 
@@ -149,11 +149,6 @@ def _is_ringed(trial: Row) -> bool:
     ring = published.lesson(trial["benchmark"]).get("ringed", {})
     found = (trial["metrics"].get(ring.get("metric")) or {}).get("value") or 0
     return bool(ring) and found >= ring["from"]
-
-
-def in_words(trial: Row) -> str:
-    """The words that distinguish a trial from the others of its benchmark."""
-    return " ".join(filter(None, (trial["variant"], trial["panel"], trial["point"])))
 
 
 def _help(of: Described, x: str, metric: str, groups: Sequence[Group]) -> str:

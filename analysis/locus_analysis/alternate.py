@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from .records import BadInput, CannotWrite
+from .sources import BadInput, CannotWrite
 
 Sides = tuple[list[Path], list[Path]]
 BAD_RESULT = 1  # status of a run that measured something wrong: its record says what

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
-
 from . import units
 from .described import Described
 
@@ -32,19 +30,19 @@ class Axis:
     log: bool = True
     every: bool = False  # draw all ticks; else Vega omits some of a linear axis in a low panel
 
-    def scale(self) -> alt.Scale:
-        kind: Any = "log" if self.log else "linear"
-        return alt.Scale(type=kind, domain=list(self.domain), nice=False, clamp=False)
+    def scale(self) -> Row:
+        kind = "log" if self.log else "linear"
+        return {"type": kind, "domain": list(self.domain), "nice": False, "clamp": False}
 
-    def axis(self) -> alt.Axis:
-        many: dict[str, Any] = {"tickCount": len(self.ticks)} if self.every else {}
-        return alt.Axis(
-            title=self.title,
-            values=self.ticks,
-            labelExpr=self.label,
-            labelOverlap=True,
+    def axis(self) -> Row:
+        many = {"tickCount": len(self.ticks)} if self.every else {}
+        return {
+            "title": self.title,
+            "values": self.ticks,
+            "labelExpr": self.label,
+            "labelOverlap": True,
             **many,
-        )
+        }
 
 
 def said(value: Row, unit: str) -> Row:
@@ -145,7 +143,7 @@ def log_axis(title: str, low: float, high: float, unit: float) -> Axis:
         ticks = [t for t in (m * 10.0**e for e in decades for m in marks) if low <= t <= high]
         if len(ticks) > 2:
             break
-    if len(ticks) < 2:
+    if len(ticks) < 3:
         ticks = round_ticks(low, high)
     value = f"datum.value / {unit!r}"
     return Axis(title, (low, high), ticks, f"format({value}, {value} < 10000 ? '~g' : '~s')")

@@ -5,12 +5,14 @@ apart. `--runs` makes a series of them, and so does `--append` with the same com
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import comb
 from statistics import median
 from typing import Any, Optional
 
 import duckdb
 
+from . import records
 from .records import by_run, rows
 
 Row = dict[str, Any]
@@ -20,6 +22,7 @@ COVERS = 0.95
 SAME = ("name", "parameter", "of", "to", "metric", "trial")  # keys that tell ratios apart
 
 
+@lru_cache(maxsize=1)
 def series(db: duckdb.DuckDBPyConnection) -> Series:
     """A run that was not repeated is in none."""
     found = rows(
@@ -46,6 +49,21 @@ def judged(trials: Sequence[Row], given: Series) -> list[Row]:
     return found
 
 
+def of(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
+    """judged(), but a trial that was ok in no run of a series is that of the last run."""
+    measured = records.measured(db, benchmark)
+    last = {(t["whole"], t["id"]): t for t in measured}
+    return [
+        last.get((t["whole"], t["id"]), t) if t.get("sound_runs") == 0 else t
+        for t in judged(measured, series(db))
+    ]
+
+
+def of_time(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
+    """of(), but `value`, `low` and `high` are those of the time."""
+    return [{**t, **t["metrics"]["time"]} for t in of(db, benchmark)]
+
+
 def merged(trials: Sequence[Row]) -> list[Row]:
     """A row for the runs of each trial: `value`, `low` and `high` of its metrics and ratios are
     those between the runs in which it is ok; the rest is of the last of these."""
@@ -63,9 +81,8 @@ def told(found: Sequence[Row]) -> Iterator[Row]:
             if m["tried"]:
                 yield {**t, **m, "metric": name}
         for r in t["ratios"]:
-            low, high = r["ci"] or (None, None)
             name = f"{r['name']} {r['of']}/{r['to']}"
-            yield {**t, **r, "low": low, "high": high, "metric": name, "unit": "1"}
+            yield {**t, **r, "metric": name, "unit": "1"}
 
 
 def _merged(runs: Sequence[Row], sound: set[tuple[str, str]]) -> Row:
@@ -82,7 +99,34 @@ def _merged(runs: Sequence[Row], sound: set[tuple[str, str]]) -> Row:
         **{k: own.get(k) for k in ("value", "low", "high", "range", "sound_runs", "tried")},
         "metrics": metrics,
         "ratios": [_ratio(r, runs, sound) for r in of["ratios"] if r["value"] is not None],
+        "pairs": of["pairs"] and _pairs([t["pairs"] for t in ok or runs]),
     }
+
+
+def _pairs(runs: Sequence[Row]) -> Row:
+    """Meetings of pairs of CPUs: of each level the medians of the runs; CPUs that stand out do so
+    in more than half of them; the rest is of the last."""
+    by_level: dict[str, list[Row]] = {}
+    by_cpu: dict[Any, list[Row]] = {}
+    for pairs in runs:
+        for own in pairs["levels"]:
+            by_level.setdefault(own["level"], []).append(own)
+        for o in pairs["outstanding"]:
+            by_cpu.setdefault((o["level"], o["cpu"]), []).append(o)
+    return {
+        **runs[-1],
+        "levels": [_middle(own) for own in by_level.values()],
+        "outstanding": [_middle(own) for own in by_cpu.values() if 2 * len(own) > len(runs)],
+    }
+
+
+def _middle(values: Sequence[Any]) -> Any:
+    """The median of numbers, also within objects; the last of anything else."""
+    last = values[-1]
+    if isinstance(last, dict):
+        return {k: _middle([v[k] for v in values if k in v]) for k in last}
+    known = [v for v in values if isinstance(v, float)]
+    return median(known) if isinstance(last, float) else last
 
 
 def _ratio(ratio: Row, runs: Sequence[Row], sound: set[tuple[str, str]]) -> Row:
@@ -96,8 +140,7 @@ def _ratio(ratio: Row, runs: Sequence[Row], sound: set[tuple[str, str]]) -> Row:
     level = _level(
         [r["value"] for t, r in same if {(t["whole"], t["id"]), (t["whole"], r["trial"])} <= sound]
     )
-    ci = None if level["low"] is None else [level["low"], level["high"]]
-    return {**ratio, **level, "ci": ci, "tried": len(same)}
+    return {**ratio, **level, "tried": len(same)}
 
 
 def _level(values: Sequence[Optional[float]]) -> Row:

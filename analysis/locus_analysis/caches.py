@@ -8,25 +8,26 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from statistics import median
 from typing import Any
 
-import duckdb
-
 from . import units
-from .level import BEYOND, NOT_FOUND, Finding, Level, compare, ends, explain
-from .records import UNUSABLE, rows
+from .described import PAGE_NAMES
+from .level import (
+    BEYOND,
+    NOT_FOUND,
+    Finding,
+    Level,
+    compare,
+    ends,
+    explain,
+    median_within,
+)
+from .records import UNUSABLE
 from .steps import Steps, find
 
 Row = dict[str, Any]
 
 FASTEST_MEMORY = 30e-9  # s: a DRAM chip alone takes as long, to open a row and to read a column
-NAMES = {
-    "base": "the system's pages",
-    "thp": "transparent huge pages",
-    "2M": "reserved pages of 2 MiB",
-    "1G": "reserved pages of 1 GiB",
-}
 HUGE = ("thp", "2M", "1G")
 
 
@@ -47,13 +48,20 @@ class Curve:
         return ("" if self.element == "pointer" else f", {self.element} elements") + packed
 
 
-def curves(db: duckdb.DuckDBPyConnection, variant: str) -> list[Curve]:
+def curves(trials: Sequence[Row], variant: str) -> list[Curve]:
     """The curves of single chains, in the order of the runs, then of their parameters."""
-    found = rows(
-        db,
-        "FROM load WHERE variant = ? AND chains = 1 AND size IS NOT NULL "
-        "ORDER BY whole, pages <> 'base', pages, element DESC, stride, size",
-        variant,
+    usual = {"pages": "base", "element": "pointer", "stride": 0, "chains": 1}
+    points = [
+        {**t, **usual, **t["parameters"]}
+        for t in trials
+        if t["variant"] == variant and "size" in t["parameters"]
+    ]
+    found = sorted(
+        (p for p in points if p["chains"] == 1),
+        key=lambda p: (
+            *(p["whole"], p["pages"] != "base", p["pages"]),
+            *(p["element"] != "pointer", p["stride"], p["size"]),
+        ),
     )
     groups = groupby(found, lambda r: (r["whole"], r["pages"], r["element"], r["stride"]))
     return [
@@ -96,14 +104,10 @@ def found(curve: Curve, machine: Row) -> Finding:
         curve.whole,
         curve.pages,
         "caches",
-        f"cycle on {NAMES.get(curve.pages, curve.pages)}{curve.setting}",
+        f"cycle on {PAGE_NAMES.get(curve.pages, curve.pages)}{curve.setting}",
         points=curve.points,
     )
-    finding.noise, finding.remarks, finding.special = (
-        steps.noise,
-        steps.remarks + remarks,
-        bool(curve.setting),
-    )
+    finding.remarks, finding.special = steps.remarks + remarks, bool(curve.setting)
     if curve.pages == "base" and steps.edges:
         finding.remarks.append(
             "on the system's pages the TLB has its steps in this curve too: a level may be one of"
@@ -114,7 +118,7 @@ def found(curve: Curve, machine: Row) -> Finding:
             steps, reported_caches(machine), bool(machine["virtual"]), finding.remarks
         )
         for level in finding.levels:
-            _add_cycles(level, points)
+            level.cycles = median_within(level.plateau, points, "cycles")
     return finding
 
 
@@ -184,17 +188,6 @@ def farther(reported: dict[int, list[float]]) -> str:
     mebibytes = max(256, 1 << (int(BEYOND * last) >> 20).bit_length())
     most = f"{mebibytes}M" if mebibytes < 1024 else f"{mebibytes >> 10}G"
     return f"locus latency --size 4K..{most}*2"
-
-
-def _add_cycles(level: Level, points: Sequence[Row]) -> None:
-    plateau = level.plateau
-    if plateau:
-        own = [
-            p["cycles"]
-            for p in points
-            if plateau.first <= p["size"] <= plateau.last and p["cycles"] is not None
-        ]
-        level.cycles = median(own) if own else None
 
 
 def intervals(points: Sequence[Row]) -> tuple[list[float], list[float]]:

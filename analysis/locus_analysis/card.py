@@ -70,7 +70,7 @@ class Host:
     name: str
     runs: list[Row]  # rows of `outcome`, in order, with `header` parsed
     wholes: list[str]  # runs that no other one resumed, in order: the `whole` of trials
-    trials: list[Row]  # of records.told(), all benchmarks
+    trials: list[Row]  # of between.of_time(), all benchmarks
 
     @property
     def machine(self) -> Row:
@@ -156,7 +156,7 @@ def _title(card: Card) -> list[str]:
 
 def _line(line: Line, first: bool) -> list[str]:
     """The word on trust ends the first row, however many rows there are."""
-    rows = _wrapped(line.text, TOLD)
+    rows = textwrap.wrap(line.text, TOLD, break_on_hyphens=False) or [""]
     head = f"{line.block if first else '':<{BLOCK}}{line.name:<{NAME - BLOCK}}"
     told = [f"{head}{rows[0]:<{TOLD}}  {line.sure}"]
     return told + [" " * NAME + row for row in rows[1:]]
@@ -172,10 +172,3 @@ def _spoiler(name: str, spoiler: Spoiler) -> list[str]:
         told = _paragraph(name, spoiler.what)
         return told + ([" " * BLOCK + "  " + spoiler.remedy] if spoiler.remedy else [])
     return [f"{name:<{BLOCK}}{spoiler.what:<40}  {spoiler.remedy}"]
-
-
-def _wrapped(words: str, width: int) -> list[str]:
-    """Wraps a row. Keeps its spaces: they make columns."""
-    if len(words) <= width:
-        return [words]
-    return textwrap.wrap(words, width, break_on_hyphens=False) or [""]

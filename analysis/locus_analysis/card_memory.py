@@ -10,7 +10,7 @@ from . import levels, units
 from .caches import farther, reported_caches
 from .card import CERTAIN, NOISY, ROUGH, Host, Line, sure, time, times, untold, worst
 from .level import AGREES, BEYOND, UNREPORTED, Finding, Level
-from .records import UNUSABLE, rows
+from .records import rows
 from .tlb import reported_tlb
 
 Row = dict[str, Any]
@@ -155,15 +155,15 @@ def _tlb(host: Host, finding: Optional[Finding]) -> list[Line]:
 
 
 def _cells(host: Host, benchmark: str) -> list[Row]:
-    """The node x node matrix of the last run that has one, with the first trial of each cell."""
-    found = rows(
-        host.db,
-        "FROM cell WHERE benchmark = ? AND value IS NOT NULL ORDER BY place",
-        benchmark,
-    )
-    own = [c for c in found if c["whole"] in host.wholes and c["status"] not in UNUSABLE]
-    last = max((host.wholes.index(c["whole"]) for c in own), default=-1)
-    own = [c for c in own if host.wholes.index(c["whole"]) == last]
+    """The node x node matrix of the first variant and setting that has one: a trial for each cell,
+    with its nodes."""
+    query = "FROM cell WHERE benchmark = ? ORDER BY place"
+    places = {c["id"]: c for c in rows(host.db, query, benchmark) if c["whole"] in host.wholes}
+    own = [
+        {**places[t["id"]], **t["metrics"][t["metric"]], "status": t["status"]}
+        for t in host.of(benchmark)
+        if t["id"] in places
+    ]
     return [c for c in own if c["panel"] == own[0]["panel"] and c["variant"] == own[0]["variant"]]
 
 

@@ -8,21 +8,12 @@ from typing import Any, Optional
 
 from . import padding, units
 from .card import CERTAIN, ROUGH, TOLD, Host, Line, sure, time, times, untold, worst
+from .cpu_pairs import LEVELS
 from .records import rows
 
 Row = dict[str, Any]
 
-SHARED = {  # what two CPUs have in common, as the record names it, from the nearest
-    "CPU": "same CPU",
-    "SMT": "same core",
-    "L1": "same L1",
-    "L2": "same L2",
-    "L3": "same L3",
-    "L4": "same L4",
-    "node": "same node",
-    "package": "same package",
-    "machine": "other package",
-}
+FAR = {"SMT": "same core", "machine": "other package"}  # by what two CPUs share: words for it
 
 
 def cores(host: Host) -> list[Line]:
@@ -32,8 +23,7 @@ def cores(host: Host) -> list[Line]:
         return []
     first = own[0]
     found = {level["level"]: level["0.5"] for level in first["pairs"]["levels"] if level["0.5"]}
-    ordered = sorted(found, key=lambda n: list(SHARED).index(n) if n in SHARED else len(SHARED))
-    told = " · ".join(f"{time(found[n])} {SHARED.get(n, n)}" for n in ordered)
+    told = " · ".join(f"{time(found[n])} {FAR.get(n, f'same {n}')}" for n in LEVELS if n in found)
     odd = sorted({o["cpu"] for o in first["pairs"]["outstanding"]})
     if odd:
         told += f" · CPU {', '.join(map(str, odd[:4]))}{' ...' if len(odd) > 4 else ''} slower"
@@ -77,7 +67,7 @@ def _variant(trial: Row) -> str:
 
 def _sure(trials: list[Row], trial: Row, ratio: Row) -> str:
     other = next((t for t in trials if t["id"] == ratio["trial"]), trial)
-    return sure([trial, other], ratio["value"], *(ratio.get("ci") or (None, None)))
+    return sure([trial, other], ratio["value"], ratio["low"], ratio["high"])
 
 
 def _padding(host: Host, own: list[Row]) -> list[Line]:
@@ -134,7 +124,7 @@ def _gain(own: list[Row], benchmark: str, ratios: list[Row]) -> Optional[Line]:
     (first, found), *others = measured
     told = _said(first, found)
     best = max(others, key=lambda of: max(r["value"] for _, r in of[1]), default=None)
-    for more in ([_short(*best)] if best else []) + [f"{most} thread{'s' if most > 1 else ''}"]:
+    for more in ([_short(*best)] if best else []) + [units.several(most, "thread")]:
         told += f", {more}" if len(f"{told}, {more}") <= TOLD else ""
     words = [_sure(own, t, r) for t, r in found]
     values = [r["value"] for _, r in found]
@@ -154,7 +144,7 @@ def _measured(own: list[Row], ratio: Row, threads: int) -> list[tuple[Row, Row]]
         and r["name"] == ratio["name"]
         and r.get("parameter") == ratio["parameter"]
         and (by_threads or (r["of"], r["to"]) == (ratio["of"], ratio["to"]))
-        and r.get("metric", "time") == ratio.get("metric", "time")
+        and r["metric"] == ratio.get("metric", "time")
     ]
 
 

@@ -7,28 +7,19 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Optional, TypeVar
+from typing import Any, Optional, TypeVar, Union
 
-import altair as alt
-from altair.utils import schemapi
+from . import vega_lite as vl
 
 Row = dict[str, Any]
-Drawing = Any  # a chart of Altair's, or Vega-Lite that was made of some
-
-# Altair would validate each part of a chart against its schema, over and over; tests validate each
-# whole picture instead.
-schemapi.disable_debug_mode()
-# Channels are given as classes, even where a string or alt.value() would do: Altair takes 5 ms to
-# find the class. These two have no type annotations:
-XValue: Any = alt.XValue
-YValue: Any = alt.YValue
+Drawing = Union[vl.Chart, Row]  # Vega-Lite is made of charts
 
 INK, SOFT, GREY, PALE, ALARM = "#222222", "#555555", "#767676", "#E4E4E4", "#B23A00"
 ROW = 21  # pixels: height of a row of bars
 ROWS = 36  # in a picture; more go to the next one, so that each fits a printed page
-SPANS = 6  # ranges of the numbers of flagged trials in a line; of more, only the ends are given
 WIDTH = 160  # characters of a line under a picture
 CONFIG = {
     "font": "Liberation Sans, Arial, Helvetica, sans-serif",
@@ -50,12 +41,13 @@ CONFIG = {
         "gridColor": PALE,
         "domainColor": GREY,
         "tickColor": GREY,
+        "labelLimit": 0,  # none is that long, and to measure each takes time
     },
     "view": {"stroke": None},
     "text": {"fontSize": 11},
 }
 BETTER = {"higher": " (more is better)", "lower": " (less is better)", None: ""}
-FLAGGED, GOOD = "datum.flag !== null", "datum.flag === null"
+FLAGGED, GOOD = vl.known("flag"), vl.unknown("flag")
 
 
 @dataclass
@@ -65,11 +57,17 @@ class Picture:
     help: str  # one sentence: how to read it
     notes: list[str]  # a line for each flagged trial in it
     spec: dict[str, Any]  # Vega-Lite
-    svg: str = ""  # as it was drawn
+    drawn: Optional[Future[str]] = None  # its SVG
     shows: Sequence[str] = ()  # ids of trials
     # Only of a map with so many cells that a shape for each would make files and page too large:
     # the pixels of a cell, the names of rows and columns, and a value for each pair of these.
     dense: Optional[Row] = None
+
+    @property
+    def svg(self) -> str:
+        """Waits for it."""
+        assert self.drawn
+        return self.drawn.result()
 
 
 class Data:
@@ -78,10 +76,10 @@ class Data:
     def __init__(self) -> None:
         self.sets: dict[str, list[Row]] = {}
 
-    def chart(self, rows: list[Row]) -> alt.Chart:
+    def chart(self, rows: list[Row]) -> vl.Chart:
         name = f"rows-{len(self.sets) + 1}"
         self.sets[name] = rows
-        return alt.Chart(alt.NamedData(name=name))
+        return vl.Chart(name, rows)
 
 
 T = TypeVar("T")
@@ -100,20 +98,14 @@ def numbered(name: str, title: str, parts: Sequence[T]) -> Iterator[tuple[str, s
 
 def spec_of(chart: Drawing, **more: Any) -> Row:
     """The chart as Vega-Lite, with further keys."""
-    return {
-        **(
-            chart
-            if isinstance(chart, dict)
-            else chart.to_dict(validate=False, context={"top_level": False})
-        ),
-        **more,
-    }
+    return {**(chart if isinstance(chart, dict) else chart.spec), **more}
 
 
 def joined(how: str, *charts: Drawing, **more: Any) -> Row:
-    """A `layer`, `concat`, `hconcat` or `vconcat`. Altair makes these, too, but copies all of their
-    content at each level."""
-    parts = [spec_of(chart) for chart in charts]
+    """A `layer`, `concat`, `hconcat` or `vconcat`. Layers that draw no row are left out: Vega would
+    take as long for them as for others."""
+    drawn = [c for c in charts if how != "layer" or not isinstance(c, vl.Chart) or c.rows]
+    parts = [spec_of(chart) for chart in drawn or charts[:1]]
     data = parts[0].get("data")
     if data and all(p.get("data") == data for p in parts):
         return {
@@ -131,7 +123,7 @@ def mark(row: Row) -> str:
 
 def ink() -> Any:
     """Text of a flagged trial stands out."""
-    return alt.ColorValue(INK, condition=[{"test": FLAGGED, "value": ALARM}])
+    return vl.value(INK, condition=[{"test": FLAGGED, "value": ALARM}])
 
 
 def picture(
@@ -150,7 +142,7 @@ def picture(
     heading = {"text": title, "subtitle": textwrap.wrap(help_text, WIDTH)}
     whole = joined("vconcat", *panels, *_footnotes(data, notes, extra), spacing=14, title=heading)
     spec = {
-        "$schema": alt.SCHEMA_URL,
+        "$schema": vl.SCHEMA,
         **whole,
         "config": CONFIG,
         "padding": 8,
@@ -181,23 +173,9 @@ def alike(flagged: Sequence[Row]) -> list[list[Row]]:
 
 def _note(own: Sequence[Row]) -> str:
     drawn = "" if any(r["value"] is not None for r in own) else ", not drawn"
-    trials = f"{len(own)} trial{'s' * (len(own) > 1)}, {_spans(sorted(r['flag'] for r in own))}"
+    flags = [r["flag"] for r in own]
+    trials = f"{len(own)} trials from ▲{min(flags)} to ▲{max(flags)}"
     return f"▲ {own[0]['status']}{drawn}: {trials}; of the first: {'; '.join(own[0]['reasons'])}"
-
-
-def _spans(numbers: Sequence[int]) -> str:
-    """1 to 3, 5; of many only the first and the last."""
-    spans: list[list[int]] = []
-    for n in numbers:
-        if spans and spans[-1][1] == n - 1:
-            spans[-1][1] = n
-        else:
-            spans.append([n, n])
-    if len(spans) > SPANS:
-        return f"between ▲{numbers[0]} and ▲{numbers[-1]}"
-    return ", ".join(
-        f"▲{first}" if first == last else f"▲{first} to ▲{last}" for first, last in spans
-    )
 
 
 def _footnotes(data: Data, notes: list[str], extra: Sequence[str]) -> list[Row]:
@@ -209,11 +187,11 @@ def _footnotes(data: Data, notes: list[str], extra: Sequence[str]) -> list[Row]:
         {"row": i, "line": textwrap.shorten(text, WIDTH, placeholder=" …"), "colour": colour}
         for i, (text, colour) in enumerate(lines)
     ]
-    names = data.chart(rows).mark_text(align="left", fontSize=10)
+    names = data.chart(rows).mark("text", align="left", fontSize=10)
     names = names.encode(
-        x=XValue(0),
-        y=alt.Y("row:O", axis=None),
-        text=alt.Text("line:N"),
-        color=alt.Color("colour:N", scale=None),
+        x=vl.value(0),
+        y=vl.ordinal("row", axis=None),
+        text=vl.nominal("line"),
+        color=vl.nominal("colour", scale=None),
     )
     return [spec_of(names, width=400, height=14 * len(rows))]

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any, Optional
 
 from . import claims_published, evidence, published, units
-from .described import Described, Setting, differing
+from .described import Described, Group, Setting, differing, grouped
 from .evidence import AGREES, DIFFERS, UNSURE
 from .records import graver, is_sound
 from .terms import Term, terms
@@ -45,7 +45,8 @@ def told(of: Described, trials: Sequence[Row]) -> list[Row]:
                     "value": claim.get("value") or PART.format(*claim["part"]),
                     "rows": own,
                     "theirs": theirs,
-                    "published": claims_published.words(theirs),
+                    "published": claims_published.words(theirs)
+                    or claim.get("published", {}).get("words"),
                     "differs": claims_published.differing(claim, own),
                     "conclusion": _conclusion(of, judged) if judged else "",
                 }
@@ -56,7 +57,10 @@ def told(of: Described, trials: Sequence[Row]) -> list[Row]:
 def result(claims: Sequence[Row]) -> Optional[str]:
     """The outcome of the first claim that can be judged, in a sentence."""
     first = next((c for c in claims if c["conclusion"]), None)
-    return f"Published: {first['claim']} Here: {first['conclusion']}." if first else None
+    if not first:
+        return None
+    before = "Published: " if first["published"] else ""
+    return f"{before}{first['claim']} Here: {first['conclusion']}."
 
 
 PART = "({0} - {1}) / ({0} - {2})"
@@ -75,21 +79,20 @@ def _rows(of: Described, trials: Sequence[Row], claim: Row) -> list[Row]:
     def rest(t: Row) -> Setting:
         return {k: v for k, v in of.setting(t).items() if k not in without}
 
-    settings = list({tuple(rest(t).items()): rest(t) for t in own}.values())
-    whole = [s for s in settings if not any(s.items() < other.items() for other in settings)]
     found = []
-    for setting in _asked(whole, claim.get("where", {})):
-        alike = [t for t in own if rest(t).items() <= setting.items()]
-        picked = [_best(of, [t for t in alike if _may_be(of, t, p)], metric) for p in parsed]
+    for group in _asked(grouped(own, rest), claim.get("where", {})):
+        picked = [_best(of, [t for t in group.trials if _may_be(of, t, p)], metric) for p in parsed]
         given = [t for t in picked if t]
         if len(given) == len(parsed):
             values = [_valued(t, metric) for t in given]
             if "part" in claim:
                 told = _part(values)
             else:
-                value = _in_turn(parsed, given, metric) or _product(parsed, values)
+                value = _in_turn(parsed, given, metric) or evidence.product(
+                    [(v, p.divides) for v, p in zip(values, parsed)]
+                )
                 told = {**value, **_judged(claim.get("expected"), value, values)}
-            found.append({**given[0], **told, "setting": setting, "metric": metric})
+            found.append({**given[0], **told, "setting": group.setting, "metric": metric})
     several = differing([r["setting"] for r in found])
     return [{**r, "where": of.words(r["setting"], several)} for r in found]
 
@@ -105,9 +108,10 @@ def _may_be(of: Described, trial: Row, term: Term) -> bool:
     )
 
 
-def _asked(settings: Sequence[Setting], where: Setting) -> list[Setting]:
+def _asked(groups: Sequence[Group], where: Setting) -> list[Group]:
     """The trials that the claim is about. `most` threads: the most that had a CPU each, or else the
     most; `> 2`: three or more."""
+    settings = [g.setting for g in groups]
     alone = [int(s["threads"]) for s in settings if "threads" in s and "oversubscribed" not in s]
     most = max(alone or [int(s.get("threads", 0)) for s in settings], default=0)
 
@@ -120,7 +124,7 @@ def _asked(settings: Sequence[Setting], where: Setting) -> list[Setting]:
             return float(value) > float(wanted[1:])
         return value in wanted.split("|")
 
-    return [s for s in settings if all(fits(s.get(k), v) for k, v in where.items())]
+    return [g for g in groups if all(fits(g.setting.get(k), v) for k, v in where.items())]
 
 
 def _best(of: Described, trials: Sequence[Row], metric: str) -> Optional[Row]:
@@ -140,11 +144,9 @@ def _in_turn(parsed: Sequence[Term], trials: Sequence[Row], metric: str) -> Opti
     if [p.divides for p in parsed] != [False, True]:
         return None
     one, other = trials
-    for r in one.get("ratios") or []:
-        same = r.get("metric", "time") == metric and r["trial"] == other.get("id")
-        if same and r["value"] is not None:
-            low, high = r.get("ci") or (None, None)
-            return {"value": r["value"], "low": low, "high": high, **graver(one, other)}
+    for r in one.get("ratios", []):
+        if (r["metric"], r["trial"]) == (metric, other["id"]) and r["value"] is not None:
+            return {**{k: r[k] for k in ("value", "low", "high")}, **graver(one, other)}
     return None
 
 
@@ -174,21 +176,6 @@ def _part(values: Sequence[Row]) -> Row:
         part = evidence.taken_away(worse, better, base)
         return {**grave, **part, "verdict": evidence.of_most(part), "why": ""}
     return {**grave, "verdict": UNSURE, "why": why.format(**names)}
-
-
-def _product(parsed: Sequence[Term], values: Sequence[Row]) -> Row:
-    """The product, and the interval that its factors allow."""
-    known = all(v["low"] and v["high"] for v in values)
-    found: Row = {"value": 1.0, "low": 1.0 if known else None, "high": 1.0 if known else None}
-    for term, v in zip(parsed, values):
-        ends = ("high", "low") if term.divides else ("low", "high")
-        for key, end in zip(("value", "low", "high"), ("value", *ends)):
-            if found[key] is not None:
-                found[key] = found[key] / v[end] if term.divides else found[key] * v[end]
-    worst: Row = values[0]
-    for v in values[1:]:
-        worst = graver(worst, v)
-    return {**found, **{k: worst[k] for k in ("flag", "status", "reasons")}}
 
 
 def _judged(expected: Optional[str], value: Row, trials: Sequence[Row]) -> Row:

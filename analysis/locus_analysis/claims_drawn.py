@@ -23,7 +23,7 @@ def pictures(
 ) -> list[Picture]:
     """Curves where there is an x axis; else bars, with the published ones in grey."""
     claims = [c for c in claims if "part" not in c]
-    cites = any(c["theirs"] or c.get("expected") for c in claims)
+    cites = any(c["published"] for c in claims)
     title = f"{title}: {'published claims' if cites else 'settings compared'}"
     ours = [_drawn(of, c, r) for c in claims for r in c["rows"]]
     meant = {c["name"]: c["claim"].rstrip(".") for c in claims}
@@ -59,7 +59,7 @@ def _drawn(of: Described, claim: Row, row: Row) -> Row:
         },
         "metrics": {KIND: value},
         "better": None,
-        "panel": "",
+        "setting": row["where"],
         "point": row["where"],
         "quantiles": {},
     }

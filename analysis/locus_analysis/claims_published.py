@@ -4,25 +4,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Optional
 
 from . import published, units
+from .published import Figure
 from .terms import terms
 
 Row = dict[str, Any]
 
 
-def figures(benchmark: str, claim: Row) -> list[published.Theirs]:
+def figures(benchmark: str, claim: Row) -> list[Figure]:
     """The published values of a claim: ratios as published, or computed from published figures that
     differ in the variant alone; of repeats the median."""
-    rule = claim.get("published")
-    if not rule:
+    rule = claim.get("published", {})
+    if not {"ratio", "figures"} & set(rule):
         return []
     names = rule.get("names", {})
 
-    def theirs(f: published.Figure, value: float) -> published.Theirs:
+    def theirs(f: Figure, value: float) -> Figure:
         at = {names.get(k, k): v for k, v in f.parameters.items() if k not in rule.get("any", [])}
-        return published.Theirs(f.source, f.machine, f.threads, at, value)
+        return replace(f, parameters=at, value=value)
 
     if "ratio" in rule:
         return [
@@ -30,9 +32,9 @@ def figures(benchmark: str, claim: Row) -> list[published.Theirs]:
             for f in published.ratios(benchmark)
             if rule["ratio"] in (f.variant, f.parameters.get("compare")) and _speaks_of(claim, f)
         ]
-    groups: dict[Any, dict[str, list[published.Figure]]] = {}
+    groups: dict[Any, dict[str, list[Figure]]] = {}
     for f in published.figures(benchmark, rule["figures"]):
-        key = (f.machine, f.threads, *sorted(theirs(f, 0).at.items()))
+        key = (f.machine, f.threads, *sorted(theirs(f, 0).parameters.items()))
         groups.setdefault(key, {}).setdefault(f.variant, []).append(f)
     found = []
     for by in groups.values():
@@ -59,14 +61,14 @@ def differing(claim: Row, rows: Sequence[Row]) -> str:
     return "; ".join([*said, *filter(None, [rule.get("otherwise")])])
 
 
-def _speaks_of(claim: Row, f: published.Figure) -> bool:
+def _speaks_of(claim: Row, f: Figure) -> bool:
     wanted = claim.get("where", {}).get("threads")
     if f.threads is None or wanted is None:
         return True
     return str(f.threads) == wanted if wanted.isdecimal() else f.threads > 1
 
 
-def words(theirs: Sequence[published.Theirs]) -> str:
+def words(theirs: Sequence[Figure]) -> str:
     """The range of values for each machine and number of threads."""
     groups: dict[tuple[str, Optional[int]], list[float]] = {}
     for t in theirs:
@@ -79,4 +81,4 @@ def words(theirs: Sequence[published.Theirs]) -> str:
 
 
 def said_threads(n: Optional[int]) -> str:
-    return "" if n is None else f"{n} thread{'s' * (n != 1)}"
+    return "" if n is None else units.several(n, "thread")

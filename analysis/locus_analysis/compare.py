@@ -54,7 +54,7 @@ def compare(
 ) -> Comparison:
     """Of thresholds whose pattern matches, the last counts; metrics that match `require` must have
     a verdict."""
-    seen = sides.observe(old, new, LEAST_PAIRS)
+    seen = sides.by_clock(sides.observe(old, new, LEAST_PAIRS))
     made = Comparison(
         old, new, (len(seen.old), len(seen.new)), "node" if seen.nodes else "run", seen.paired
     )
@@ -127,10 +127,13 @@ def _relative(old: inference.Array, new: inference.Array) -> list[list[float]]:
     return [[float(v) for v in np.exp(y[np.isfinite(y)] - middle)] for y in (old, new)]
 
 
-def _place(m: Row) -> tuple[int, float]:
+def _place(m: Row) -> tuple[int, bool, float]:
+    """Changes by size; of what cannot be told the headlines first."""
     size = m["change"] if m["better"] == "lower" else -m["change"]
     least = m["least"] if m["least"] is not None else np.inf
-    return ORDER.index(m["verdict"]), {FASTER: size, UNTOLD: -least}.get(m["verdict"], -size)
+    untold = m["verdict"] == UNTOLD
+    by = -least if untold else size if m["verdict"] == FASTER else -size
+    return ORDER.index(m["verdict"]), untold and not m["headline"], by
 
 
 def words(metrics: Sequence[Row]) -> list[str]:
@@ -158,9 +161,10 @@ def too_few(old: int, new: int, paired: bool, what: str) -> str:
     enough = next(n for n in range(2, 99) if inference.least_p(n, n, False) <= LEVEL)
     if old == new == 1:
         return f"no verdict: one {what} a side; {enough} or more show changes"
+    alone = "; or compare one node at a time: its runs count then" if what == "node" else ""
     return (
         f"{old} and {new} {what}s have {inference.labelings(old, new, paired)} ways to be labelled:"
-        f" no change can be shown at {100 * LEVEL:.0f} %; {enough} a side can show one"
+        f" no change can be shown at {100 * LEVEL:.0f} %; {enough} a side can show one{alone}"
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import likwid, records, sources
+from . import likwid, sources
 
 
 def add(commands: Any) -> None:
@@ -121,7 +121,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _given(options: argparse.Namespace) -> list[Path]:
     if options.behind or options.measure or not options.file:
-        raise records.BadInput("compare --baseline FILE needs records, and no --: FILE|DIR...")
+        raise sources.BadInput("compare --baseline FILE needs records, and no --: FILE|DIR...")
     likwid.refuse(options.file)
     return list(options.file)
 
@@ -134,7 +134,7 @@ def _measured(options: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     cut = words.index("--") if "--" in words else 0
     commands = words[:cut], words[cut + 1 :]
     if not all(commands) or options.file or options.measure < 1:
-        raise records.BadInput(
+        raise sources.BadInput(
             "compare --measure N needs two commands: locus compare --measure 6 -- CMD_A -- CMD_B"
         )
     paired = options.measure >= compare.LEAST_PAIRS
@@ -150,7 +150,7 @@ def _two_sides(options: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     if not options.behind and len(old) == 2:
         old, new = old[:1], old[1:]
     if not old or not new or "--" in options.behind[1:]:
-        raise records.BadInput(
+        raise sources.BadInput(
             "compare needs two sides: locus compare OLD NEW, or locus compare OLD... -- NEW..."
         )
     likwid.refuse(old + new)

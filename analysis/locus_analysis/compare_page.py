@@ -4,18 +4,18 @@ after."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import jinja2
 import markupsafe
 
 from . import charts, compare_told, draw
+from . import vega_lite as vl
 from .compare import Comparison
-from .records import HERE, CannotWrite
+from .records import CannotWrite
+from .schema import HERE
 
 Row = dict[str, Any]
 
@@ -37,9 +37,9 @@ def write(made: Comparison, page: Path) -> None:
         parts = [own[i : i + charts.ROWS] for i in range(0, len(own), charts.ROWS)]
         named = charts.numbered(name, f"{name} before and after", parts)
         pictures += [_picture(part, file, title) for file, title, part in named]
-    with tempfile.TemporaryDirectory() as scratch:
+    with draw.Drawing() as drawing:
         for picture in pictures:
-            draw.draw(picture, Path(scratch))
+            drawing.begin(picture)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -82,34 +82,36 @@ def _picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
         ]
     ends = [r[key] for r in rows for key in ("low", "high", "least", "most")]
     ends += [p["ratio"] for p in points]
-    scale = alt.Scale(
-        type="log", domain=[max(0.2, 0.99 * min(ends)), min(5, 1.01 * max(ends))], clamp=True
-    )
-    y = alt.Y("row:O", axis=None, scale=alt.Scale(type="band", paddingInner=0.3))
+    scale = {
+        "type": "log",
+        "domain": [max(0.2, 0.99 * min(ends)), min(5, 1.01 * max(ends))],
+        "clamp": True,
+    }
+    y = vl.ordinal("row", axis=None, scale={"type": "band", "paddingInner": 0.3})
     data = charts.Data()
     line, point = data.chart(rows).encode(y=y), data.chart(points).encode(y=y)
-    axis = alt.Axis(title="value / mean of the old runs", format="~g", tickCount=6)
+    axis = {"title": "value / mean of the old runs", "format": "~g", "tickCount": 6}
 
-    def x(field: str) -> alt.X:
-        return alt.X(f"{field}:Q", scale=scale, axis=axis)
+    def x(field: str) -> Row:
+        return vl.quantitative(field, scale=scale, axis=axis)
 
-    told = [alt.Tooltip(f"{key}:N") for key in ("trial", "side")]
-    told.append(alt.Tooltip("ratio:Q", format=".4f"))
+    told = [vl.nominal(key) for key in ("trial", "side")]
+    told.append(vl.quantitative("ratio", format=".4f"))
     layers: list[charts.Drawing] = [
-        line.mark_tick(color=charts.GREY, strokeDash=[2, 2]).encode(x=x(key))
+        line.mark("tick", color=charts.GREY, strokeDash=[2, 2]).encode(x=x(key))
         for key in ("least", "most")
     ]
-    layers.append(line.mark_rule(color=charts.INK, size=2).encode(x=x("low"), x2=alt.X2("high:Q")))
+    layers.append(line.mark("rule", color=charts.INK, size=2).encode(x=x("low"), x2=vl.end("high")))
     layers.append(
-        point.mark_point(filled=False, size=28, opacity=1).encode(
+        point.mark("point", filled=False, size=28, opacity=1).encode(
             x=x("ratio"),
-            shape=alt.Shape(
-                "side:N",
-                scale=alt.Scale(domain=["old", "new"], range=["circle", "diamond"]),
+            shape=vl.nominal(
+                "side",
+                scale={"domain": ["old", "new"], "range": ["circle", "diamond"]},
                 legend=None,
             ),
-            color=alt.Color(
-                "side:N", scale=alt.Scale(domain=["old", "new"], range=[OLD, NEW]), legend=None
+            color=vl.nominal(
+                "side", scale={"domain": ["old", "new"], "range": [OLD, NEW]}, legend=None
             ),
             tooltip=told,
         )
@@ -118,8 +120,8 @@ def _picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
     names, said = (
         charts.spec_of(text, width=width, height=height, view={"stroke": None})
         for text, width in (
-            (_text(line.mark_text(align="right", fontSize=11, color=charts.INK), "label"), 1),
-            (_text(line.mark_text(align="left", fontSize=11, color=charts.INK), "said"), 140),
+            (_text(line.mark("text", align="right", fontSize=11, color=charts.INK), "label"), 1),
+            (_text(line.mark("text", align="left", fontSize=11, color=charts.INK), "said"), 140),
         )
     )
     middle = charts.joined("layer", *layers, width=WIDE, height=height)
@@ -127,5 +129,5 @@ def _picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
     return charts.picture(name, title, HELP, [], [panel], data)
 
 
-def _text(chart: alt.Chart, field: str) -> alt.Chart:
-    return chart.encode(x=alt.value(0), text=f"{field}:N")
+def _text(chart: vl.Chart, field: str) -> vl.Chart:
+    return chart.encode(x=vl.value(0), text=vl.nominal(field))

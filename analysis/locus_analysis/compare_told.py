@@ -8,6 +8,7 @@ import io
 import json
 import shutil
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Optional
@@ -21,6 +22,7 @@ Row = dict[str, Any]
 
 NARROW, WIDE = 60, 100  # columns of the table, at least and at most
 SHOWN = 20  # metrics, where the output is no terminal
+MANY = 9.995  # a change so great is told as a factor
 TEXT = 30  # characters of a value of a setting, where a line has two
 COLUMNS = (
     *("metric", "setting", "unit", "better", "old", "new", "change", "low", "high", "p", "least"),
@@ -31,7 +33,7 @@ COLUMNS = (
 def text(made: Comparison, everything: bool) -> str:
     columns, rows = shutil.get_terminal_size((WIDE, 0))
     width = max(NARROW, min(columns, WIDE))
-    head = [_clipped(line, width) for line in heading(made)]
+    head = [part for line in heading(made) for part in _wrapped(line, width)]
     most = (rows - len(head) - 6 if sys.stdout.isatty() and rows else SHOWN) or 1
     picked = made.metrics if everything else worst(made, max(5, most))
     lines = [*head, ""] if head else []
@@ -78,14 +80,18 @@ def summary(made: Comparison) -> list[str]:
     """Counts, and what the words mean."""
     counts = Counter(m["verdict"] for m in made.metrics)
     told = ", ".join(f"{counts[v]} {v}" for v in ORDER if counts[v])
-    lines = [f"{len(made.metrics)} metrics: {told}" if told else "no metric is on both sides"]
+    lines = [
+        f"{units.several(len(made.metrics), 'metric')}: {told}"
+        if told
+        else "no metric is on both sides"
+    ]
     within = sorted({units.percent(m["threshold"]) for m in made.metrics})
     lines.append(
         f"slower, faster: shown at {100 * LEVEL:.0f} % over all metrics together; same: the 95 %"
         f" interval is within {', '.join(within)}"
     )
     if counts[UNTOLD] and not made.reason:
-        lines.append("cannot tell: with the change that these runs would have shown")
+        lines.append("cannot tell: with the change, below 100 %, that these runs would have shown")
     if made.required:
         more = f", and {len(made.required) - 1} more" if made.required[1:] else ""
         lines.append(f"required, but cannot be told: {made.required[0]}{more}")
@@ -106,14 +112,25 @@ def _shortened(words: str) -> str:
     return words if len(words) <= TEXT else words[: TEXT - 1] + "…"
 
 
-def _clipped(line: str, width: int) -> str:
-    line = "".join(c if c.isprintable() else "?" for c in line)
-    return line if len(line) <= width else line[: width - 1] + "…"
+def _wrapped(line: str, width: int) -> list[str]:
+    first = len(line) - len(line.split("  ")[-1].lstrip())
+    return textwrap.wrap(_printable(line), width, subsequent_indent=" " * (first or 2))
+
+
+def _printable(line: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in line)
+
+
+def _clipped(cell: str, width: int) -> str:
+    cell = _printable(cell)
+    return cell if len(cell) <= width else cell[: width - 1] + "…"
 
 
 def percent(share: Optional[float], sign: str = "+") -> str:
     if share is None:
         return "–"
+    if share >= MANY:
+        return f"x{1 + share:.3g}"
     digits = 1 if abs(share) < 0.995 else 0
     return f"{round(100 * share, digits) + 0.0:{sign}.{digits}f} %"
 
@@ -121,7 +138,7 @@ def percent(share: Optional[float], sign: str = "+") -> str:
 def _verdict(made: Comparison, m: Row) -> str:
     if m["verdict"] == UNTOLD and made.reason:
         return "no verdict"
-    if m["verdict"] == UNTOLD and m["least"] is not None:
+    if m["verdict"] == UNTOLD and m["least"] is not None and m["least"] < 1:
         return f"{UNTOLD}: {percent(m['least'], '')}"
     return str(m["verdict"])
 

@@ -27,13 +27,12 @@ def _rows(of: Described, trials: Sequence[Row]) -> list[Row]:
         for r in t["ratios"]:
             if r["value"] is None:
                 continue
-            low, high = r.get("ci") or (None, None)
             by_threads = r["parameter"] == "threads"
             parameters = {k: v for k, v in t["parameters"].items() if k != r["parameter"]}
             if r["parameter"] != "variant" and not by_threads:
                 parameters["of"] = t["variant"]
             name = t["variant"] if by_threads else f"{r['of']}/{r['to']}"
-            of_ratio = {"value": r["value"], "low": low, "high": high, "unit": "1"}
+            of_ratio = {**{k: r[k] for k in ("value", "low", "high")}, "unit": "1"}
             found.append(
                 {
                     **t,
@@ -71,9 +70,7 @@ def _names(of: Described, rows: Sequence[Row]) -> dict[str, str]:
     """The names of ratios in the order of their declaration, with their help."""
     declared = {f"{r['of']}/{r['to']}": r["help"] for r in of.ratios}
     names = {r["variant"] for r in rows}
-    return {
-        **{n: said for n, said in {**of.variants, **declared}.items() if n in names},
-    }
+    return {n: said for n, said in {**of.variants, **declared}.items() if n in names}
 
 
 def _meaning(of: Described, kind: str) -> str:
@@ -131,7 +128,7 @@ def result(of: Described, trials: Sequence[Row]) -> Optional[str]:
     """One sentence: the declared ratio whose interval is furthest from 1."""
     sure = [
         r
-        for r in _rows(of, [t for t in trials if t["pairs"] is None])
+        for r in _rows(of, trials)
         if r["low"] and r["high"] and not r["low"] <= 1 <= r["high"] and r["judged"]
     ]
     if not sure:
@@ -142,15 +139,8 @@ def result(of: Described, trials: Sequence[Row]) -> Optional[str]:
     declared = next(
         (d["help"] for d in of.ratios if f"{d['of']}/{d['to']}" == most["variant"]), most["ratio"]
     )
-    where = ", ".join(
-        filter(
-            None,
-            (
-                setting.get("of"),
-                of.words(setting, [k for k in several if k not in ("variant", of.lines)]),
-            ),
-        )
-    )
+    shown = [k for k in several if k not in ("variant", of.lines)]
+    where = ", ".join(filter(None, (setting.get("of"), of.words(setting, shown))))
     value = f"{units.number(most['value'])} ({units.number(most['low'])} to"
     named = f"{most['ratio']} {declared}" if declared != most["ratio"] else declared
     return f"{named}: {most['variant']} {value} {units.number(most['high'])}), {where}."

@@ -15,7 +15,6 @@ from typing import Any, Optional
 import duckdb
 
 from . import records, units
-from .described import labelled
 from .evidence import ratio
 from .kernel_events import by_reason, kernel
 from .meanings import KERNEL, KERNELS_OWN, meaning
@@ -39,10 +38,14 @@ def counted(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
     by name, in the order of the record; `counting`."""
     trials = {
         (t["whole"], t["id"]): {**t, "counters": {}, "counting": None}
-        for t in records.told(db, benchmark)
-        if t["value"] is not None
+        for t in records.measured(db, benchmark)
+        if t["metrics"]["time"]["value"] is not None
     }
-    for c in records.rows(db, "FROM counter ORDER BY whole, id, counter_place"):
+    query = (
+        "SELECT c.* FROM counter c JOIN trial USING (whole, id) WHERE benchmark = ?"
+        " ORDER BY whole, id, counter_place"
+    )
+    for c in records.rows(db, query, benchmark):
         if (c["whole"], c["id"]) in trials:
             trials[c["whole"], c["id"]]["counters"][c["name"]] = _in_base_units(c)
     for cost in records.rows(db, "FROM counting"):
@@ -107,14 +110,12 @@ def _of_run(trials: list[Row], events: Sequence[Row], asked: Optional[Row]) -> R
     return {
         "asked": asked,
         "columns": [_column(name, trials, own_events) for name in names],
-        "lines": (
-            [line for t in labelled(trials) if (line := _line(t, names))["cells"]] if names else []
-        ),
+        "lines": ([line for t in trials if (line := _line(t, names))["cells"]] if names else []),
         "lacking": lacking(trials, own_events) if asked else [],
         "untrusted": untrusted(trials),
         "unequal": [
             u
-            for t in labelled(trials)
+            for t in trials
             for name in names
             if name in t["counters"] and (u := unequal(t, t["counters"][name]))
         ],
@@ -145,11 +146,13 @@ def _column(name: str, trials: Iterable[Row], events: Iterable[Row]) -> Row:
         for t in trials
         if name in t["counters"] and t["counters"][name]["value"] is not None
     )
+    per = None if any_of["source"] == "ratio" else any_of["per"]
     event: Row = next((e for e in events if e["name"] == name), {})
     return {
         "name": name,
         "meaning": meaning(name),
-        "per": None if any_of["source"] == "ratio" else any_of["per"],
+        "per": per,
+        "heading": f"{name} per {per}" if per else name,
         "unit": any_of["unit"],
         "source": SOURCES.get(any_of["source"], any_of["source"]),
         "scope": (
@@ -270,13 +273,11 @@ def cost(trials: Iterable[Row]) -> Optional[Row]:
         "least": min(ratios),
         "most": max(ratios),
         "known": len(known),
-        "apart": labelled(
-            [
-                c
-                for c in known
-                if c["counted_low"] > c["bare_high"] or c["counted_high"] < c["bare_low"]
-            ]
-        ),
+        "apart": [
+            c
+            for c in known
+            if c["counted_low"] > c["bare_high"] or c["counted_high"] < c["bare_low"]
+        ],
     }
 
 

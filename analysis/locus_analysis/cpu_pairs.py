@@ -8,10 +8,10 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any, Optional
 
-import altair as alt
-
 from . import units
+from . import vega_lite as vl
 from .charts import ALARM, INK, Data, Picture, joined, mark, picture
+from .described import in_words
 
 Row = dict[str, Any]
 
@@ -33,7 +33,7 @@ NAMED = 12  # CPUs that stand out, in a sentence
 CROWDED = 1.1
 
 HELP = (
-    "Median time in which a cache line goes from one CPU to another (half a round trip, so both"
+    "Median time in which a cache line goes from one CPU to another (both ways together, so both"
     " halves of the map are equal). Darker is longer; hover for values. CPUs that share a core,"
     " a cache or a node are side by side; lines separate nodes."
 )
@@ -51,7 +51,7 @@ def maps(trials: Sequence[Row], machine: Row, name: str, title: str) -> list[Pic
         left -= len(cpus_of(t)) ** 2
         drawn += [t["id"]] * (left >= 0 or not drawn)
     return [
-        _map(t, machine, f"{name}-{i}" if len(own) > 1 else name, f"{title}: {setting(t, own)}")
+        _map(t, machine, f"{name}-{i}" if len(own) > 1 else name, f"{title}: {in_words(t)}")
         for i, t in enumerate(own, 1)
         if t["id"] in drawn
     ]
@@ -60,18 +60,6 @@ def maps(trials: Sequence[Row], machine: Row, name: str, title: str) -> list[Pic
 def cpus_of(trial: Row) -> list[int]:
     cells = trial["pairs"]["cells"]
     return sorted({*cells["a"], *cells["b"]})
-
-
-def setting(trial: Row, among: Sequence[Row]) -> str:
-    """The protocol, and the parameters that differ among the trials."""
-    of, words = trial["parameters"], [str(trial["parameters"].get("protocol", "ping-pong"))]
-    if "home" in of and len({t["parameters"].get("home") for t in among}) > 1:
-        words.append(f"lines of node {of['home']}")
-    if len({t["threads"] for t in among}) > 1:
-        words.append(f"{trial['threads']} CPUs")
-    if len({t["bind"] for t in among}) > 1:
-        words.append(str(trial["bind"]))
-    return ", ".join(words)
 
 
 def in_order(cells: Row, machine: Row) -> tuple[list[int], list[int]]:
@@ -118,53 +106,50 @@ def _map(trial: Row, machine: Row, name: str, title: str) -> Picture:
         values[-1 - len(values) // 100],
     ]  # without the outermost hundredths: single odd cells would use up the colour scale
     every = next(n for n in (1, 2, 4, 8, 16, 32, 64) if n * size >= 6 + 7 * len(str(max(order))))
-    axis = alt.Axis(
-        labelAngle=0,
-        labelOverlap=False,
-        domain=False,
-        ticks=False,
-        values=order[::every],
-        labelPadding=3,
-    )
-    x = alt.X(
-        "x:O", title="CPU", axis=axis, scale=alt.Scale(domain=order, paddingInner=0, paddingOuter=0)
-    )
-    y = alt.Y(
-        "y:O", title="CPU", axis=axis, scale=alt.Scale(domain=order, paddingInner=0, paddingOuter=0)
-    )
+    axis = {
+        "labelAngle": 0,
+        "labelOverlap": False,
+        "domain": False,
+        "ticks": False,
+        "values": order[::every],
+        "labelPadding": 3,
+    }
+    scale = {"domain": order, "paddingInner": 0, "paddingOuter": 0}
+    x, y = (vl.ordinal(of, title="CPU", axis=axis, scale=scale) for of in ("x", "y"))
     edges = (
-        ("x", alt.X("x:O", bandPosition=0)),
-        ("y", alt.Y("y:O", bandPosition=0)),
+        ("x", vl.ordinal("x", bandPosition=0)),
+        ("y", vl.ordinal("y", bandPosition=0)),
     )
-    colour = alt.Color(
-        "median:Q",
-        scale=alt.Scale(scheme="viridis", reverse=True, domain=ends, clamp=True),
-        legend=alt.Legend(title="median, ns", gradientLength=min(200, side)),
+    colour = vl.quantitative(
+        "median",
+        scale={"scheme": "viridis", "reverse": True, "domain": ends, "clamp": True},
+        legend={"title": "median, ns", "gradientLength": min(200, side)},
     )
     quantities = [
-        alt.Tooltip(f"{key}:Q", format=".4~g", title=f"{key} (ns)") for key in QUANTILES.values()
+        vl.quantitative(key, format=".4~g", title=f"{key} (ns)") for key in QUANTILES.values()
     ]
     tooltip = [
-        alt.Tooltip("x:O", title="CPU"),
-        alt.Tooltip("y:O", title="and CPU"),
-        alt.Tooltip("share:N"),
+        vl.ordinal("x", title="CPU"),
+        vl.ordinal("y", title="and CPU"),
+        vl.nominal("share"),
     ]
     layers: list[Any] = [
-        base.mark_rect().encode(x=x, y=y, color=colour, tooltip=[*tooltip, *quantities])
+        base.mark("rect").encode(x=x, y=y, color=colour, tooltip=[*tooltip, *quantities])
     ]
     if size >= 28:
         middle = f"abs(datum.median - {ends[0]!r}) > 0.5 * {ends[1] - ends[0]!r}"
-        white = alt.ColorValue(INK, condition=[{"test": middle, "value": "white"}])
+        white = vl.value(INK, condition=[{"test": middle, "value": "white"}])
         layers.append(
-            base.mark_text(fontSize=10).encode(
-                x=x, y=y, text=alt.Text("median:Q", format=".3~s"), color=white
+            base.mark("text", fontSize=10).encode(
+                x=x, y=y, text=vl.quantitative("median", format=".3~s"), color=white
             )
         )
     if borders:
         at = data.chart([{"x": order[b], "y": order[b]} for b in borders])
         for line, width in (("white", 3), (INK, 1)):
             layers += [
-                at.mark_rule(color=line, strokeWidth=width).encode(**{end: of}) for end, of in edges
+                at.mark("rule", color=line, strokeWidth=width).encode(**{end: of})
+                for end, of in edges
             ]
     flagged = trial["flag"] is not None
     view: Row = (
@@ -214,14 +199,16 @@ def _short(time: float) -> float:
     return int(digits) if digits == int(digits) else digits
 
 
-def _both_halves(chart: alt.Chart) -> alt.Chart:
+def _both_halves(chart: vl.Chart) -> vl.Chart:
     """Rows of cells from a row of columns: (a, b), and (b, a)."""
-    pairs = chart.transform_flatten(["a", "b", "level", *QUANTILES.values()])
-    both = pairs.transform_calculate(
-        x="[datum.a, datum.b]", y="[datum.b, datum.a]"
-    ).transform_flatten(["x", "y"])
-    both = both.transform_calculate(share=f"{list(SHARE.values())}[datum.level]")
-    return both.transform_filter("datum.median !== null")
+    return chart.transform(
+        {"flatten": ["a", "b", "level", *QUANTILES.values()]},
+        {"calculate": "[datum.a, datum.b]", "as": "x"},
+        {"calculate": "[datum.b, datum.a]", "as": "y"},
+        {"flatten": ["x", "y"]},
+        {"calculate": f"{list(SHARE.values())}[datum.level]", "as": "share"},
+        {"filter": vl.known("median")},
+    )
 
 
 # In words.
@@ -233,7 +220,7 @@ def tables(trials: Sequence[Row]) -> list[Row]:
     return [
         {
             **t,
-            "name": setting(t, own),
+            "name": in_words(t),
             "levels": [_level(level) for level in t["pairs"]["levels"]],
             "said": [text for text in (outstanding(t["pairs"]), crowding(t["pairs"])) if text],
         }
@@ -279,7 +266,7 @@ def crowding(pairs: Row) -> str:
     found = pairs["crowding"]
     if found is None:
         return ""
-    pairs_met = f"{found['pairs']} pair{'s' * (found['pairs'] != 1)}"
+    pairs_met = units.several(found["pairs"], "pair")
     median = f"(median; at most {found['most']:.2f})"
     text = (
         f"Side by side with others, {pairs_met} took {found['median']:.2f} times as long as alone"

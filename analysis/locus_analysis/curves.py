@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
-import altair as alt
-
 from . import units
+from . import vega_lite as vl
 from .axes import Axis
 from .charts import (
     ALARM,
@@ -24,8 +23,6 @@ from .charts import (
     Drawing,
     Picture,
     Row,
-    XValue,
-    YValue,
     joined,
     mark,
     numbered,
@@ -59,6 +56,10 @@ HALO: dict[str, Any] = {
     "strokeWidth": 4,
     "strokeJoin": "round",
 }  # of text on lines
+UPRIGHT: dict[str, Any] = {
+    **{"angle": 270, "align": "right", "baseline": "bottom"},
+    **{"dx": -3, "dy": -3, "fontSize": 10, "color": SOFT},
+}  # text at an upright line
 PANELS = 6  # in a picture: they fit a printed page
 NUMBERED = 24  # flagged points in a picture: of more, numbers would hide the curves
 
@@ -185,8 +186,10 @@ def in_order(trials: Iterable[Row]) -> list[Row]:
 
 
 def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
-    y = alt.Y("value:Q", scale=panel.y.scale(), axis=panel.y.axis())
-    x = alt.X("x:Q", scale=panel.x.scale(), axis=panel.x.axis())
+    # As many ticks as Vega-Lite makes where a layer has the axis without its ticks.
+    many = {} if panel.y.log else {"tickCount": math.ceil(panel.height / 40)}
+    y = vl.quantitative("value", scale=panel.y.scale(), axis={**many, **panel.y.axis()})
+    x = vl.quantitative("x", scale=panel.x.scale(), axis=panel.x.axis())
     rows = [
         {
             **p,
@@ -204,98 +207,83 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
         {"id": None, "mark": "", "number": "", "trial": "", "interval": "", "ring": False, **r}
         for r in rows
     ]
-    dash = alt.StrokeDash(
-        "dash:N", scale=alt.Scale(domain=list(DASHES), range=list(DASHES.values())), legend=None
+    clip = any(_is_outside(r, panel) for r in rows)  # where it cuts nothing, it only takes time
+    dash = vl.nominal(
+        "dash", scale={"domain": list(DASHES), "range": list(DASHES.values())}, legend=None
     )
-    shape = alt.Shape("shape:N", scale=None)
-    colour = alt.Color("colour:N", scale=None)
-    names = [alt.Tooltip(f"{key}:N") for key in ("trial", "text", "interval", "status", "mark")]
-    base = (
-        data.chart(rows)
-        .transform_filter("datum.value !== null && datum.x !== null")
-        .encode(x=x, y=y)
-    )
-    dots = base.transform_filter("datum.dots")
+    shape = vl.nominal("shape", scale=None)
+    colour = vl.nominal("colour", scale=None)
+    names = [vl.nominal(key) for key in ("trial", "text", "interval", "status", "mark")]
+    base = data.chart(rows).where(vl.known("value"), vl.known("x")).encode(x=x, y=y)
+    dots = base.where(vl.holds("dots"))
     behind, before = _bands(data, panel, panel.bands) if panel.bands else ([], [])
-    layers: list[Any] = behind
+    low, layers = panel.y.domain[0], behind
     layers += [
-        base.mark_line(clip=True).encode(
+        base.mark("line", clip=clip).encode(
             color=colour,
-            detail=alt.Detail("series:N"),
+            detail=vl.nominal("series"),
             strokeDash=dash,
-            strokeWidth=alt.StrokeWidth("width:Q", scale=None),
+            strokeWidth=vl.quantitative("width", scale=None),
         ),
-        dots.transform_filter(
-            "datum.low > 0 && datum.high !== null"
-            if panel.y.log
-            else "datum.low !== null && datum.high !== null"
-        )
-        .mark_rule(strokeWidth=1, clip=True)
-        .encode(y=alt.Y("low:Q", scale=panel.y.scale()), y2=alt.Y2("high:Q"), color=colour),
-        dots.transform_filter(GOOD)
-        .mark_point(filled=True, size=26, opacity=1, clip=True)
+        dots.where({"field": "low", "gt": 0} if panel.y.log else vl.known("low"), vl.known("high"))
+        .mark("rule", strokeWidth=1, clip=clip)
+        .encode(y=vl.quantitative("low", scale=panel.y.scale()), y2=vl.end("high"), color=colour),
+        dots.where(GOOD)
+        .mark("point", filled=True, size=26, opacity=1, clip=clip)
         .encode(shape=shape, color=colour, tooltip=names),
-        dots.transform_filter(FLAGGED)
-        .mark_point(
+        dots.where(FLAGGED)
+        .mark(
+            "point",
             shape="triangle-up",
             size=40 if numbered else 24,
             stroke=ALARM,
             strokeWidth=1.3,
             fill="white",
             opacity=1,
-            clip=True,
+            clip=clip,
         )
         .encode(tooltip=names),
+        dots.where(vl.holds("ring")).mark(
+            "point",
+            shape="circle",
+            size=130,
+            stroke=INK,
+            strokeWidth=0.9,
+            filled=False,
+            opacity=1,
+            clip=clip,
+        ),
+        dots.where({"field": "value", "lt": low})
+        .mark("text", text="↓", fontSize=11, dy=-7)
+        .encode(y=vl.datum(low)),
     ]
-    if any(r["ring"] for r in rows):
-        ringed = dots.transform_filter("datum.ring")
-        layers.append(
-            ringed.mark_point(
-                shape="circle",
-                size=130,
-                stroke=INK,
-                strokeWidth=0.9,
-                filled=False,
-                opacity=1,
-                clip=True,
-            )
-        )
-    low = panel.y.domain[0]
-    layers.append(
-        dots.transform_filter(f"datum.value < {low!r}")
-        .mark_text(text="↓", fontSize=11, dy=-7)
-        .encode(y=alt.YDatum(low))
-    )
     if numbered:
         layers.append(
-            dots.transform_filter(f"{FLAGGED} && datum.value >= {low!r}")
-            .mark_text(dy=-9, fontSize=9, color=ALARM)
-            .encode(text=alt.Text("number:N"))
+            dots.where(FLAGGED, {"field": "value", "gte": low})
+            .mark("text", dy=-9, fontSize=9, color=ALARM)
+            .encode(text=vl.nominal("number"))
         )
     layers += [*before, *_marks(data, panel), _end_labels(data, panel)]
     title = {"text": panel.title, "fontSize": 12, "anchor": "start"} if panel.title else ""
     return joined("layer", *layers, width=panel.width, height=panel.height, title=title)
 
 
+def _is_outside(row: Row, panel: Panel) -> bool:
+    """Whether a part of it lies outside of the panel."""
+    ends = [(panel.x, row["x"]), *((panel.y, row[key]) for key in ("value", "low", "high"))]
+    return any(at is not None and not axis.domain[0] <= at <= axis.domain[1] for axis, at in ends)
+
+
 def _marks(data: Data, panel: Panel) -> list[Any]:
     if not panel.marks:
         return []
     chart = data.chart([{"at": at, "label": label} for at, label in panel.marks])
-    x = alt.X("at:Q", scale=panel.x.scale())
-    names = chart.encode(x=x, y=YValue(0), text=alt.Text("label:N"))
-    style: dict[str, Any] = {
-        "angle": 270,
-        "align": "right",
-        "baseline": "bottom",
-        "dx": -3,
-        "dy": -3,
-        "fontSize": 10,
-        "color": SOFT,
-    }
+    x = vl.quantitative("at", scale=panel.x.scale())
+    names = chart.encode(x=x, y=vl.value(0), text=vl.nominal("label"))
     return [
-        chart.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=x),
-        names.mark_text(**style, **HALO),
-        names.mark_text(**style),
+        chart.mark("rule", strokeDash=[4, 3], color=GREY).encode(x=x),
+        names.mark("text", **UPRIGHT, **HALO),
+        names.mark("text", **UPRIGHT),
     ]
 
 
@@ -328,10 +316,13 @@ def _end_labels(data: Data, panel: Panel) -> Drawing:
         {"line": line.name, "colour": line.colour, "y": panel.height - a}
         for (_, line), a in zip(ends, apart)
     ]
-    names = data.chart(rows).mark_text(align="left", fontSize=10.5, dx=6, fontWeight="bold")
-    y = alt.Y("y:Q", scale=None, axis=None)
+    names = data.chart(rows).mark("text", align="left", fontSize=10.5, dx=6, fontWeight="bold")
+    y = vl.quantitative("y", scale=None, axis=None)
     return names.encode(
-        x=XValue(panel.width), y=y, text=alt.Text("line:N"), color=alt.Color("colour:N", scale=None)
+        x=vl.value(panel.width),
+        y=y,
+        text=vl.nominal("line"),
+        color=vl.nominal("colour", scale=None),
     )
 
 
@@ -351,25 +342,25 @@ def _bands(data: Data, panel: Panel, bands: Bands) -> tuple[list[Any], list[Any]
         }
         for p in bands.plateaus
     ]
-    x, y = panel.x.scale(), alt.Y("value:Q", scale=panel.y.scale())
+    x, y = panel.x.scale(), vl.quantitative("value", scale=panel.y.scale())
     column, bar = data.chart(bands.ends), data.chart(bars)
     behind = [
-        column.mark_rect(color="#bdbdbd", opacity=0.45, stroke="#9a9a9a", strokeWidth=0.8).encode(
-            x=alt.X("low:Q", scale=x), x2=alt.X2("high:Q")
+        column.mark(
+            "rect", color="#bdbdbd", opacity=0.45, stroke="#9a9a9a", strokeWidth=0.8
+        ).encode(x=vl.quantitative("low", scale=x), x2=vl.end("high")),
+        column.mark("text", **UPRIGHT).encode(
+            x=vl.quantitative("low", scale=x), y=vl.value(0), text=vl.nominal("label")
         ),
-        column.mark_text(
-            angle=270, align="right", baseline="bottom", dx=-3, dy=-3, fontSize=10, color=GREY
-        ).encode(x=alt.X("low:Q", scale=x), y=YValue(0), text=alt.Text("label:N")),
-        bar.mark_rule(strokeWidth=9, opacity=0.25, color=GREY).encode(
-            x=alt.X("first:Q", scale=x), x2=alt.X2("last:Q"), y=y
+        bar.mark("rule", strokeWidth=9, opacity=0.25, color=GREY).encode(
+            x=vl.quantitative("first", scale=x), x2=vl.end("last"), y=y
         ),
     ]
     before = []
     ends: tuple[tuple[bool, str, Any], ...] = ((False, "first", "left"), (True, "last", "right"))
     for late, end, align in ends:
-        names = bar.transform_filter(f"datum.late === {str(late).lower()}").encode(
-            x=alt.X(f"{end}:Q", scale=x), y=y, text=alt.Text("label:N")
+        names = bar.where({"field": "late", "equal": late}).encode(
+            x=vl.quantitative(end, scale=x), y=y, text=vl.nominal("label")
         )
         for style in (HALO, {}):
-            before.append(names.mark_text(align=align, dy=14, fontSize=10.5, color=INK, **style))
+            before.append(names.mark("text", align=align, dy=14, fontSize=10.5, color=INK, **style))
     return behind, before

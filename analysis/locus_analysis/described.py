@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -20,14 +20,16 @@ Setting = dict[str, str]
 
 ENOUGH = 3  # values that a parameter needs to be an x axis if it is not declared a curve
 NUMBERS = ("count", "size", "real", "path")  # a path may be a number, too
-BARE = ("variant", "oversubscribed", "bind", "layout")  # shown by value alone, without a name
 LAID_OUT = re.compile(r"\d+(\+\d+)*")  # threads on each node
 PAGES = "pages"  # lines of a variant that differ in these share its colour, and differ in the dash
 PAGE_NAMES = {
     "base": "system pages",
-    "thp": "transparent huge",
+    "thp": "transparent huge pages",
     "2M": "2 MiB pages",
     "1G": "1 GiB pages",
+    "thp-16K": "transparent, 16 KiB",
+    "thp-64K": "transparent, 64 KiB",
+    "thp-256K": "transparent, 256 KiB",
 }
 
 
@@ -93,17 +95,10 @@ class Described:
         )
 
     def said(self, parameter: str, value: str) -> str:
-        if parameter in BARE:
-            return value
-        if parameter == "threads":
-            return f"{value} thread{'s' * (value != '1')}"
-        return f"{parameter} {self.amount(parameter, value)}"
+        return units.parameter(parameter, value, self.unit(parameter))
 
     def amount(self, parameter: str, value: str) -> str:
-        n = number(value)
-        if self.unit(parameter) == "B" and n is not None:
-            return units.size(n)
-        return units.short(value.rsplit("/", 1)[-1])
+        return units.amount(value, self.unit(parameter))
 
 
 def number(value: str) -> Optional[float]:
@@ -173,19 +168,9 @@ def differing(settings: Sequence[Setting]) -> list[str]:
     return [k for k in names if len({s.get(k) for s in settings}) > 1]
 
 
-def labelled(trials: list[Row]) -> list[Row]:
-    """Adds `label`: the parameters in which the trials differ."""
-    of = {id(t): {**t["parameters"], "threads": t["threads"], "bind": t["bind"]} for t in trials}
-    several = differing([{key: str(value) for key, value in each.items()} for each in of.values()])
-    return [
-        {
-            **t,
-            "label": ", ".join(
-                f"{key} {units.short(of[id(t)][key])}" for key in several if key in of[id(t)]
-            ),
-        }
-        for t in trials
-    ]
+def in_words(trial: Row) -> str:
+    """The words that distinguish a trial from the others of its benchmark."""
+    return f"{trial['variant']} {trial['setting']}".strip()
 
 
 def line_of(of: Described, trial: Row) -> str:
@@ -229,6 +214,11 @@ def groups(of: Described, trials: Sequence[Row], without: Sequence[str]) -> list
         left_out = {*without, line_of(of, t), PAGES, *own[t["variant"]]}
         return {k: v for k, v in of.setting(t).items() if k not in left_out}
 
+    return grouped(trials, rest)
+
+
+def grouped(trials: Sequence[Row], rest: Callable[[Row], Setting]) -> list[Group]:
+    """Groups trials whose settings agree; one that has less of a setting is in several groups."""
     found = list({tuple(rest(t).items()): rest(t) for t in trials}.values())
     whole = [s for s in found if not any(s.items() < other.items() for other in found)]
     return [Group(s, [t for t in trials if rest(t).items() <= s.items()]) for s in whole]
@@ -280,7 +270,7 @@ def axis_of(of: Described, trials: Sequence[Row]) -> Optional[str]:
     numbers = [
         n
         for n, own in values.items()
-        if n not in BARE
+        if n not in units.BARE
         and n not in (of.lines, line_of(of, trials[0]))
         and of.is_number(n, own)
         and several_values(of, trials, n)

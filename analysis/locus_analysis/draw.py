@@ -1,122 +1,72 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes pictures to files: SVG with values on hover, PNG, PDF, and the Vega-Lite that they are
-drawn from."""
+"""Pictures as SVG with values on hover, and as files: SVG, PNG, PDF, and their Vega-Lite. Other
+processes draw them while the caller goes on."""
 
 from __future__ import annotations
 
-import base64
-import html
 import json
-import re
+from concurrent.futures import Future, wait
+from functools import cache
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
+from typing import Any, Optional
 
-import altair as alt
-import vl_convert
-
-from . import slim
+from . import cpus
 from .charts import Picture
+from .processes import Processes
 
 SCALE = 1.5  # pixels of a PNG to a pixel of its chart
-VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+DENSE = 2  # the same where a cell has to have whole pixels
 KINDS = ("svg", "png", "pdf", "vl.json")  # of files, by what their names end in
-SVG = "{http://www.w3.org/2000/svg}"
-POINTED_AT = {"bar", "point", "rect"}  # marks with text on hover; others are thin, or lie on these
-WRITTEN = ("Title text", "Subtitle text")  # labels that begin so repeat visible text
-# The words before a value on hover, where they are not its column's name.
-BEFORE = {"trial": "", "text": "", "status": "", "interval": "95 % interval: "}
-
-ElementTree.register_namespace("", SVG[1:-1])
-ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+SMALL = {"data": {"values": [{}]}, "mark": {"type": "text", "text": "a"}}
+# Processes of each of two kinds. More than that take longer to start than they save: to load Vega,
+# and to compile it as it runs, takes a third of the time of all pictures.
+MOST = 4
 
 
-def draw(picture: Picture, folder: Path) -> None:
-    """Writes the picture's files; keeps the SVG for the page."""
-    scale = 2 if picture.dense else SCALE  # a cell of a dense picture has whole pixels
-    svg = vl_convert.vegalite_to_svg(_described(picture.spec), vl_version=VEGA_LITE)
-    svg = _tidied(svg, picture.name)
-    png = vl_convert.svg_to_png(svg, scale=scale)
-    picture.svg = _around(png, scale, svg, picture.dense) if picture.dense else svg
-    texts = {"svg": picture.svg, "vl.json": json.dumps(picture.spec, separators=(",", ":"))}
-    for kind, text in texts.items():
-        folder.joinpath(f"{picture.name}.{kind}").write_text(text, encoding="utf-8")
-    folder.joinpath(picture.name + ".png").write_bytes(png)
-    folder.joinpath(picture.name + ".pdf").write_bytes(vl_convert.svg_to_pdf(picture.svg))
+@cache
+def painters() -> Processes:
+    """They load Vega before there is a picture to draw."""
+    made = Processes("render", _many())
+    for _ in range(_many()):
+        made.call("as_svg", SMALL, "first")
+    return made
 
 
-def _described(part: Any) -> Any:
-    """Copies tooltips to the descriptions of marks, since only these reach an SVG."""
-    if isinstance(part, list):
-        return [_described(item) for item in part]
-    if not isinstance(part, dict):
-        return part
-    whole = {k: v if k in ("data", "datasets") else _described(v) for k, v in part.items()}
-    mark, encoding = whole.get("mark"), whole.get("encoding", {})
-    if isinstance(mark, dict) and mark["type"] in POINTED_AT and encoding.get("tooltip"):
-        told = " + '\\n' + ".join(_line(tip) for tip in encoding["tooltip"])
-        whole["mark"] = {**mark, "aria": True}
-        whole["encoding"] = {**encoding, "description": {"value": {"expr": told}}}
-    return whole
+@cache
+def printers() -> Processes:
+    """They make files of SVGs, which needs no Vega, and takes about as long."""
+    return Processes("render", _many())
 
 
-def _line(tip: dict[str, Any]) -> str:
-    """A line of a tooltip, as an expression of Vega."""
-    field = tip["field"]
-    value = f"datum[{field!r}]"
-    shown = f"format({value}, {tip['format']!r})" if "format" in tip else value
-    before = BEFORE.get(field, f"{tip.get('title', field)}: ")
-    return f"({before!r} + (isValid({value}) ? {shown} : '–'))"
+def _many() -> int:
+    return max(1, min(MOST, cpus.usable() // 2))
 
 
-def _tidied(svg: str, name: str) -> str:
-    """Removes repetition, makes titles of descriptions (which browsers show), and makes ids unique
-    in a page."""
-    root = ElementTree.fromstring(svg)
-    for element in root.iter():
-        of = element.attrib
-        said = of.pop("aria-label", None)
-        if "class" in of and element.tag.endswith("}g"):  # the page's style uses marks' classes
-            own = (c for c in of["class"].split() if c.startswith("mark-") and c != "mark-group")
-            of["class"] = next(own, "")
-        unused = ("role", "font-family", *["class"] * (not of.get("class")))
-        for key in [k for k in of if k.startswith("aria-") or k in unused]:
-            del of[key]
-        for key, value in of.items():
-            if key == "id":
-                of[key] = f"{name}-{value}"
-            elif "#" in value:
-                of[key] = re.sub(r"^(url\()?#(?=[a-z_]+\d)", rf"\1#{name}-", value)
-        if said and not said.startswith(WRITTEN):
-            title = ElementTree.Element(SVG + "title")
-            title.text = said
-            element.insert(0, title)
-    slim.slim(root)
-    slim.share_clips(root)
-    root.set("font-family", "Liberation Sans, Arial, Helvetica, sans-serif")
-    return ElementTree.tostring(root, encoding="unicode")
+class Drawing:
+    """The pictures of a page; with a folder, also as files there. As a context it waits for all, or
+    after an exception leaves out what was not begun."""
 
+    def __init__(self, folder: Optional[Path] = None) -> None:
+        self._folder = folder
+        self._begun: list[Future[Any]] = []
 
-def _around(png: bytes, scale: float, svg: str, cells: dict[str, Any]) -> str:
-    """An SVG around a PNG, in its size without the scale; the page's script finds its cells."""
-    width, height = (int.from_bytes(png[i : i + 4], "big") / scale for i in (16, 20))
-    x, y = _corner(ElementTree.fromstring(svg))
-    told = html.escape(json.dumps({"x": x, "y": y, **cells}, separators=(",", ":")))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0'
-        f' 0 {width:g} {height:g}"><image width="{width:g}" height="{height:g}" data-cells="{told}"'
-        f' href="data:image/png;base64,{base64.b64encode(png).decode()}"/></svg>'
-    )
+    def __enter__(self) -> Drawing:
+        return self
 
+    def __exit__(self, failed: object, *_: object) -> None:
+        wait([drawn for drawn in self._begun if not failed or not drawn.cancel()])
+        for drawn in [] if failed else self._begun:
+            drawn.result()
 
-def _corner(element: Any, x: float = 0.0, y: float = 0.0, within: bool = False) -> Any:
-    """The corner at which the cells begin: the least of their coordinates; None: no cell."""
-    moved = re.match(r"translate\(([-\d.]+),\s*([-\d.]+)\)", element.get("transform", ""))
-    if moved:
-        x, y = x + float(moved[1]), y + float(moved[2])
-    within = within or "mark-rect" in element.get("class", "")
-    if within and element.tag == f"{SVG}path":
-        begin = re.match(r"M([-\d.]+),([-\d.]+)", element.get("d", "M0,0"))
-        return (x + float(begin[1]), y + float(begin[2])) if begin else (x, y)
-    found = [at for child in element if (at := _corner(child, x, y, within))]
-    return (min(at[0] for at in found), min(at[1] for at in found)) if found else None
+    def begin(self, picture: Picture) -> None:
+        """Draws it meanwhile."""
+        picture.drawn = painters().call("as_svg", picture.spec, picture.name)
+        self._begun.append(picture.drawn)
+        if self._folder:
+            file = str(self._folder / picture.name)
+            scale = DENSE if picture.dense else SCALE
+            whole = printers().call("as_files", picture.drawn, file, scale, picture.dense)
+            self._begun.append(whole)
+            picture.drawn = whole if picture.dense else picture.drawn
+            spec = json.dumps(picture.spec, separators=(",", ":"))
+            Path(f"{file}.vl.json").write_text(spec, encoding="utf-8")

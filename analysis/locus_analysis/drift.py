@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import altair as alt
-
+from . import vega_lite as vl
 from .charts import ALARM, FLAGGED, GOOD, INK, Data, Picture, Row, joined, picture
 
 HELP = (
@@ -32,39 +31,39 @@ def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
         }
         for m in marks
     ]
-    x = alt.X(
-        "moment:Q",
+    x = vl.quantitative(
+        "moment",
         title="time since the start of the run (s)",
-        scale=alt.Scale(zero=False, nice=False, padding=8),
+        scale={"zero": False, "nice": False, "padding": 8},
     )
-    scale = alt.Scale(domain=[least, TOP], clamp=True, nice=False)
-    axis = alt.Axis(title="time / median of its trial", format=".2f", tickCount=6)
-    ratio = alt.Y("ratio:Q", scale=scale, axis=axis)
-    told = [alt.Tooltip(f"{key}:N") for key in ("trial", "status")]
+    scale = {"domain": [least, TOP], "clamp": True, "nice": False}
+    axis = {"title": "time / median of its trial", "format": ".2f", "tickCount": 6}
+    ratio = vl.quantitative("ratio", scale=scale, axis=axis)
+    told = [vl.nominal(key) for key in ("trial", "status")]
     told += [
-        alt.Tooltip(f"{key}:Q", format=".3f", title=key if key != "ratio" else "median")
+        vl.quantitative(key, format=".3f", title=key if key != "ratio" else "median")
         for key in ("ratio", "least", "greatest")
     ]
-    told += [alt.Tooltip("n:Q", title="samples"), alt.Tooltip("noisy:Q", title="noisy samples")]
+    told += [vl.quantitative("n", title="samples"), vl.quantitative("noisy", title="noisy samples")]
     data = Data()
     base = data.chart(rows).encode(x=x, tooltip=told)
-    at_foot, at_top = alt.YDatum(least), alt.YDatum(TOP)
+    at_foot, at_top = vl.datum(least), vl.datum(TOP)
     chart = joined(
         "layer",
-        base.mark_rule(color="#bbbbbb").encode(
-            y=alt.Y("least:Q", scale=scale, axis=axis), y2=alt.Y2("greatest:Q")
+        base.mark("rule", color="#bbbbbb").encode(
+            y=vl.quantitative("least", scale=scale, axis=axis), y2=vl.end("greatest")
         ),
-        base.transform_filter(GOOD)
-        .mark_point(filled=True, size=16, color="#0072B2", opacity=1)
+        base.where(GOOD)
+        .mark("point", filled=True, size=16, color="#0072B2", opacity=1)
         .encode(y=ratio),
-        base.transform_filter(FLAGGED)
-        .mark_point(shape="triangle-up", size=34, color=ALARM, fill="white")
+        base.where(FLAGGED)
+        .mark("point", shape="triangle-up", size=34, color=ALARM, fill="white")
         .encode(y=ratio),
-        base.transform_filter("datum.noisy > 0")
-        .mark_tick(color=INK, thickness=1, size=9, orient="vertical", yOffset=-5)
+        base.where({"field": "noisy", "gt": 0})
+        .mark("tick", color=INK, thickness=1, size=9, orient="vertical", yOffset=-5)
         .encode(y=at_foot),
-        base.transform_filter("datum.beyond")
-        .mark_text(text="↑", color=INK, fontSize=11, dy=6)
+        base.where(vl.holds("beyond"))
+        .mark("text", text="↑", color=INK, fontSize=11, dy=6)
         .encode(y=at_top),
         width=760,
         height=170,

@@ -4,7 +4,8 @@ interval leaves it open, or if noise may explain it."""
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Sequence
+from itertools import product as corners
 from typing import Any, Optional
 
 from . import units
@@ -18,15 +19,22 @@ MOST = 0.5  # of a cost: a cause explains at least that much, and a cure removes
 
 def ratio(one: Row, other: Row) -> Optional[Row]:
     """The value of one trial over that of another, with the bounds that both intervals allow."""
-    if not one["value"] or not other["value"]:
-        return None
-    known = _is_known(one, other) and other["low"] > 0
-    return {
-        "value": one["value"] / other["value"],
-        "low": one["low"] / other["high"] if known else None,
-        "high": one["high"] / other["low"] if known else None,
-        **graver(one, other),
-    }
+    return product([(one, False), (other, True)]) if one["value"] and other["value"] else None
+
+
+def product(factors: Sequence[tuple[Row, bool]]) -> Row:
+    """The product of values, or of their inverses, and the interval that theirs allow."""
+    known = all(v["low"] and v["high"] for v, _ in factors)
+    found: Row = {"value": 1.0, "low": 1.0 if known else None, "high": 1.0 if known else None}
+    for v, divides in factors:
+        ends = ("high", "low") if divides else ("low", "high")
+        for key, end in zip(found, ("value", *ends)):
+            if found[key] is not None:
+                found[key] = found[key] / v[end] if divides else found[key] * v[end]
+    worst = factors[0][0]
+    for v, _ in factors:
+        worst = graver(worst, v)
+    return {**found, **worst}
 
 
 def taken_away(worse: Row, better: Row, base: Row) -> Row:
@@ -34,7 +42,7 @@ def taken_away(worse: Row, better: Row, base: Row) -> Row:
     that the three intervals allow."""
     ends = [
         _part(*corner)
-        for corner in product(*((of["low"], of["high"]) for of in (worse, better, base)))
+        for corner in corners(*((of["low"], of["high"]) for of in (worse, better, base)))
     ]
     return {
         "value": _part(worse["value"], better["value"], base["value"]),

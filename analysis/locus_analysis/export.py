@@ -32,11 +32,13 @@ WITH measured AS (
 		any_value(value) FILTER (name = 'time') AS time
 	FROM metric WHERE value IS NOT NULL GROUP BY whole, id)
 SELECT t.benchmark, t.variant, t.threads, t.bind, t.parameters::VARCHAR AS parameters, t.status,
-	(t.samples->>'$.n')::BIGINT AS samples, measured.metrics::VARCHAR AS metrics, time,
-	(line.json->'$.batches.metrics.time')::VARCHAR AS batches
+	(t.samples->>'$.n')::BIGINT AS samples, measured.metrics::VARCHAR AS metrics, measured.time,
+	[b * (line.json->>'$.scale')::DOUBLE
+		FOR b IN from_json(line.json->'$.batches.metrics.time', '["DOUBLE"]')
+		IF b IS NOT NULL] AS batches
 FROM trial t JOIN measured USING (whole, id)
 	JOIN line ON line.run = t.part AND line.file = t.file AND line.number = t.number
-WHERE time IS NOT NULL ORDER BY t.position
+WHERE measured.time IS NOT NULL ORDER BY t.position
 """
 
 
@@ -155,7 +157,7 @@ def _entries(trial: Row) -> Iterator[Row]:
             f"threads:{trial['threads']}",
         ]
     )
-    batches = [t for t in json.loads(trial["batches"] or "[]") if t is not None]
+    batches = trial["batches"] or []
     shared = {"run_name": name, "threads": trial["threads"], "repetitions": len(batches)}
     iterations = max(1, (trial["samples"] or 0) // max(1, len(batches)))
     for i, seconds in enumerate(batches):

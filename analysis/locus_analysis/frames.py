@@ -41,14 +41,9 @@ SELECT m.whole AS run, m.id AS trial, m.name AS metric, m.unit, m.better, m.valu
 FROM metric m JOIN trial USING (whole, id) ORDER BY position, m.place
 """
 RATIOS = """
-WITH each_one AS (SELECT whole, id, position, unnest(from_json(ratios, '[{"name": "VARCHAR",
-	"metric": "VARCHAR", "of": "VARCHAR", "to": "VARCHAR", "trial": "VARCHAR",
-	"value": "DOUBLE", "ci": ["DOUBLE"]}]')) AS r
-	FROM trial WHERE json_type(ratios) = 'ARRAY')
-SELECT whole AS run, id AS trial, r.name AS ratio, coalesce(r.metric, 'time') AS metric,
-	r.of AS of_value, r.to AS to_value, r.trial AS other, r.value, r.ci[1] AS low,
-	r.ci[2] AS high
-FROM each_one ORDER BY position
+SELECT whole AS run, id AS trial, name AS ratio, metric, "of" AS of_value, "to" AS to_value,
+	trial AS other, value, low, high
+FROM ratio ORDER BY position, place
 """
 SAMPLES = """
 SELECT whole AS run, id AS trial, moment, time, noisy FROM sample ORDER BY whole, moment

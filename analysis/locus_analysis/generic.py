@@ -12,7 +12,7 @@ from typing import Any
 from . import along, axes, bars, compared, cpu_pairs, curves, described, published, quantiles
 from .along import Scene, has
 from .bars import Column
-from .charts import Picture
+from .charts import BETTER, Picture
 from .described import Described
 
 Row = dict[str, Any]
@@ -25,9 +25,10 @@ def pictures(scene: Scene, name: str, title: str, pages: Sequence[Row] = ()) -> 
     """The pictures of one run. Trials that no curve shows are drawn as bars. With `pages` all
     trials are, with the nodes of their pages beside them."""
     of = scene.of
-    drawn = cpu_pairs.maps(scene.trials, scene.machine, name, title)
     own = [t for t in scene.trials if not t["in_matrix"]]
-    scene = replace(scene, trials=[t for t in own if not t["pairs"]])
+    along_too = any(_has_curve(of, t) for t in own)  # maps have names of their own then
+    drawn = cpu_pairs.maps(scene.trials, scene.machine, f"{name}-map" if along_too else name, title)
+    scene = replace(scene, trials=[t for t in own if not t["pairs"] or _has_curve(of, t)])
     apart = published.lesson(of.name).get("apart", [])
     for variant in () if pages else ("", *apart):
         part = [
@@ -41,10 +42,15 @@ def pictures(scene: Scene, name: str, title: str, pages: Sequence[Row] = ()) -> 
     shown = {i for p in drawn for i in p.shows}
     rest = [t if pages else {**t, "how": None} for t in own if t["id"] not in shown]
     file, said = (f"{name}-bars", f"{title}: other trials") if drawn else (name, title)
-    drawn += bars.bars(rest, pages, file, said)
+    drawn += _headlines(rest, file, said, pages)
     drawn += _beside(of, rest, f"{name}-values", f"{title}: all that was measured")
     drawn += compared.pictures(of, scene.trials, f"{name}-ratios", f"{title}: ratios")
     return drawn + quantiles.pictures(of, scene.trials, f"{name}-quantiles", title)
+
+
+def _has_curve(of: Described, trial: Row) -> bool:
+    """Whether there is more to draw of pairs than their map."""
+    return any(map(of.is_curve, trial["parameters"]))
 
 
 def _curves(scene: Scene, trials: Sequence[Row], name: str, title: str) -> list[Picture]:
@@ -61,6 +67,15 @@ def _curves(scene: Scene, trials: Sequence[Row], name: str, title: str) -> list[
     return drawn
 
 
+def _headlines(rest: Sequence[Row], name: str, title: str, pages: Sequence[Row]) -> list[Picture]:
+    if not rest:
+        return []
+    column = Column(bars.HEADLINE, rest[0]["metric"], rest[0]["unit"])
+    rows = [{**t, "cells": {bars.HEADLINE: t}} for t in rest]
+    help_text = bars.HELP.format(BETTER[rest[0]["better"]]) + (bars.PAGES_HELP if pages else "")
+    return bars.bars(rows, [column], name, title, help_text, pages)
+
+
 def _beside(of: Described, rest: Sequence[Row], name: str, title: str) -> list[Picture]:
     """Side by side, the metrics of trials that no curve shows."""
     others = _worth_drawing(of, rest)
@@ -74,18 +89,13 @@ def _beside(of: Described, rest: Sequence[Row], name: str, title: str) -> list[P
             unit = str(of.metrics[m].get("unit") or "1")
             columns.append(Column(m, m, "%" if axes.is_share(values, unit) else unit))
         rows = [
-            {
-                **t,
-                "trial": along.in_words(t),
-                "cells": {m: t["metrics"][m] for m in part if has(t, m)},
-                "beside": "",
-            }
+            {**t, "how": None, "cells": {m: t["metrics"][m] for m in part if has(t, m)}}
             for t in own
         ]
         words = "; ".join(f"{m}: {of.metrics[m].get('help') or 'another metric'}" for m in part)
         file = f"{name}-{i // COLUMNS + 1}" if len(others) > COLUMNS else name
         named = f"{title} ({', '.join(part)})"
-        shown += bars.columns(rows, columns, file, named, words, curves.NOTES)
+        shown += bars.bars(rows, columns, file, named, words, most=curves.NOTES)
     return shown
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel's own events, which every record has: a row for each trial in which some occurred."""
+"""The kernel's own events, which every record has: a row for each variant that had
+some."""
 
 from __future__ import annotations
 
@@ -8,18 +9,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Optional
 
 from . import units
-from .described import labelled
 from .meanings import KERNEL, KERNELS_OWN, meaning
 
 Row = dict[str, Any]
 
-ROWS = 24  # of the table of kernel events; for more trials it has a row for each variant
 ALWAYS = ("cpu-time",)  # never zero: left out of the table of kernel events that occurred
 
 
 def kernel(trials: list[Row], asked: Iterable[str]) -> Optional[Row]:
-    """The kernel's own events: a row for each trial in which some occurred; for many trials, one
-    for each variant."""
     hidden = {*asked, *ALWAYS}
     own = [
         (name, c)
@@ -33,16 +30,18 @@ def kernel(trials: list[Row], asked: Iterable[str]) -> Optional[Row]:
         return {"lines": [], "quiet": [], "unknown": unknown} if unknown else None
     happened = {name: [t for t in trials if _total(t, name)] for name in names}
     loud = [name for name in names if happened[name]]
-    rows = labelled([t for t in trials if any(_total(t, name) for name in loud)])
+    rows = [t for t in trials if any(_total(t, name) for name in loud)]
     groups: dict[str, list[Row]] = {}
     for t in rows:
-        groups.setdefault(t["variant"] if len(rows) > ROWS else t["id"], []).append(t)
+        groups.setdefault(t["variant"], []).append(t)
     return {
         "columns": [
             {"name": name, "meaning": meaning(name), "trials": len(happened[name])} for name in loud
         ],
-        "lines": [_happened(own, loud) for own in groups.values()],
-        "grouped": len(rows) > ROWS,
+        "lines": [
+            {"variant": v, "trials": len(own), "cells": [_cell(own, name) for name in loud]}
+            for v, own in groups.items()
+        ],
         "happened": len(rows),
         "of": len(trials),
         "quiet": [name for name in names if name not in loud],
@@ -78,24 +77,9 @@ def _total(trial: Row, name: str) -> float:
     return (c["total"] or 0.0) if c else 0.0
 
 
-def _happened(trials: Sequence[Row], names: Sequence[str]) -> Row:
-    first = trials[0]
-    cells = []
-    for name in names:
-        total, n = (
-            math.fsum(_total(t, name) for t in trials),
-            sum(_total(t, name) > 0 for t in trials),
-        )
-        unit = next(t["counters"][name]["unit"] for t in trials if name in t["counters"])
-        cells.append(
-            {
-                "text": f"{total:.0f}" if unit == "1" and total < 1e4 else units.count(total, unit),
-                "trials": n,
-            }
-        )
-    return {
-        **first,
-        "label": "" if len(trials) > 1 else first["label"],
-        "trials": len(trials),
-        "cells": cells,
-    }
+def _cell(trials: Sequence[Row], name: str) -> Row:
+    totals = [_total(t, name) for t in trials]
+    unit = next(t["counters"][name]["unit"] for t in trials if name in t["counters"])
+    total = math.fsum(totals)
+    text = f"{total:.0f}" if unit == "1" and total < 1e4 else units.count(total, unit)
+    return {"text": text, "trials": sum(n > 0 for n in totals)}

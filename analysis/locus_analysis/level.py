@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any, Optional
 
 from . import units
@@ -66,7 +67,6 @@ class Finding:
     curve: str  # in words
     levels: list[Level] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    noise: Optional[float] = None
     special: bool = False  # not one pointer on each line
     first: bool = False  # the finding whose names count for the run
     points: list[Row] = field(default_factory=list)  # of the curve
@@ -135,6 +135,18 @@ def explain(level: Level, number: int, reported: dict[int, list[float]]) -> None
     for other, sizes in reported.items():
         if other != number and any(edge.low <= size <= edge.high * TOP for size in sizes):
             level.remark += f"{'; ' if level.remark else ''}L{other} is reported to end there"
+
+
+def median_within(
+    plateau: Optional[Plateau], points: Sequence[Row], key: str, unit: float = 1
+) -> Optional[float]:
+    """Of the points in a plateau, whose sizes are in `unit` bytes."""
+    own = [
+        p[key]
+        for p in points
+        if plateau and plateau.first <= p["size"] / unit <= plateau.last and p[key] is not None
+    ]
+    return median(own) if own else None
 
 
 def count(pages: float) -> str:

@@ -9,20 +9,22 @@ from itertools import groupby
 
 import duckdb
 
-from . import caches, records, tlb
+from . import between, caches, records, tlb
 from .level import HEAD, Finding, Level
 
 
 def findings(db: duckdb.DuckDBPyConnection) -> list[Finding]:
-    """For each run: the caches from each curve of `cycle`, the TLB from `page-random`."""
+    """For each run, or series of runs: the caches from each curve of `cycle`, the TLB from
+    `page-random`."""
     machines, found = records.machines(db), list[Finding]()
-    for whole, own in groupby(caches.curves(db, "cycle"), lambda c: c.whole):
+    trials = between.of_time(db, "latency")
+    for whole, own in groupby(caches.curves(trials, "cycle"), lambda c: c.whole):
         each = [caches.found(curve, machines[whole]) for curve in own]
         min(
             each, key=lambda f: (not f.levels, f.pages == "base", f.special, -len(f.levels))
         ).first = True
         found += each
-    for whole, own in groupby(caches.curves(db, "page-random"), lambda c: c.whole):
+    for whole, own in groupby(caches.curves(trials, "page-random"), lambda c: c.whole):
         of_caches = next((f for f in found if f.whole == whole and f.first), None)
         found += tlb.found(list(own), of_caches, machines[whole])
     for whole in machines:

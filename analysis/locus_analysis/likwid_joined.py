@@ -153,12 +153,12 @@ def _line(trial: Row, table: Counted) -> Row:
     share = region["measured"] / region["seconds"] if region["seconds"] else None
     bandwidth = next((m["value"] for name, m in told.items() if BANDWIDTH.match(name)), None)
     lost = [] if table.nothing else _lost(trial, table)
-    interrupted = trial["status"] == "interrupted"
+    events = {} if table.nothing else table.events
     doubt = (
         "LIKWID counted nothing"
         if table.nothing
         else "interrupted"
-        if interrupted
+        if trial["status"] == "interrupted"
         else "threads not counted"
         if lost
         else None
@@ -169,7 +169,6 @@ def _line(trial: Row, table: Counted) -> Row:
     return {
         **trial,
         "share": share,
-        "threads_counted": len(table.threads),
         "nothing": table.nothing,
         "doubt": doubt,
         "lost": lost,
@@ -178,16 +177,8 @@ def _line(trial: Row, table: Counted) -> Row:
         "theirs": theirs,
         "while_measured": while_measured,
         "ratio": while_measured / ours if while_measured and ours else None,
-        "zeros": (
-            []
-            if table.nothing
-            else [name for name, values in table.events.items() if set(values) - {None} == {0}]
-        ),
-        "unread": (
-            []
-            if table.nothing
-            else [name for name, values in table.events.items() if set(values) == {None}]
-        ),
+        "zeros": [name for name, values in events.items() if set(values) - {None} == {0}],
+        "unread": [name for name, values in events.items() if set(values) == {None}],
     }
 
 

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-import altair as alt
-
 from . import units
+from . import vega_lite as vl
 from .charts import (
     ALARM,
     BETTER,
@@ -65,23 +64,29 @@ def _heat_map(data: Data, title: str, cells: list[Row]) -> Drawing:
     ordered = sorted(cells, key=lambda c: c["memory_order"])
     columns = list(dict.fromkeys(c["memory_node"] for c in ordered))
     lines = list(dict.fromkeys(c["threads_node"] for c in cells))
-    axis = alt.Axis(labelAngle=0, labelLimit=300, domain=False, ticks=False, labelPadding=6)
-    x = alt.X("memory_node:N", title="memory on node", sort=columns, axis=axis)
-    y = alt.Y("threads_node:N", title="threads on node", sort=lines, axis=axis)
+    axis = {
+        "labelAngle": 0,
+        "labelLimit": 300,
+        "domain": False,
+        "ticks": False,
+        "labelPadding": 6,
+    }
+    x = vl.nominal("memory_node", title="memory on node", sort=columns, axis=axis)
+    y = vl.nominal("threads_node", title="threads on node", sort=lines, axis=axis)
     told = ("threads_node", "memory_node", "text", "interval", "status")
-    base = data.chart(rows).encode(x=x, y=y, tooltip=[alt.Tooltip(f"{key}:N") for key in told])
-    scale = alt.Scale(scheme="blues", domain=[0, cells[0]["greatest"] or 1])
-    colour = alt.Color("value:Q", scale=scale, legend=None)
+    base = data.chart(rows).encode(x=x, y=y, tooltip=[vl.nominal(key) for key in told])
+    scale = {"scheme": "blues", "domain": [0, cells[0]["greatest"] or 1]}
+    colour = vl.quantitative("value", scale=scale, legend=None)
     lit = [{"test": "datum.dark", "value": "white"}, {"test": FLAGGED, "value": ALARM}]
     return joined(
         "layer",
-        base.transform_filter(GOOD).mark_rect(stroke="white", strokeWidth=2).encode(color=colour),
-        base.transform_filter(FLAGGED).mark_rect(
-            fill="white", stroke=ALARM, strokeWidth=2, strokeDash=[4, 2]
+        base.where(GOOD).mark("rect", stroke="white", strokeWidth=2).encode(color=colour),
+        base.where(FLAGGED).mark(
+            "rect", fill="white", stroke=ALARM, strokeWidth=2, strokeDash=[4, 2]
         ),
         *(
-            base.mark_text(dy=dy).encode(
-                text=alt.Text(f"{field}:N"), color=alt.ColorValue(INK, condition=lit)
+            base.mark("text", dy=dy).encode(
+                text=vl.nominal(field), color=vl.value(INK, condition=lit)
             )
             for field, dy in (("text", -15), ("of_best", 0), ("mark", 15))
         ),

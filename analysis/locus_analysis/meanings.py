@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 
-from .records import HERE
+from .schema import HERE
 
 KERNEL = "kernel"
 _TOLD = json.loads((HERE / "meanings.json").read_text(encoding="utf-8"))

@@ -20,8 +20,8 @@ from typing import Any, Optional
 
 import duckdb
 
-from . import units
-from .records import is_sound, machines, run_names, told
+from . import between, units
+from .records import is_sound, machines, run_names
 
 Row = dict[str, Any]
 
@@ -243,7 +243,7 @@ def _beside_line(padding: float, line: Optional[int]) -> str:
 def text(db: duckdb.DuckDBPyConnection) -> str:
     """For a terminal; empty without a curve."""
     machine, names, parts = machines(db), run_names(db), []
-    for whole, group in groupby(findings(told(db, "sharing")), lambda f: f.whole):
+    for whole, group in groupby(findings(between.of_time(db, "sharing")), lambda f: f.whole):
         own = list(group)
         parts += [names[whole], "", f"padding: {verdict(own, line_size(machine[whole]))}"]
         for finding in own:

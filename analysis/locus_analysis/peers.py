@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Optional
 
-from . import bars
+from . import bars, units
 from .charts import Picture
 
 Row = dict[str, Any]
@@ -64,5 +64,5 @@ def pictures(found: Sequence[Row], name: str, title: str) -> list[Picture]:
 
 
 def _work(peer: Row) -> str:
-    threads = f"{peer['threads']} thread{'s' * (peer['threads'] != 1)}"
+    threads = units.several(peer["threads"], "thread")
     return ", ".join(filter(None, (peer["work"], peer["setting"], threads)))

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import duckdb
 
 from . import bars, charts, units
+from . import vega_lite as vl
+from .described import in_words
 from .records import rows
 
 Row = dict[str, Any]
@@ -29,16 +30,16 @@ HELP = (
 # A host with repeats counts by their median, and as sound if all of them are.
 QUERY = f"""
 CREATE OR REPLACE TEMP TABLE of_host AS
-SELECT h.id, w.host, min(h.place) AS place, any_value(benchmark) AS benchmark,
-	any_value(variant) AS variant, any_value(panel) AS panel, any_value(point) AS point,
+SELECT id, host, min(place) AS place, any_value(benchmark) AS benchmark,
+	any_value(variant) AS variant, any_value(setting) AS setting,
 	any_value(everything) AS everything, any_value(metric) AS metric, any_value(unit) AS unit,
 	any_value(better) AS better, median(value) AS value,
 	bool_and(status IN ('ok', 'unconverged')) AS sound, max(status) AS status
-FROM headline h JOIN run w ON w.run = h.whole GROUP BY h.id, w.host;
+FROM headline GROUP BY id, host;
 
 CREATE OR REPLACE TEMP TABLE of_trial AS
 SELECT id, min(place) AS place, any_value(benchmark) AS benchmark, any_value(variant) AS variant,
-	any_value(panel) AS panel, any_value(point) AS point,
+	any_value(setting) AS setting,
 	any_value(everything) AS everything, any_value(metric) AS metric,
 	any_value(unit) AS unit, any_value(better) AS better, count(value) AS hosts,
 	median(value) AS middle, quantile_cont(value, 0.05) AS low5,
@@ -158,46 +159,46 @@ def _picture(trials: Sequence[Row], name: str, title: str) -> charts.Picture:
         ]
     inside = [v for b in boxes for v in (b["low5"], b["high95"])] + [p["ratio"] for p in points]
     low, high = max(0.25, min([0.9, *inside])), min(4.0, max([1.1, *inside]))
-    scale = alt.Scale(type="log", domain=[low * 0.98, high * 1.02], nice=False, clamp=True)
+    scale = {"type": "log", "domain": [low * 0.98, high * 1.02], "nice": False, "clamp": True}
     ticks = [0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 4]
-    axis = alt.Axis(
-        title="value / median over the hosts",
-        values=[v for v in ticks if low * 0.98 <= v <= high * 1.02],
-        labelExpr="format(datum.value, '~g')",
-    )
-    y = alt.Y("row:O", axis=None, scale=alt.Scale(type="band", paddingInner=0.3))
+    axis = {
+        "title": "value / median over the hosts",
+        "values": [v for v in ticks if low * 0.98 <= v <= high * 1.02],
+        "labelExpr": "format(datum.value, '~g')",
+    }
+    y = vl.ordinal("row", axis=None, scale={"type": "band", "paddingInner": 0.3})
     data = charts.Data()
     box, point = data.chart(boxes).encode(y=y), data.chart(points).encode(y=y)
 
-    def x(field: str) -> alt.X:
-        return alt.X(f"{field}:Q", scale=scale, axis=axis)
+    def x(field: str) -> Row:
+        return vl.quantitative(field, scale=scale, axis=axis)
 
-    told = [alt.Tooltip(f"{key}:N") for key in ("trial", "middle")]
+    told = [vl.nominal(key) for key in ("trial", "middle")]
     layers: list[charts.Drawing] = [
-        box.mark_rule(color=charts.GREY, size=1.5).encode(
-            x=x("low5"), x2=alt.X2("high95:Q"), tooltip=told
+        box.mark("rule", color=charts.GREY, size=1.5).encode(
+            x=x("low5"), x2=vl.end("high95"), tooltip=told
         ),
-        box.mark_bar(color=bars.BLUE).encode(x=x("low"), x2=alt.X2("high:Q"), tooltip=told),
-        box.mark_tick(color=charts.INK, thickness=1.5).encode(x=x("one"), tooltip=told),
+        box.mark("bar", color=bars.BLUE).encode(x=x("low"), x2=vl.end("high"), tooltip=told),
+        box.mark("tick", color=charts.INK, thickness=1.5).encode(x=x("one"), tooltip=told),
     ]
     if points:
         layers.append(
-            point.mark_point(filled=False, size=26, color=charts.ALARM, opacity=1).encode(
+            point.mark("point", filled=False, size=26, color=charts.ALARM, opacity=1).encode(
                 x=x("ratio"),
                 tooltip=[
-                    alt.Tooltip("host:N"),
-                    alt.Tooltip("ratio:Q", format=".3f"),
-                    alt.Tooltip("status:N"),
-                    alt.Tooltip("trial:N"),
+                    vl.nominal("host"),
+                    vl.quantitative("ratio", format=".3f"),
+                    vl.nominal("status"),
+                    vl.nominal("trial"),
                 ],
             )
         )
     height = charts.ROW * len(boxes)
-    names = box.mark_text(align="right", fontSize=11, color=charts.INK).encode(
-        x=alt.value(0), text="label:N", tooltip=told
+    names = box.mark("text", align="right", fontSize=11, color=charts.INK).encode(
+        x=vl.value(0), text=vl.nominal("label"), tooltip=told
     )
-    middles = box.mark_text(align="left", fontSize=11, color=charts.INK).encode(
-        x=alt.value(0), text="middle:N"
+    middles = box.mark("text", align="left", fontSize=11, color=charts.INK).encode(
+        x=vl.value(0), text=vl.nominal("middle")
     )
     panel = charts.joined(
         "hconcat",
@@ -210,6 +211,5 @@ def _picture(trials: Sequence[Row], name: str, title: str) -> charts.Picture:
 
 
 def label(trial: Row) -> str:
-    told = ", ".join(filter(None, (trial["panel"], trial["point"])))
-    text = f"{trial['variant']} {told}".strip()
+    text = in_words(trial)
     return text if len(text) <= LONG else text[: LONG - 1] + "…"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Optional
 
-from .records import HERE
+from .schema import HERE
 
 FOLDER = HERE / "reference"
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -52,17 +52,6 @@ def _figure(row: dict[str, Any]) -> Figure:
         int(row["threads"]) if row["threads"] else None,
         float(row["value"]) * SECONDS.get(row["unit"], 1.0),
     )
-
-
-@dataclass
-class Theirs:
-    """A published value of a claim (claims.py)."""
-
-    source: str
-    machine: str
-    threads: Optional[int]
-    at: dict[str, str]  # its other parameters
-    value: float
 
 
 @dataclass
@@ -119,12 +108,18 @@ def lesson(benchmark: str) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def placed(theirs: Sequence[tuple[str, Theirs]], x: str) -> list[Point]:
+def panels() -> list[tuple[str, str]]:
+    """Benchmarks, and parameters of which each value has a panel of its own among bars."""
+    names = [path.stem for path in sorted((HERE / "lessons").glob("*.json"))]
+    return [(name, parameter) for name in names for parameter in lesson(name).get("panels", [])]
+
+
+def placed(theirs: Sequence[tuple[str, Figure]], x: str) -> list[Point]:
     """Published values of claims at their place on a curve."""
     return [
-        Point(t.source, name, float(t.at[x]), t.value, {}, {}, t.machine)
+        Point(t.source, name, float(t.parameters[x]), t.value, {}, {}, t.machine)
         for name, t in theirs
-        if x in t.at
+        if x in t.parameters
     ]
 
 
@@ -144,14 +139,6 @@ def cited(keys: Iterable[str]) -> list[str]:
 def short(machine: str) -> str:
     """A machine's name, shortened: 2x Xeon E5-2680 v3, 24 cores."""
     return machine.split(",")[0].replace("Intel ", "").replace(" (", ", ").rstrip(")")
-
-
-def machines() -> dict[str, dict[str, float]]:
-    """The sources' data on their machines: {machine: {item: number in the unit of the file}}."""
-    found: dict[str, dict[str, float]] = {}
-    for row in _rows("machines.csv"):
-        found.setdefault(row["machine"], {})[row["item"]] = float(row["value"])
-    return found
 
 
 @cache

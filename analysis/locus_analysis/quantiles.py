@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from . import axes, curves, described
+from . import axes, curves, described, units
 from .axes import Axis
 from .charts import Picture
 from .curves import Panel, Series
@@ -58,7 +58,7 @@ def _largest(of: Described, trials: Sequence[Row]) -> Sequence[Row]:
     """If there are too many lines: those with the most threads, the largest size and so on."""
     for name in described.differing([of.setting(t) for t in trials]):
         values = {value_of for t in trials if (value_of := of.setting(t).get(name, ""))}
-        if len(trials) > LINES and name not in described.BARE and of.is_number(name, values):
+        if len(trials) > LINES and name not in units.BARE and of.is_number(name, values):
             most = max(values, key=float)
             trials = [t for t in trials if of.setting(t).get(name, most) == most]
     return trials

@@ -5,31 +5,27 @@ skipped, and reported with its file and number."""
 from __future__ import annotations
 
 import json
-import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Optional
 
 import duckdb
 
-from . import schema, sources
-from .schema import Line
-from .sources import BadInput as BadInput  # for modules that import it from here
+from . import cpus, published, schema, sources, units
+from .schema import HERE, Line
+from .sources import BadInput as BadInput  # for modules that import them from here
+from .sources import CannotWrite as CannotWrite
 
-HERE = Path(__file__).resolve().parent
 AT_ONCE = 1 << 23  # bytes of lines that are handed to the database together
 MOST_MEMORY = "1GiB"  # of the database; beyond that it uses temporary files
 MOST_FLAWS = 3  # of a file that are reported one by one
 SAMPLES = re.compile(rb'\{"type": ?"samples"')
 HOPELESS = 100  # flawed lines: after so many without a header the rest of a file is not read
-
-
-class CannotWrite(Exception):
-    """The text says what, and why."""
 
 
 @dataclass
@@ -61,23 +57,18 @@ def read(paths: Sequence[Path], samples: bool = True) -> Records:
     return records
 
 
-def of_lines(lines: Iterable[Line]) -> Records:
-    """From lines that are known to be valid, such as those of one file."""
-    records = Records(_database())
-    _insert(
-        records.db,
-        [
-            ("lines", number, 1, line["run"], line["type"], json.dumps(line))
-            for number, line in enumerate(lines, 1)
-        ],
-    )
-    return records
-
-
 def tables(records: Records) -> duckdb.DuckDBPyConnection:
-    """The records as tables (tables.sql)."""
-    records.db.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
-    return records.db
+    """The records as tables (trials.sql, tables.sql)."""
+    db = records.db
+    db.execute((HERE / "trials.sql").read_text(encoding="utf-8"))
+    values = db.execute("SELECT DISTINCT name, value, unit FROM parameter").fetchall()
+    labels = [(*each, units.parameter(*each)) for each in values]
+    db.execute("CREATE TABLE words_of (name VARCHAR, value VARCHAR, unit VARCHAR, label VARCHAR)")
+    db.execute("CREATE TABLE panel_parameter (benchmark VARCHAR, name VARCHAR)")
+    _insert(db, "words_of", labels)
+    _insert(db, "panel_parameter", published.panels())
+    db.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
+    return db
 
 
 def rows(db: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> list[dict[str, Any]]:
@@ -89,12 +80,16 @@ def rows(db: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> list[dict[str
 
 def measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, Any]]:
     """A benchmark's trials: `metrics` and `parameters` by name, `quantiles` of distributions;
-    `value`, `low` and `high` of the headline."""
+    `value`, `low` and `high` of the headline. The rows are the caller's, not what they hold."""
+    return [dict(row) for row in _measured(db, benchmark)]
+
+
+@lru_cache(maxsize=64)
+def _measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, Any]]:
     found = rows(db, "FROM told WHERE benchmark = ? ORDER BY place", benchmark)
     for row in found:
         for key in ("metrics", "parameters", "ratios", "pairs"):
             row[key] = json.loads(row[key] or "null")
-        row["ratios"] = row["ratios"] or []
         row["quantiles"] = {}
         if row["pairs"]:
             row["pairs"] = {"levels": [], "outstanding": [], "crowding": None, **row["pairs"]}
@@ -106,14 +101,6 @@ def measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, An
     ):
         quantiles = json.loads(d["quantiles"])
         of_trial[d["whole"], d["id"]][d["metric"]] = {float(q): v for q, v in quantiles.items()}
-    return found
-
-
-def told(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, Any]]:
-    """As measured(), but `value`, `low` and `high` are those of the time."""
-    found = measured(db, benchmark)
-    for row in found:
-        row.update(row["metrics"]["time"])
     return found
 
 
@@ -152,6 +139,7 @@ def graver(one: Line, other: Line) -> Line:
     return {**{k: worse[k] for k in ("flag", "status")}, "reasons": worse.get("reasons", [])}
 
 
+@lru_cache(maxsize=1)
 def machines(db: duckdb.DuckDBPyConnection) -> dict[str, Line]:
     """The machine in each run's header."""
     return {
@@ -175,7 +163,7 @@ def _database() -> duckdb.DuckDBPyConnection:
             "autoinstall_known_extensions": "false",
             "memory_limit": MOST_MEMORY,
             "temp_directory": str(folder),
-            "threads": str(min(8, os.cpu_count() or 1)),  # each takes memory of its own
+            "threads": str(min(8, cpus.usable())),  # each takes memory of its own
         }
     )
     db.execute(
@@ -188,11 +176,11 @@ def _database() -> duckdb.DuckDBPyConnection:
 Row = tuple[str, int, int, str, str, str]  # of the table `line`
 
 
-def _insert(db: duckdb.DuckDBPyConnection, given: Sequence[Row]) -> None:
+def _insert(db: duckdb.DuckDBPyConnection, table: str, given: Sequence[Any]) -> None:
     """By columns: one statement for each line takes 40 times as long."""
     if given:
         db.execute(
-            f"INSERT INTO line SELECT {', '.join(['unnest(?)'] * len(given[0]))}",
+            f"INSERT INTO {table} SELECT {', '.join(['unnest(?)'] * len(given[0]))}",
             [list(column) for column in zip(*given)],
         )
 
@@ -208,9 +196,9 @@ def _take(records: Records, path: Path, samples: bool) -> None:
         taken += 1
         size += len(row[-1])
         if size >= AT_ONCE:
-            _insert(records.db, given)
+            _insert(records.db, "line", given)
             given, size = [], 0
-    _insert(records.db, given)
+    _insert(records.db, "line", given)
     if not taken:
         raise BadInput(
             flaws[0] if flaws else f"{sources.name(path)}: holds no line that this locus knows"

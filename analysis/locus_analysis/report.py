@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -20,10 +20,23 @@ import duckdb
 import jinja2
 import markupsafe
 
-from . import axes, charts, draw, drift, likwid_joined, population, records, sections, units
+from . import (
+    axes,
+    charts,
+    draw,
+    drift,
+    likwid_joined,
+    population,
+    provenance,
+    records,
+    sections,
+    units,
+)
 from .card import MEANING as TRUST
 from .charts import Picture
-from .records import HERE, CannotWrite, Records, rows
+from .draw import Drawing
+from .records import CannotWrite, Records, rows
+from .schema import HERE
 from .summary import MOST, cards
 
 # A link from a page to one of its pictures.
@@ -67,7 +80,9 @@ def write(given: Records, page: Path, force: bool) -> list[Path]:
                 Path(scratch, "old"),
             )
             new_pictures.mkdir()
-            new_page.write_text(_compose(given, new_pictures, pictures.name), encoding="utf-8")
+            with Drawing(new_pictures) as drawing:
+                text = _compose(given, drawing, pictures.name)
+            new_page.write_text(text, encoding="utf-8")
             if pictures.exists():
                 _keep_others(page, pictures, new_pictures)
                 pictures.rename(old)
@@ -97,8 +112,8 @@ def _keep_others(page: Path, pictures: Path, new: Path) -> None:
             shutil.copy2(path, kept, follow_symlinks=False)
 
 
-def _compose(given: Records, folder: Path, link: str) -> str:
-    """The text of the page; draws the pictures into the folder."""
+def _compose(given: Records, drawing: Drawing, link: str) -> str:
+    """The text of the page, with its pictures."""
     db = records.tables(given)
     runs = _runs(db)
     names = {r["run"]: r["name"] for r in runs}
@@ -108,24 +123,29 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         " benchmark, NULL FROM peer) GROUP BY benchmark ORDER BY min(place) NULLS LAST, name",
     )
     many = population.is_one(db)
+    each: Iterable[dict[str, Any]]
     if many:
-        found = sections.over_hosts(db, [benchmark["name"] for benchmark in benchmarks])
+        each = sections.over_hosts(db, [benchmark["name"] for benchmark in benchmarks])
     else:
-        found = [sections.section(db, benchmark["name"], names) for benchmark in benchmarks]
+        each = (sections.section(db, benchmark["name"], names) for benchmark in benchmarks)
+    found = []
+    for section in each:
+        for picture in section["pictures"] + section["counters"]["pictures"]:
+            drawing.begin(picture)
+        found.append(section)
     counted = likwid_joined.join(db, given.counted, given.notes)
     for section in found:
         section["likwid"] = counted.get(section["name"], [])
     steadiness = [] if many else _steadiness(db, names)
-    for picture in [
-        p for s in found for p in s["pictures"] + s["counters"]["pictures"]
-    ] + steadiness:
-        draw.draw(picture, folder)
+    for picture in steadiness:
+        drawing.begin(picture)
     flaws = rows(db, "FROM headline WHERE flag IS NOT NULL ORDER BY flag") if not many else []
+    shown, template = [] if many else cards(db)[:MOST], _template()
     statuses = Counter(
         dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall())
     )
-    page = _template().render(
-        cards=[] if many else cards(db)[:MOST],
+    return template.render(
+        cards=shown,
         meant=TRUST,
         script=HERE.joinpath("report.js").read_text(encoding="utf-8"),
         style=HERE.joinpath("report.css").read_text(encoding="utf-8"),
@@ -143,13 +163,16 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         outstanding=population.hosts(db) if many else [],
         hosts=len({r["host"] for r in runs}) if many else 0,
     )
-    return _scoped(page)
 
 
 @cache
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FileSystemLoader(HERE),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        optimized=False,  # a template is filled once, and to optimize it takes longer than that
     )
     environment.filters.update(
         quantity=units.quantity,
@@ -205,8 +228,10 @@ def _machines(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for r in runs:
         machine = r["header"]["machine"]
         lasting = json.dumps(_lasting(machine), sort_keys=True)
-        entry = {"host": r["host"], "machine": machine, "lasting": lasting, "runs": []}
+        entry = {"host": r["host"], "lasting": lasting, "told": [], "runs": []}
         shown.setdefault((r["host"], lasting), entry)["runs"].append(r)
+    for entry in shown.values():
+        entry["told"] = provenance.table(entry["runs"][0]["header"])
     return list(shown.values())
 
 
@@ -221,18 +246,6 @@ def _lasting(machine: dict[str, Any]) -> Any:
 def digest(text: str) -> str:
     """The script's or style's hash for the content security policy, which allows only that one."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _scoped(page: str) -> str:
-    """Adds the scope of each heading of a table, for screen readers."""
-    parts = re.split(r"(<t(?:head|body)>|<th\b)", page)
-    scope = "row"
-    for i, part in enumerate(parts):
-        if part in ("<thead>", "<tbody>"):
-            scope = "col" if part == "<thead>" else "row"
-        elif part == "<th":
-            parts[i] = f'<th scope="{scope}"'
-    return "".join(parts)
 
 
 def _within(title: str, section: str, names: dict[str, str]) -> str:

@@ -6,6 +6,7 @@ to draw: a time, of which communication is a part, or a rate."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, Optional
 
@@ -120,53 +121,49 @@ def _times(value: Optional[Row], factor: float) -> Optional[Row]:
 
 
 def over_ranks(found: Sequence[Row], name: str, title: str) -> list[charts.Picture]:
-    """For a time, a panel for each curve with its share of communication; for a rate, one for all
-    amounts of work."""
+    """A panel for each setting, with a line for each amount of work and, of a time, its share of
+    communication."""
     if not found:
         return []
     of, metric, amount = found[0]["of"], found[0]["metric"], found[0]["columns"][0]
-    panels = _of_rate(found) if found[0]["is_rate"] else [_of_time(curve) for curve in found]
-    said = HELP.format(f"{metric}: {of.metrics[metric]['help']};", amount)
-    return curves.in_parts([(trials, [panel]) for trials, panel in panels], name, title, said)
+    drawn = []
+    for _, group in groupby(sorted(found, key=_order), _panel_of):
+        own = list(group)
+        lines = [_ideal(curve) for curve in own]
+        for i, curve in enumerate(own):
+            lines += _lines(curve, i if len(own) > 1 else 0)
+        points = curves.points(lines)
+        x, y = axes.x_axis(of, "ranks", points), axes.y_axis(of, metric, points)
+        said = f"{own[0]['kind']}: {own[0]['alike']}"
+        trials = [t for curve in own for t in curve["lines"]]
+        drawn.append((trials, [Panel(said, x, y, lines, HALF, 270)]))
+    help_text = HELP.format(f"{metric}: {of.metrics[metric]['help']};", amount)
+    return curves.in_parts(drawn, name, title, help_text)
 
 
-def _of_time(curve: Row) -> tuple[list[Row], Panel]:
-    own = curve["lines"]
+def _panel_of(curve: Row) -> tuple[bool, str, int, str]:
+    return curve["kind"] == "weak", curve["alike"], curve["threads"], curve["cpu"]
+
+
+def _order(curve: Row) -> tuple[Any, int]:
+    return _panel_of(curve), curve["number"]
+
+
+def _lines(curve: Row, place: int) -> list[Series]:
+    rows = [along.point(t, t["ranks"], curve["metric"]) for t in curve["lines"]]
+    whole = Series(curve["amount"], *curves.ranked(place), rows)
     spent = [
         {
             **along.point(t, t["ranks"], "communication"),
             "trial": f"communication, {t['everything']}",
         }
-        for t in own
-        if t["ranks"] > 1 and t["communication"]["value"]
+        for t in curve["lines"]
+        if t["ranks"] > 1 and t["communication"]["value"] and not curve["is_rate"]
     ]
-    points = [along.point(t, t["ranks"], curve["metric"]) for t in own]
-    lines = [_ideal(curve), Series(curve["metric"], *curves.ranked(0), points)]
-    lines += [Series("communication", *curves.ranked(1), spent)] if spent else []
-    return own, _panel(curve, curve["name"], lines, 230)
-
-
-def _of_rate(found: Sequence[Row]) -> list[tuple[list[Row], Panel]]:
-    def panel(curve: Row) -> tuple[bool, str, int, str]:
-        return curve["kind"] == "weak", curve["alike"], curve["threads"], curve["cpu"]
-
-    panels = []
-    for _, group in groupby(sorted(found, key=panel), panel):
-        own = sorted(group, key=lambda curve: int(curve["number"]))
-        lines = [_ideal(curve) for curve in own]
-        for i, curve in enumerate(own):
-            rows = [along.point(t, t["ranks"], curve["metric"]) for t in curve["lines"]]
-            lines.append(Series(curve["amount"], *curves.ranked(i), rows))
-        trials = [t for curve in own for t in curve["lines"]]
-        panels.append((trials, _panel(own[0], own[0]["alike"], lines, 270)))
-    return panels
-
-
-def _panel(curve: Row, name: str, lines: list[Series], height: int) -> Panel:
-    points = curves.points(lines)
-    x = axes.x_axis(curve["of"], "ranks", points)
-    y = axes.y_axis(curve["of"], curve["metric"], points)
-    return Panel(f"{curve['kind']}: {name}", x, y, lines, HALF, height)
+    return [
+        whole,
+        *([replace(whole, name="communication", dash="dashed", rows=spent)] * bool(spent)),
+    ]
 
 
 def _ideal(curve: Row) -> Series:

@@ -66,7 +66,7 @@ def section(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> Row:
         "claims": claimed,
         "pictures": pictures,
         "first": [p for p in first if p] or pictures[:1],
-        "results": _results(of, judged, trials, names, claimed),
+        "results": _results(of, judged, trials, names, claimed, own),
         "series": _series(measured, series),
         "metrics": generic.other_metrics(of, measured),
         "measured": {(t["whole"], t["id"]): t["metrics"] for t in measured},
@@ -160,39 +160,39 @@ def _results(
     trials: Sequence[Row],
     names: Names,
     claimed: dict[str, list[Row]],
+    insight: Row,
 ) -> list[str]:
-    """A sentence for each run, or series of runs: the ratio furthest from 1; without ratios, the
-    two variants furthest apart at the same setting."""
+    """For each run, or series of runs, a sentence: the insight's own answer, or the ratio furthest
+    from 1; without ratios, the two variants furthest apart at the same setting. Then what else the
+    insight found."""
     said = []
-    told = {
-        whole: claims.result(claimed[whole]) or compared.result(of, own)
-        for whole, own in records.by_run(judged)
-    }
-    for whole, own in records.by_run([t for t in trials if t["whole"] in told]):
-        settings: dict[Any, list[Row]] = {}
-        for t in own:
-            if t["status"] not in UNUSABLE and (t["value"] or 0) > 0:
-                settings.setdefault((t["panel"], t["point"], t["threads"]), []).append(t)
-        of_setting = [sorted(s, key=lambda t: t["value"]) for s in settings.values()]
+    for whole, own in records.by_run(judged):
         before = f"{names[whole]}: " if len(names) > 1 else ""
-        if told[whole]:
-            said.append(f"{before}{told[whole]}")
-        elif of_setting:
-            widest = max(of_setting, key=lambda s: s[-1]["value"] / s[0]["value"])
-            said.append(before + _apart(widest))
-        else:
-            kinds = Counter(t["status"] for t in own)
-            counts = ", ".join(f"{n} {status}" for status, n in kinds.items())
-            said.append(f"{before}No result: of {len(own)} trials, {counts}.")
+        answer = insight.get("answer", {}).get(whole)
+        answer = answer or claims.result(claimed[whole]) or compared.result(of, own)
+        answer = answer or _furthest([t for t in trials if t["whole"] == whole])
+        said += [before + one for one in (answer, *insight.get("said", {}).get(whole, []))]
     return said
+
+
+def _furthest(trials: Sequence[Row]) -> str:
+    settings: dict[Any, list[Row]] = {}
+    for t in trials:
+        if t["status"] not in UNUSABLE and (t["value"] or 0) > 0:
+            settings.setdefault((t["setting"], t["threads"]), []).append(t)
+    if not settings:
+        kinds = Counter(t["status"] for t in trials)
+        counts = ", ".join(f"{n} {status}" for status, n in kinds.items())
+        return f"No result: of {len(trials)} trials, {counts}."
+    of_setting = [sorted(s, key=lambda t: t["value"]) for s in settings.values()]
+    return _apart(max(of_setting, key=lambda s: s[-1]["value"] / s[0]["value"]))
 
 
 def _apart(setting: Sequence[Row]) -> str:
     """The least and the greatest value among trials with the same setting."""
     least, most = setting[0], setting[-1]
     values = [units.quantity(t["value"], t["unit"]) for t in (least, most)]
-    where = ", ".join(filter(None, (most["panel"], most["point"])))
-    at = f" ({where})" if where else ""
+    at = f" ({most['setting']})" if most["setting"] else ""
     if least["variant"] == most["variant"]:
         return f"{most['variant']}{at}: {most['metric']} {values[1]}."
     if most["better"] is None:

@@ -31,11 +31,18 @@ SETTINGS = (
     *("program", "profile", "altered", "binding"),
 )
 SOME = 3  # values of a field that are listed
+LESS = 0.8  # cycles differ less between runs than seconds, if by this factor
+CLOCK: Row = {
+    **{"id": "clock", "benchmark": "machine", "variant": "cores", "name": "clock", "unit": "Hz"},
+    **{"better": "higher", "headline": True, "parameters": {}, "threads": None, "bind": None},
+}
 IGNORED = ("machine.environment.SLURM", "binding.affinity", "binding.inherited")
 METRICS = """
 SELECT t.whole, t.id, t.benchmark, t.variant, t.parameters::VARCHAR AS parameters, t.threads,
 	t.bind, t.oversubscribed, b.json->>'$.protocol.version' AS protocol, t.status,
-	(t.samples->'$.modes')::VARCHAR AS modes, m.name, m.unit, m.better, m.value
+	t.modes, m.name, m.unit, m.better, m.value,
+	max(CASE WHEN m.name = 'time' THEN m.value END) OVER (PARTITION BY whole, id) / t.cycles
+		AS cycle
 FROM metric m JOIN trial t USING (whole, id)
 	LEFT JOIN benchmark b ON b.run = t.part AND b.benchmark = t.benchmark
 ORDER BY t.position, m.place
@@ -82,7 +89,6 @@ def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
         r["header"] = json.loads(r["header"])
     for r in found:
         r["parameters"] = json.loads(r["parameters"] or "{}")
-        r["modes"] = json.loads(r["modes"] or "null")
     return Side(name, runs, found), read.notes
 
 
@@ -169,10 +175,13 @@ def _unlike(one: Row, other: Row) -> tuple[str, ...]:
 @dataclass
 class Observed:
     """The logarithms of all metrics that both sides have: a row for each unit, a column for each
-    metric. `metrics` describe the columns."""
+    metric. `metrics` describe the columns. `clock`, of the same shape: what of it is the core's
+    clock, which is the logarithm of the length of a cycle for a time, of its inverse for a rate;
+    NaN where that is not known or the metric is neither."""
 
     old: Array
     new: Array
+    clock: tuple[Array, Array]
     metrics: list[Row]
     paired: bool
     nodes: bool  # the unit is the node, not the run
@@ -184,7 +193,7 @@ def observe(old: Side, new: Side, least_pairs: int) -> Observed:
     keys = _keys(old, new)
     metrics, kept = [], []
     y = [np.array([_logarithms(r, keys) for r in s.by_run.values()]) for s in (old, new)]
-    both, shifts = np.concatenate([a[:, 0] for a in y]), np.concatenate([a[:, 1] for a in y])
+    both, shifts, clock = (np.concatenate([a[:, i] for a in y]) for i in range(3))
     times: dict[str, tuple[int, bool]] = {}  # of a trial: the column of its time
     for column, (key, _) in enumerate(keys):
         if key[1] == "time":
@@ -194,6 +203,7 @@ def observe(old: Side, new: Side, least_pairs: int) -> Observed:
         sign = _follows(both[:, column], both[:, at])
         if sign and there:
             continue
+        clock[:, column] *= sign or np.nan
         if sign:
             times[key[0]] = (at, True)
             both[:, column] += sign * shifts[:, at]
@@ -203,16 +213,51 @@ def observe(old: Side, new: Side, least_pairs: int) -> Observed:
         ):
             kept.append(column)
             metrics.append(described)
-    values = both[:, kept]
-    first, last = values[: len(y[0])], values[len(y[0]) :]
+    first, last = (np.stack([a[s][:, kept] for a in (both, clock)]) for s in _halves(len(y[0])))
     if len(old.hosts) > 1 or len(new.hosts) > 1:
         paired = set(old.hosts) == set(new.hosts) and len(old.hosts) >= least_pairs
         first, last = (
-            _by_host(old, old.hosts, first),
-            _by_host(new, old.hosts if paired else new.hosts, last),
+            np.stack([_by_host(side, hosts, a) for a in values])
+            for side, hosts, values in (
+                (old, old.hosts, first),
+                (new, old.hosts if paired else new.hosts, last),
+            )
         )
-        return Observed(first, last, metrics, paired, True)
-    return Observed(first, last, metrics, _alternate(old, new, least_pairs), False)
+        return Observed(first[0], last[0], (first[1], last[1]), metrics, paired, True)
+    paired = _alternate(old, new, least_pairs)
+    return Observed(first[0], last[0], (first[1], last[1]), metrics, paired, False)
+
+
+def _halves(n: int) -> tuple[slice, slice]:
+    return slice(None, n), slice(n, None)
+
+
+def by_clock(seen: Observed) -> Observed:
+    """Metrics in cycles instead of seconds, where cycles differ less between runs, whichever side
+    these are of; and the clock itself as one more metric. So a clock that is not the same in all
+    runs hides no other change, and is told once."""
+    y, clock = np.concatenate([seen.old, seen.new]), np.concatenate(seen.clock)
+    metrics = list(seen.metrics)
+    chosen = []
+    for column, m in enumerate(metrics):
+        known = np.isfinite(y[:, column])
+        cycles = y[known, column] - clock[known, column]
+        if np.isfinite(cycles).all() and np.std(cycles) < LESS * np.std(y[known, column]):
+            chosen.append(column)
+            y[:, column] -= clock[:, column]
+            metrics[column] = {**m, "unit": _in_cycles(m["unit"])}
+    if not chosen:
+        return seen
+    y = np.column_stack([y, np.nanmedian(np.abs(clock[:, chosen]), axis=1)])
+    metrics.append({**CLOCK})
+    first, last = (y[s] for s in _halves(len(seen.old)))
+    return Observed(first, last, seen.clock, metrics, seen.paired, seen.nodes)
+
+
+def _in_cycles(unit: str) -> str:
+    if unit.endswith("/s"):
+        return unit.removesuffix("s") + "cycle"
+    return "cycles" + unit.removeprefix("s")
 
 
 def _keys(old: Side, new: Side) -> list[tuple[Key, Row]]:
@@ -228,16 +273,17 @@ def _keys(old: Side, new: Side) -> list[tuple[Key, Row]]:
 
 
 def _logarithms(run: dict[Key, Row], keys: Sequence[tuple[Key, Row]]) -> Array:
-    """Of a run: the logarithm of each metric, and what is to be added for a bimodal time. The
-    median of two modes is either of them, by chance: the mean over modes, by their shares, moves as
-    the shares do."""
-    told = np.full((2, len(keys)), np.nan)
+    """Of a run: the logarithm of each metric, what is to be added for a bimodal time, and the
+    logarithm of a cycle. The median of two modes is either of them, by chance: the mean over modes,
+    by their shares, moves as the shares do."""
+    told = np.full((3, len(keys)), np.nan)
     for column, (key, _) in enumerate(keys):
         r = run.get(key)
         if not r or r["status"] in UNUSABLE or not r["value"] or r["value"] < 0:
             continue
         told[0, column] = math.log(r["value"])
         modes, told[1, column] = r["modes"], 0
+        told[2, column] = math.log(r["cycle"]) if r["cycle"] else np.nan
         if modes and key[1] == "time":
             all_of = sum(m["share"] for m in modes)
             mean = sum(m["share"] * math.log(m["time"]) for m in modes) / all_of

@@ -30,6 +30,10 @@ class BadInput(Exception):
     """The input is not a readable record; the text says which, where and why."""
 
 
+class CannotWrite(Exception):
+    """The text says what, and why."""
+
+
 @dataclass(frozen=True)
 class Line:
     """A line of a file: its text, or what is wrong with it."""

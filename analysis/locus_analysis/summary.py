@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from . import card, card_memory, card_threads, records, spoils
+from . import between, card, card_memory, card_threads, records, spoils, units
 from .card import Card, Host, Line, Spoiler
 from .records import STATUSES, rows
 
@@ -71,7 +71,7 @@ def cards(db: duckdb.DuckDBPyConnection) -> list[Card]:
         r["header"] = json.loads(r["header"])
         runs.setdefault(r["host"], []).append(r)
     benchmarks = [r["benchmark"] for r in rows(db, "SELECT DISTINCT benchmark FROM trial")]
-    trials = [t for b in sorted(benchmarks) for t in records.told(db, b)]
+    trials = [t for b in sorted(benchmarks) for t in between.of_time(db, b)]
     return [_card(_host(db, name, own, trials)) for name, own in sorted(runs.items())]
 
 
@@ -106,7 +106,9 @@ def _title(host: Host) -> list[str]:
     topology = machine["topology"]
     packages = topology["packages"]
     model = machine["cpu"]["model"] or machine["cpu"].get("architecture") or "unknown CPU"
-    size = f"{_many(topology['cores'], 'core')}, {_many(len(host.nodes), 'NUMA node')}"
+    size = (
+        f"{units.several(topology['cores'], 'core')}, {units.several(len(host.nodes), 'NUMA node')}"
+    )
     took = f", {last['elapsed']:.0f} s" if last["elapsed"] else ""
     more = f", last of {len(host.runs)} runs" if len(host.runs) > 1 else ""
     return [
@@ -117,10 +119,6 @@ def _title(host: Host) -> list[str]:
         f"{last['profile']}{took}{more}",
         f"{last['started'][:16].replace('T', ' ')} UTC",
     ]
-
-
-def _many(n: int, what: str) -> str:
-    return f"{n} {what}{'s' if n != 1 else ''}"
 
 
 def _advice(host: Host) -> str:
@@ -136,7 +134,10 @@ def _advice(host: Host) -> str:
 def _results(host: Host) -> list[str]:
     counts = Counter(t["status"] for t in host.trials)
     told = [f"{counts[s]} {s}" for s in STATUSES if counts[s]]
-    results = [f"{_many(len(host.trials), 'result')}: {', '.join(told) or 'none'}"]
+    results = [f"{units.several(len(host.trials), 'result')}: {', '.join(told) or 'none'}"]
+    runs = max((t.get("tried") or 0 for t in host.trials), default=0)
+    if runs:
+        results.append(f"medians and intervals of {runs} runs, where these are ok")
     last = host.runs[-1]
     if last["signal"]:
         results.append(f"the run was ended by {last['signal']}: --resume goes on")

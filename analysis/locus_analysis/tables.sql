@@ -1,178 +1,26 @@
 -- SPDX-License-Identifier: Apache-2.0
--- From lines to what the report shows. records.py fills `line`; everything below is made from it.
-
--- Numbers as people write them: 1073741824 is "1 Gi", 10000000 "10 M". Records don't say the unit
--- of a parameter.
-CREATE MACRO whole_number(v) AS TRY_CAST(v AS HUGEINT);
-CREATE MACRO short(v) AS CASE
-	WHEN whole_number(v) IS NULL OR v LIKE '%.%' OR abs(whole_number(v)) < 1000 THEN v
-	WHEN whole_number(v) % 1099511627776 = 0
-		THEN whole_number(v) // 1099511627776 || chr(160) || 'Ti'
-	WHEN whole_number(v) % 1073741824 = 0 THEN whole_number(v) // 1073741824 || chr(160) || 'Gi'
-	WHEN whole_number(v) % 1048576 = 0 THEN whole_number(v) // 1048576 || chr(160) || 'Mi'
-	WHEN whole_number(v) % 1024 = 0 THEN whole_number(v) // 1024 || chr(160) || 'Ki'
-	WHEN whole_number(v) % 1000000000 = 0 THEN whole_number(v) // 1000000000 || chr(160) || 'G'
-	WHEN whole_number(v) % 1000000 = 0 THEN whole_number(v) // 1000000 || chr(160) || 'M'
-	WHEN whole_number(v) % 1000 = 0 THEN whole_number(v) // 1000 || chr(160) || 'k'
-	ELSE v END;
-
--- What a record leaves to its readers, since it follows from the estimates of the batches: how far
--- they lie apart, as (max - min) / median. `allocations` has the number of batches in each.
-CREATE MACRO known(l) AS [x FOR x IN l IF x IS NOT NULL];
-CREATE MACRO spread(l) AS CASE WHEN len(l) > 1
-	THEN (list_max(l) - list_min(l)) / nullif(list_median(l), 0) END;
-CREATE MACRO by_allocation(times, allocations) AS
-	[known(times[list_sum(allocations[:i]) - allocations[i] + 1:list_sum(allocations[:i])])
-	FOR i IN range(1, len(allocations) + 1)];
-
-CREATE TABLE run AS
-SELECT run, file, json->>'$.host' AS host, (json->>'$.rank')::INT AS rank,
-	(json->>'$.ranks')::INT AS ranks,
-	json->>'$.started' AS started, json->>'$.profile' AS profile,
-	from_json(json->'$.altered', '["VARCHAR"]') AS altered,
-	from_json(json->'$.command', '["VARCHAR"]') AS command,
-	from_json(json->'$.resumes', '["VARCHAR"]') AS resumes, json AS header,
-	-- the runs of a series have the same; `repeats`: it says that it is one of several
-	coalesce(json->>'$.series.id', concat_ws(' ', file, json->>'$.ranks',
-		array_to_string([word FOR word IN from_json(json->'$.command', '["VARCHAR"]')
-			IF word NOT IN ('--append', '--resume')], ' '))) AS series,
-	json->>'$.series.id' IS NOT NULL
-		OR list_contains(from_json(json->'$.command', '["VARCHAR"]'), '--append')
-			AS repeats,
-	row_number() OVER (ORDER BY json->>'$.started', run) AS ordinal
-FROM line WHERE type = 'header';
-
--- What --resume went on with is one whole: named by the last run, which nobody resumed. A run of
--- another host is none of it.
-CREATE TABLE part AS
-WITH named AS (SELECT run, host, unnest(resumes) AS part FROM run),
-resumed AS (SELECT named.run, part FROM named JOIN run ON run.run = part AND run.host = named.host)
-SELECT run AS whole, run AS part FROM run WHERE run NOT IN (SELECT part FROM resumed)
-UNION
-SELECT run, part FROM resumed WHERE run NOT IN (SELECT part FROM resumed);
-
--- What each run says of its benchmarks.
-CREATE TABLE benchmark AS
-SELECT run, json->>'$.name' AS benchmark, json->>'$.unit' AS unit,
-	json->>'$.protocol.text' AS protocol, json->'$.metrics' AS metrics,
-	json->'$.counters' AS counters, json
-FROM line WHERE type = 'benchmark';
-
--- Of a trial that a whole has several times, the last counts: that of the run which resumed most,
--- for clocks may be set back.
-CREATE TABLE trial AS
-WITH named AS (
-	SELECT part.whole, part.part, json->>'$.id' AS id, len(run.resumes) AS resumed, run.ordinal,
-		line.rowid AS line, number
-	FROM line JOIN part ON line.run = part.part JOIN run ON line.run = run.run
-	WHERE type = 'trial'),
-last AS (SELECT * FROM named
-	QUALIFY row_number() OVER (PARTITION BY whole, id ORDER BY resumed DESC, number DESC) = 1),
-placed AS (SELECT *, row_number() OVER (ORDER BY ordinal, number) AS position FROM last),
--- Each line is parsed once, and no window holds its text.
-told AS (
-	SELECT whole, part, id, file, line.number, position,
-		from_json(json, '{"benchmark": "VARCHAR", "variant": "VARCHAR",
-			"parameters": "JSON", "threads": "INT", "bind": "VARCHAR",
-			"status": "VARCHAR", "reasons": ["VARCHAR"], "notes": ["VARCHAR"],
-			"metrics": "JSON", "samples": "JSON",
-			"placement": {"before": "JSON", "after": "JSON"},
-			"batches": {"allocations": ["INT"], "metrics": {"time": "JSON"}},
-			"cycle": "DOUBLE", "ratios": "JSON", "pairs": "JSON",
-			"counters": "JSON", "kernel": "JSON", "kernel_unknown": ["VARCHAR"],
-			"counting": "JSON", "oversubscribed": "BOOLEAN"}') AS t
-	FROM line JOIN placed ON placed.line = line.rowid),
--- One number stands for a column of the same.
-estimated AS (SELECT *, by_allocation(CASE json_type(t.batches.metrics.time)
-		WHEN 'ARRAY' THEN from_json(t.batches.metrics.time, '["DOUBLE"]')
-		ELSE [t.batches.metrics.time::DOUBLE
-			FOR _ IN range(list_sum(t.batches.allocations)::BIGINT)] END,
-		t.batches.allocations) AS estimates FROM told),
--- Cells of pairs have a line of their own.
-matrix AS (SELECT run, json->>'$.trial' AS trial, any_value(json) AS cells FROM line
-	WHERE type = 'matrix' GROUP BY ALL)
-SELECT whole, part, estimated.id, file, number, position, t.benchmark, t.variant,
-	coalesce(t.parameters, '{}') AS parameters, t.threads, t.bind, b.protocol, t.status,
-	coalesce(t.reasons, []) AS reasons, coalesce(t.notes, []) AS notes, t.metrics, t.samples,
-	coalesce(t.placement.after, t.placement.before) AS placement,
-	list_median(known([spread(one) FOR one IN estimates])) AS spread_within,
-	spread(known([list_median(one) FOR one IN estimates])) AS spread_between,
-	(t.metrics->>'$.time.value')::DOUBLE / t.cycle AS cycles, t.ratios,
-	CASE WHEN cells IS NULL THEN t.pairs
-		ELSE json_merge_patch(t.pairs, json_object('cells', cells)) END AS pairs,
-	list_sum(t.batches.allocations)::BIGINT AS batches, t.counters, t.kernel,
-	coalesce(t.kernel_unknown, []) AS kernel_unknown, t.counting,
-	coalesce(t.oversubscribed, false) AS oversubscribed,
-	t.variant = 'matrix' AND json_exists(t.parameters, '$.from')
-		AND json_exists(t.parameters, '$.to') AS in_matrix,
-	regexp_full_match(coalesce(t.parameters->>'$.from', t.parameters->>'$.layout', ''),
-		'[0-9]+([+][0-9]+)*') AS laid_out
-FROM estimated LEFT JOIN benchmark b ON b.run = part AND b.benchmark = t.benchmark
-	LEFT JOIN matrix ON matrix.run = part AND matrix.trial = estimated.id;
-
--- All values of a metric, as counts: bucket b begins at 2^(b div 64 - 64) * (1 + (b mod 64) / 64).
-CREATE TABLE distribution AS
-SELECT whole, trial.id, line.json->>'$.metric' AS metric, (line.json->>'$.n')::BIGINT AS n,
-	line.json->'$.quantiles' AS quantiles, line.json->'$.buckets' AS buckets
-FROM line JOIN trial ON trial.part = line.run AND trial.id = (line.json->>'$.trial')
-WHERE line.type = 'distribution';
-
--- One that has no value was not reported, or there was no sample.
-CREATE TABLE metric AS
-WITH described AS (
-	SELECT run, benchmark, unnest(from_json(metrics, '[{"name": "VARCHAR", "unit": "VARCHAR",
-			"better": "VARCHAR"}]')) AS d,
-		generate_subscripts(from_json(metrics, '["JSON"]'), 1) AS place
-	FROM benchmark),
-found AS (
-	SELECT whole, id, place, d, samples, reasons,
-		from_json(t.metrics->('$."' || d.name || '"'), '{"value": "DOUBLE",
-			"ci": ["DOUBLE"], "with_noise": "DOUBLE",
-			"range": {"of": "INT", "low": "DOUBLE", "high": "DOUBLE"}}') AS m
-	FROM trial t JOIN described ON run = part AND described.benchmark = t.benchmark)
-SELECT whole, id, place, d.name, d.unit, d.better, m.value, m.ci[1] AS low, m.ci[2] AS high,
-	m.range, coalesce(m.with_noise, m.value) AS with_noise,
-	CASE WHEN m.value IS NULL AND json_type(samples) = 'OBJECT'
-		THEN 'not reported for this trial'
-		WHEN m.value IS NULL THEN coalesce(reasons[1], 'not measured') END AS why
-FROM found;
-
--- Each combination of these gets a panel of its own; whatever else varies tells the rows of a panel
--- apart.
-CREATE TABLE panel_parameter (benchmark VARCHAR, name VARCHAR);
-INSERT INTO panel_parameter VALUES ('numa', 'kernel'), ('numa', 'size'), ('numa', 'pages'),
-	('checkpoint', 'body'),
-	('search', 'search'), ('search', 'type'), ('search', 'keys'), ('search', 'skew');
-
--- Threads and their binding vary like parameters, but a layout ("8+0") already tells the threads.
-CREATE TABLE parameter AS
-WITH name AS (SELECT *, unnest(json_keys(parameters)) AS name,
-	generate_subscripts(json_keys(parameters), 1) AS place FROM trial),
-named AS (
-	SELECT whole, id, benchmark, in_matrix, name,
-		json_extract_string(parameters, '$."' || name || '"') AS value, place FROM name
-	UNION ALL SELECT whole, id, benchmark, in_matrix, 'threads', threads::VARCHAR, 100
-		FROM trial WHERE NOT laid_out
-	UNION ALL SELECT whole, id, benchmark, in_matrix, 'bind', bind, 101
-		FROM trial WHERE bind <> 'layout')
-SELECT *, short(value) AS label,
-	count(DISTINCT value) OVER (PARTITION BY benchmark, in_matrix, name) > 1 AS varies,
-	CASE WHEN in_matrix AND name IN ('from', 'to') THEN 'axis'
-		WHEN in_matrix
-			OR (benchmark, name) IN (SELECT (benchmark, name) FROM panel_parameter)
-			THEN 'panel'
-		ELSE 'point' END AS role
-FROM named;
+-- What the report shows, from trials (trials.sql). records.py makes two more tables: words_of(name,
+-- value, unit, label) has each parameter in words; each combination of those in
+-- panel_parameter(benchmark, name) gets a panel of its own, and the others tell its rows apart.
 
 CREATE TABLE label AS
+WITH named AS (
+	SELECT parameter.*, label,
+		count(DISTINCT value) OVER (PARTITION BY benchmark, in_matrix, name) > 1 AS varies,
+		CASE WHEN in_matrix AND name IN ('from', 'to') THEN 'axis'
+			WHEN in_matrix OR (benchmark, name) IN
+				(SELECT (benchmark, name) FROM panel_parameter) THEN 'panel'
+			ELSE 'point' END AS role
+	FROM parameter JOIN words_of USING (name, value, unit))
 SELECT whole, id,
-	coalesce(string_agg(name || ' ' || label, ', ' ORDER BY place)
+	coalesce(string_agg(label, ', ' ORDER BY place)
 		FILTER (varies AND role = 'panel'), '') AS panel,
-	coalesce(string_agg(CASE WHEN name = 'layout' THEN label ELSE name || ' ' || label END,
-		', ' ORDER BY place)
+	coalesce(string_agg(label, ', ' ORDER BY place)
 		FILTER (varies AND role = 'point'), '') AS point,
-	coalesce(string_agg(name || ' ' || label, ', ' ORDER BY place), '') AS everything
-FROM trial LEFT JOIN parameter USING (whole, id)
+	coalesce(string_agg(label, ', ' ORDER BY place)
+		FILTER (varies AND role <> 'axis'), '') AS setting,
+	coalesce(string_agg(label, ', ' ORDER BY place), '') AS everything
+FROM trial LEFT JOIN named USING (whole, id)
 GROUP BY whole, id;
 
 -- What pictures and tables show of a trial: its headline, the first metric. `place` is the order of
@@ -180,8 +28,9 @@ GROUP BY whole, id;
 -- table of flaws, and in every picture.
 CREATE TABLE headline AS
 WITH ordered AS (
-	SELECT t.*, l.panel, l.point, l.everything, w.ordinal, m.name AS metric, m.unit, m.better,
-		m.value, m.low, m.high, m.range, m.with_noise, m.why,
+	SELECT t.*, l.panel, l.point, l.setting, l.everything, w.ordinal, w.host,
+		m.name AS metric, m.unit, m.better, m.value, m.low, m.high, m.range,
+		m.with_noise, m.why,
 		min(position) OVER (PARTITION BY t.benchmark) AS benchmark_place,
 		min(position) OVER (PARTITION BY t.whole, t.benchmark, t.in_matrix, l.panel)
 			AS panel_place,
@@ -195,14 +44,16 @@ placed AS (
 		AS place
 	FROM ordered)
 SELECT whole, part, id, place, benchmark, variant, status, reasons, notes, in_matrix, parameters,
-	threads, panel, point, everything,
+	threads, panel, point, setting, everything, host,
 	metric, unit, better, value, low, high, range, with_noise, why,
 	CASE WHEN status <> 'ok'
 		THEN count(*) FILTER (status <> 'ok') OVER (ORDER BY place) END AS flag,
 	(samples->>'$.n')::BIGINT AS n, batches,
 	(samples->>'$.noisy')::BIGINT AS noisy,
 	spread_within, spread_between,
-	placement->>'$.how' AS how, (placement->>'$.local_share')::DOUBLE AS local_share
+	CASE WHEN json_type(placement) = 'OBJECT'
+		THEN coalesce(placement->>'$.how', 'verified') END AS how,
+	(placement->>'$.local_share')::DOUBLE AS local_share
 FROM placed;
 
 -- Where the pages lay after the timed part.
@@ -242,18 +93,19 @@ LEFT JOIN node t ON t.run = c.whole AND t.places = len(filled)
 LEFT JOIN node m ON m.run = c.whole AND m.node::VARCHAR = "to"
 WINDOW same AS (PARTITION BY c.whole, benchmark, variant, panel);
 
--- Which picture shows a cell: bandwidth stands beside latency where a host has one matrix of each;
--- else each for itself.
+-- Which picture shows a cell: that of the first of the benchmarks that have one matrix of its host;
+-- if a benchmark has several, each for itself.
 CREATE TABLE matrix_cell AS
-WITH pair AS (
-	SELECT host, any_value(whole) FILTER (benchmark = 'latency') AS latency,
-		any_value(whole) FILTER (benchmark = 'numa') AS numa
-	FROM cell JOIN run ON run.run = whole GROUP BY host
-	HAVING count(DISTINCT whole) FILTER (benchmark = 'latency') = 1
-		AND count(DISTINCT whole) FILTER (benchmark = 'numa') = 1)
-SELECT cell.*, CASE WHEN latency IS NOT NULL THEN 'latency' ELSE benchmark END AS shown_by,
-	coalesce(latency, whole) AS shown_with
-FROM cell LEFT JOIN pair ON benchmark = 'numa' AND numa = whole;
+WITH single AS (
+	SELECT host, benchmark, any_value(whole) AS whole
+	FROM cell GROUP BY host, benchmark HAVING count(DISTINCT whole) = 1),
+shared AS (
+	SELECT host, min(benchmark) AS shown_by, arg_min(whole, benchmark) AS shown_with
+	FROM single GROUP BY host)
+SELECT cell.*, coalesce(shown_by, cell.benchmark) AS shown_by,
+	coalesce(shown_with, cell.whole) AS shown_with
+FROM cell LEFT JOIN single USING (host, benchmark)
+	LEFT JOIN shared ON shared.host = single.host;
 
 -- What the `samples` lines hold, by batch: several may share a line. `begun` is its start.
 CREATE VIEW batch AS
@@ -317,53 +169,34 @@ SELECT b.whole, b.part, b.id, bucket, avg(moment) AS moment, median(median / tim
 	max(greatest / time) AS greatest,
 	sum(b.n)::BIGINT AS n, sum(b.noisy)::BIGINT AS noisy, any_value(h.benchmark) AS benchmark,
 	any_value(h.variant) AS variant,
-	concat_ws(' ', any_value(h.panel), any_value(h.point)) AS setting,
+	any_value(h.setting) AS setting,
 	any_value(h.flag) AS flag,
 	coalesce(any_value(h.status), 'unfinished') AS status
 FROM bucket b JOIN usual USING (whole, part, id)
 LEFT JOIN headline h ON h.whole = b.whole AND h.id = b.id
 GROUP BY b.whole, b.part, b.id, bucket;
 
--- Trials of latency, a column for each thing that pictures draw. `huge`: the share of the bytes
--- that lay on huge pages.
-CREATE TABLE load AS
-WITH metrics AS (
-	SELECT whole, id, any_value(value) FILTER (name = 'time') AS time,
-		any_value(low) FILTER (name = 'time') AS time_low,
-		any_value(high) FILTER (name = 'time') AS time_high,
-		any_value(value) FILTER (name = 'background') AS background,
-		any_value(value) FILTER (name IN ('elements', 'nodes')) AS elements
-	FROM metric GROUP BY whole, id),
-setting AS (
-	SELECT whole, id, try_cast(parameters->>'$.size' AS DOUBLE) AS size,
-		coalesce(parameters->>'$.pages', 'base') AS pages,
-		coalesce(parameters->>'$.element', 'pointer') AS element,
-		coalesce(try_cast(parameters->>'$.stride' AS DOUBLE), 0) AS stride,
-		coalesce(try_cast(parameters->>'$.chains' AS INT), 1) AS chains,
-		coalesce(parameters->>'$.mix', '') AS mix,
-		try_cast(parameters->>'$.pause' AS DOUBLE) AS pause, cycles,
-		(placement->>'$.huge_bytes')::DOUBLE
-			/ nullif((placement->>'$.pages')::DOUBLE
-				* (placement->>'$.page')::DOUBLE, 0) AS huge
-	FROM trial WHERE benchmark = 'latency')
-SELECT h.whole, h.id, h.place, h.variant, h.status, h.flag, h.reasons, h.everything, h.unit, h.why,
-	h.threads, h.in_matrix,
-	time AS value, time_low AS low, time_high AS high, background, elements, size, pages,
-	element, stride, chains, mix, pause, cycles, huge
-FROM headline h JOIN metrics USING (whole, id) JOIN setting USING (whole, id)
-WHERE benchmark = 'latency';
-
 -- Trials with all that they measured and are compared with, for sections that draw more than the
--- headline.
+-- headline. `huge`: the share of the bytes that lay on huge pages.
 CREATE TABLE told AS
 WITH measured AS (
 	SELECT whole, id, json_group_object(name, {'value': value, 'low': low, 'high': high,
 		'range': range, 'with_noise': with_noise, 'unit': unit, 'why': why}) AS metrics
-	FROM metric GROUP BY whole, id)
-SELECT h.* EXCLUDE (parameters), t.bind, t.oversubscribed, t.parameters, t.ratios, t.pairs,
-	measured.metrics,
-	w.host, w.rank, w.ranks, w.header->>'$.machine.cpu.model' AS cpu
+	FROM metric GROUP BY whole, id),
+compared AS (
+	SELECT whole, id, to_json(list({'name': name, 'parameter': parameter, 'metric': metric,
+		'of': "of", 'to': "to", 'trial': trial, 'value': value, 'low': low, 'high': high}
+		ORDER BY place)) AS ratios
+	FROM ratio GROUP BY whole, id)
+SELECT h.* EXCLUDE (parameters), t.bind, t.oversubscribed, t.parameters, t.pairs,
+	t.cycles, CASE WHEN NOT json_exists(placement, '$.huge_bytes_why')
+		THEN coalesce((placement->>'$.huge_bytes')::DOUBLE, 0)
+			/ nullif((placement->>'$.pages')::DOUBLE
+				* (placement->>'$.page')::DOUBLE, 0) END AS huge,
+	measured.metrics, coalesce(compared.ratios, '[]') AS ratios,
+	w.rank, w.ranks, w.header->>'$.machine.cpu.model' AS cpu
 FROM headline h JOIN trial t USING (whole, id) JOIN measured USING (whole, id)
+	LEFT JOIN compared USING (whole, id)
 	JOIN run w ON w.run = h.whole;
 
 -- What was counted while a trial was measured: what was asked for, then what the kernel counts

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import median
 from typing import Any, Optional
 
 from . import units
-from .caches import HUGE, NAMES, Curve, intervals, usable
-from .level import NOT_FOUND, Finding, Level, compare, count, ends
+from .caches import HUGE, Curve, intervals, usable
+from .described import PAGE_NAMES
+from .level import NOT_FOUND, Finding, Level, compare, count, ends, median_within
 from .steps import Edge, Plateau, Steps, find
 
 Row = dict[str, Any]
@@ -35,7 +35,7 @@ def found(own: Sequence[Curve], caches: Optional[Finding], machine: Row) -> list
             curve.whole,
             "base",
             "TLB",
-            "page-random on the system's pages",
+            "page-random on system pages",
             remarks=remarks,
             first=True,
             points=curve.points,
@@ -43,10 +43,10 @@ def found(own: Sequence[Curve], caches: Optional[Finding], machine: Row) -> list
         )
         huge = _partner(curve, own)
         steps = _find_in_pages(points, page)
-        finding.noise, finding.remarks = steps.noise, steps.remarks + remarks
+        finding.remarks = steps.remarks + remarks
         edges = _drop_cache_edges(steps.edges, caches, machine, [] if huge else finding.remarks)
         if huge:
-            finding.curve += f", and the same on {NAMES.get(huge.pages, huge.pages)}"
+            finding.curve += f", and the same on {PAGE_NAMES.get(huge.pages, huge.pages)}"
             edges = _both(
                 edges,
                 _find_in_pages(difference(points, usable(huge)[0]), page).edges,
@@ -63,7 +63,8 @@ def found(own: Sequence[Curve], caches: Optional[Finding], machine: Row) -> list
                 edges, first, reported_tlb(machine), page, finding.remarks
             )
             for level in finding.levels:
-                _add_time(level, points, page)
+                level.time = median_within(level.plateau, points, "value", page)
+                level.cycles = median_within(level.plateau, points, "cycles", page)
         found.append(finding)
     return found
 
@@ -207,16 +208,6 @@ def name_translations(
     if not reported:
         remarks.append("the processor does not tell how many entries its TLBs have")
     return levels
-
-
-def _add_time(level: Level, points: Sequence[Row], page: int) -> None:
-    """The time of a load whose page is in that TLB, on the system's pages."""
-    plateau = level.plateau
-    own = [p for p in points if plateau and plateau.first <= p["size"] / page <= plateau.last]
-    if own:
-        level.time = median(p["value"] for p in own)
-        cycles = [p["cycles"] for p in own if p["cycles"] is not None]
-        level.cycles = median(cycles) if cycles else None
 
 
 def _pages(pages: float) -> str:

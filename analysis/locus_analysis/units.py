@@ -19,6 +19,7 @@ SI = (
     (1e-12, "p"),
 )
 BINARY = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (1, ""))
+BARE = ("variant", "oversubscribed", "bind", "layout")  # parameters that need no name
 
 
 def scale(values: Iterable[Optional[float]], unit: str) -> tuple[float, str]:
@@ -51,6 +52,27 @@ def count(value: float, unit: str = "1") -> str:
     if abs(value) >= 1e4:
         return quantity(value, " ").rstrip()
     return f"{value:.2e}".replace("e-0", "e-") if 0 < abs(value) < 1e-3 else number(value)
+
+
+def parameter(name: str, value: str, unit: str = "") -> str:
+    """A parameter in words: size 1 GiB, 2 threads; what is in BARE by its value alone."""
+    if name == "threads":
+        return f"{value} thread{'s' * (value != '1')}"
+    return amount(value, unit) if name in BARE else f"{name} {amount(value, unit)}"
+
+
+def amount(value: str, unit: str = "") -> str:
+    """The value of a parameter; of a path the last part."""
+    if unit == "B":
+        try:
+            return size(float(value))
+        except ValueError:
+            pass
+    return short(value.rsplit("/", 1)[-1])
+
+
+def several(n: int, what: str) -> str:
+    return f"{n} {what}{'s' * (n != 1)}"
 
 
 def short(value: Any) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import schema, sources
+from .units import several
 
 MOST_TOLD = 20  # flaws of a file that are told one by one
 
@@ -22,13 +23,8 @@ class Checked:
     wrong: int = 0  # lines, and files that hold none
 
     def __str__(self) -> str:
-        counted = ", ".join(
-            f"{n} {what}{'s' * (n != 1)}"
-            for n, what in ((self.files, "file"), (self.lines, "line"))
-        )
-        return f"{counted}, " + (
-            f"{self.wrong} wrong" if self.wrong else f"all as {schema.SCHEMA} says"
-        )
+        found = f"{self.wrong} wrong" if self.wrong else f"all as {schema.SCHEMA} says"
+        return f"{several(self.files, 'file')}, {several(self.lines, 'line')}, {found}"
 
 
 def flaws(paths: Sequence[Path], checked: Checked) -> Iterator[str]:

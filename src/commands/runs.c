@@ -17,6 +17,7 @@
 #include "commands/runs.h"
 #include "commands/runs_record.h"
 #include "commands/runs_table.h"
+#include "count/perfctr.h"
 #include "harness/record/record.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
@@ -225,6 +226,10 @@ int runs_all(const struct program *p, const struct options *o, const char *name)
 				o->argv[0]);
 		return EXIT_COMMAND_LINE;
 	}
+	if (perfctr_asked())
+		message("%s: --runs: each run leaves its counts in likwid-perfctr's file, so its "
+			"table will be that of the last run; the record has all of them",
+			o->argv[0]);
 	watched(&set);
 	sigprocmask(SIG_BLOCK, &set, &r.before);
 	scratch = open_scratch(&r);

@@ -83,27 +83,18 @@ void runs_read_last(const char *path, struct runs_last *last)
 	close_reader(&in);
 }
 
-/* The entry of a benchmark, made if it is new. `from`: its line, or a trial's. */
-static json_t *entry(json_t *found, const char *name, json_t *metrics)
+static void add_benchmark(json_t *found, json_t *line)
 {
-	json_t *one;
+	const char *name = json_string_value(json_object_get(line, "name"));
+	const json_t *one;
 	size_t i;
 
 	json_array_foreach(found, i, one)
-		if (!strcmp(json_string_value(json_object_get(one, "name")), name))
-			return one;
-	one = json_pack("{s:s, s:O, s:{}}", "name", name, "metrics", metrics, "trials");
-	json_array_append_new(found, one);
-	return one;
-}
-
-static void add_benchmark(json_t *found, const json_t *line)
-{
-	const char *name = json_string_value(json_object_get(line, "name"));
-	json_t *metrics = json_object_get(line, "metrics");
-
-	if (name && metrics)
-		entry(found, name, metrics);
+		if (name && !strcmp(json_string_value(json_object_get(one, "name")), name))
+			return;
+	if (name && json_object_get(line, "metrics"))
+		json_array_append_new(found, json_pack("{s:s, s:O, s:{}}", "name", name, "line",
+						       line, "trials"));
 }
 
 static bool is_interrupted(const json_t *line)

@@ -8,6 +8,8 @@
 #include "harness/record/json.h"
 #include "base/statistics.h"
 
+enum { RATIO_NAME = 128 };
+
 static const char *text_in(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
@@ -162,20 +164,31 @@ static void add_metric(json_t *rows, const json_t *benchmark, const json_t *line
 /* The ratio that a run has in place of this one of another run; NULL: it has none. */
 static const json_t *same_ratio(const json_t *line, const json_t *ratio)
 {
-	static const char *const keys[] = { "name", "parameter", "of", "to", "metric", "trial" };
 	const json_t *one;
 	size_t i;
 
 	json_array_foreach(json_object_get(line, "ratios"), i, one)
-	{
-		bool same = true;
-
-		for (unsigned k = 0; k < sizeof(keys) / sizeof(*keys); k++)
-			same &= !strcmp(text_in(one, keys[k]), text_in(ratio, keys[k]));
-		if (same)
+		if (json_equal(json_object_get(one, "ratio"), json_object_get(ratio, "ratio")) &&
+		    !strcmp(text_in(one, "trial"), text_in(ratio, "trial")))
 			return one;
-	}
 	return NULL;
+}
+
+/* "slowdown dense/padded", or "speed-up 1/8" of numbers of threads. */
+static void name_ratio(const json_t *benchmark, const json_t *line, const json_t *ratio,
+		       char text[RATIO_NAME])
+{
+	const json_t *told = json_array_get(
+		json_object_get(json_object_get(benchmark, "line"), "ratios"),
+		(size_t)json_integer_value(json_object_get(ratio, "ratio")));
+
+	if (json_object_get(ratio, "to"))
+		snprintf(text, RATIO_NAME, "%s %lld/%s", text_in(told, "name"),
+			 (long long)json_integer_value(json_object_get(line, "threads")),
+			 text_in(ratio, "to"));
+	else
+		snprintf(text, RATIO_NAME, "%s %s/%s", text_in(told, "name"), text_in(told, "of"),
+			 text_in(told, "to"));
 }
 
 static void add_ratio(json_t *rows, const json_t *benchmark, const json_t *lines, json_t *name,
@@ -185,7 +198,7 @@ static void add_ratio(json_t *rows, const json_t *benchmark, const json_t *lines
 						      text_in(ratio, "trial"));
 	struct values v = { 0 };
 	const char *run;
-	char key[128];
+	char key[RATIO_NAME];
 
 	json_object_foreach((json_t *)lines, run, line)
 	{
@@ -195,8 +208,7 @@ static void add_ratio(json_t *rows, const json_t *benchmark, const json_t *lines
 		if (json_is_number(value) && is_measured(line) && is_measured(other))
 			add(&v, json_number_value(value), is_ok(line) && is_ok(other));
 	}
-	snprintf(key, sizeof(key), "%s %s/%s", text_in(ratio, "name"), text_in(ratio, "of"),
-		 text_in(ratio, "to"));
+	name_ratio(benchmark, first_line(lines), ratio, key);
 	json_array_append_new(rows, row(benchmark, lines, name, key, "", &v));
 	free(v.of);
 }
@@ -207,7 +219,8 @@ static void add_trial(json_t *rows, const json_t *benchmark, const json_t *lines
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(json_object_get(benchmark, "metrics"), i, one)
+	json_array_foreach(json_object_get(json_object_get(benchmark, "line"), "metrics"),
+			   i, one)
 		add_metric(rows, benchmark, lines, name, one);
 	json_array_foreach(json_object_get(first_line(lines), "ratios"), i, one)
 		add_ratio(rows, benchmark, lines, name, one);

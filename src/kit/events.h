@@ -20,4 +20,13 @@
 	"MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD|MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM|MEM_LOAD_UOPS_L3_" \
 	"HIT_RETIRED:XSNP_HITM|PAPI_CA_ITV"
 
+/* Rows of struct explained, where cores take lines from each other: from where they came. */
+#define EVENTS_OF_TAKEN_LINES                                                             \
+	{ EVENT_TAKEN_FROM_CORE,                                                          \
+	  "loads served by another core's modified line, below the same L3" },            \
+	{                                                                                 \
+		EVENT_L3_MISSES,                                                          \
+			"lines that came from beyond the last cache: of another package" \
+	}
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fair locks: first come, first served. Like the spin lock of kit/spin.h they wait by reading a
- * cached line, yield after a bound, are unlocked when all zero, and are inline.
+ * cached line, yield after a bound, and are inline. Unlocked when all zero, except CLH.
  */
 #ifndef LOCUS_LOCKS_H
 #define LOCUS_LOCKS_H
@@ -80,6 +80,48 @@ static inline void mcs_lock_release(struct mcs_lock *l, struct mcs_node *me)
 		next = atomic_load_explicit(&me->next, memory_order_acquire);
 	}
 	atomic_store_explicit(&next->waiting, false, memory_order_release);
+}
+
+/*
+ * First come, first served; each waits on the line of the one before it, and takes that one's node
+ * for the next time (Craig 1993; Magnusson, Landin and Hagersten 1994). Unlocked when the tail is a
+ * node that is not held: clh_lock_init().
+ */
+struct clh_node {
+	_Alignas(APART) _Atomic bool held;
+};
+
+struct clh_lock {
+	struct clh_node *_Atomic tail;
+};
+
+/* A thread's own node, and while it waits or holds the lock that of the one before it. */
+struct clh_place {
+	struct clh_node *mine, *before;
+};
+
+static inline void clh_lock_init(struct clh_lock *l, struct clh_node *idle)
+{
+	atomic_store_explicit(&idle->held, false, memory_order_relaxed);
+	atomic_store_explicit(&l->tail, idle, memory_order_relaxed);
+}
+
+static inline void clh_lock_acquire(struct clh_lock *l, struct clh_place *p)
+{
+	atomic_store_explicit(&p->mine->held, true, memory_order_relaxed);
+	/* Release: the next one must see that store. Acquire: this one sees its node. */
+	p->before = atomic_exchange_explicit(&l->tail, p->mine, memory_order_acq_rel);
+	for (unsigned turn = 0; atomic_load_explicit(&p->before->held, memory_order_acquire);
+	     turn++)
+		relax(turn, LOCK_SPINS);
+}
+
+static inline void clh_lock_release(struct clh_place *p)
+{
+	struct clh_node *mine = p->mine;
+
+	p->mine = p->before;
+	atomic_store_explicit(&mine->held, false, memory_order_release);
 }
 
 #endif

@@ -4,15 +4,21 @@ does not check it."""
 
 from __future__ import annotations
 
+import functools
+import importlib.util
+import json
 from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import altair as alt
 import pytest
 from jsonschema_rs import Draft7Validator
+from lacking import lacking
 from locus_analysis import draw
 from locus_analysis.charts import Picture
+from locus_analysis.processes import Processes
 
 
 def quoted(schema: Any) -> Any:
@@ -25,6 +31,35 @@ def quoted(schema: Any) -> Any:
     return [quoted(item) for item in schema] if isinstance(schema, list) else schema
 
 
+@functools.cache
+def vega_lite() -> Draft7Validator:
+    """From Altair's files: to import Altair takes longer than most files of tests."""
+    altair = importlib.util.find_spec("altair")
+    if not altair or not altair.origin:
+        lacking("altair", "python -m pip install -r analysis/requirements-dev.txt")
+    (file,) = Path(altair.origin).parent.glob("vegalite/v*/schema/vega-lite-schema.json")
+    return Draft7Validator(quoted(json.loads(file.read_text(encoding="utf-8"))))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def pictures_are_drawn_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Many tests make the page of one record, whose pictures are the same: they are drawn for the
+    first of them. Not where the drawing is what is tested."""
+    drawn: dict[tuple[Any, ...], Future[Any]] = {}
+    call = Processes.call
+
+    def once(processes: Processes, function: str, *arguments: Any) -> Future[Any]:
+        key = (function, *(a if isinstance(a, Future) else repr(a) for a in arguments))
+        if key not in drawn or drawn[key].cancelled():
+            drawn[key] = call(processes, function, *arguments)
+        return drawn[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        if request.module.__name__ != "test_processes":
+            patch.setattr(Processes, "call", once)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def pngs_are_small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """All are drawn, but with few pixels, to save time: only test_report looks at their size."""
@@ -34,17 +69,19 @@ def pngs_are_small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture(scope="session", autouse=True)
 def pictures_are_valid() -> Iterator[None]:
-    validator, make = Draft7Validator(quoted(alt.load_schema())), Picture.__init__
-    root: Any = alt.Root  # altair gives it no types
+    make = Picture.__init__
 
     def made(picture: Picture, *arguments: Any, **named: Any) -> None:
         make(picture, *arguments, **named)
-        if not validator.is_valid(picture.spec):
+        if not vega_lite().is_valid(picture.spec):
+            import altair
+
+            root: Any = altair.Root  # altair gives it no types
             root(picture.spec).to_dict()  # its error is the clearest
-            raise AssertionError(
-                f"{picture.name} is not valid: {next(validator.iter_errors(picture.spec))}"
-            )
+            flaw = next(vega_lite().iter_errors(picture.spec))
+            raise AssertionError(f"{picture.name} is not valid: {flaw}")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Picture, "__init__", made)
+        patch.setattr(draw, "MOST", 1)  # a second process takes half a second to begin
         yield

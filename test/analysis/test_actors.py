@@ -2,7 +2,7 @@
 """The lesson of actors quotes reference/actors.csv: sums over sizes, and their quotients."""
 
 from locus_analysis import published
-from locus_analysis.records import HERE
+from locus_analysis.schema import HERE
 
 
 def sums(metric: str) -> dict[str, float]:

@@ -4,14 +4,35 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import between, claims, described, published, records
-from make_records import ONE, Line, Point, as_written, record, run_id, write
+from locus_analysis import (
+    between,
+    card,
+    claims,
+    described,
+    levels,
+    published,
+    records,
+    summary,
+)
+from make_records import (
+    ONE,
+    TWO,
+    Line,
+    Point,
+    core_to_core,
+    latency,
+    of_lines,
+    record,
+    run_id,
+    write,
+)
 from some import some
 
 TIMES = [1.0, 1.02, 0.98, 1.01, 0.99, 1.03, 1.04]
@@ -27,7 +48,15 @@ def a_series(
     lines: list[Line] = []
     for n, factor in enumerate(times):
         points = [
-            Point("sharing", variant, {"size": 64}, 2, seconds * factor, "update", noise=0.0)
+            Point(
+                "sharing",
+                variant,
+                {"size": 64},
+                2,
+                seconds * factor,
+                "update",
+                noise=0.0,
+            )
             for variant, seconds in (("dense", 4e-9), ("padded", 1e-9))
         ]
         points[0].status = (statuses or {}).get(n, "ok")
@@ -42,7 +71,7 @@ def a_series(
 
 
 def merged_of(lines: list[Line]) -> dict[str, Any]:
-    db = records.tables(records.of_lines(as_written(lines)))
+    db = records.tables(of_lines(lines))
     series = between.series(db)
     assert len(series) == 1
     found = between.judged(records.measured(db, "sharing"), series)
@@ -98,22 +127,99 @@ def test_without_an_ok_run_nothing_is_concluded() -> None:
     assert dense["status"] == "noisy" and dense["metrics"]["time"]["value"] is None
 
 
-def test_ratios_are_compared_run_by_run() -> None:
-    lines = a_series(TIMES)
+def with_ratios(lines: list[Line], step: float) -> list[Line]:
+    """The ratio of each run is larger by a step than that of the run before."""
     for run, line in enumerate(t for t in lines if t["type"] == "trial"):
         if line["variant"] == "dense":
             line["ratios"] = [
                 {
                     "name": "slowdown", "parameter": "variant", "of": "dense", "to": "padded",
-                    "metric": "time", "value": 4.0 + run / 10, "ci": [1.0, 9.0],
+                    "metric": "time", "value": 4.0 + run * step, "ci": [1.0, 9.0],
                     "trial": next(
                         t["id"] for t in lines if t["type"] == "trial" and t["variant"] == "padded"
                     ),
                 }
             ]  # fmt: skip
+    return lines
+
+
+def test_ratios_are_compared_run_by_run() -> None:
+    lines = with_ratios(a_series(TIMES), 0.1)
     (ratio,) = merged_of(lines)["dense"]["ratios"]
-    assert ratio["value"] == pytest.approx(4.6) and ratio["ci"] == pytest.approx([4.0, 5.2])
+    assert ratio["value"] == pytest.approx(4.6) and (
+        ratio["low"],
+        ratio["high"],
+    ) == pytest.approx((4.0, 5.2))
     assert (ratio["sound_runs"], ratio["tried"]) == (7, 7)
+
+
+@pytest.mark.parametrize(("step", "sure"), [(0.01, card.CERTAIN), (0.1, card.ROUGH)])
+def test_the_card_has_the_intervals_between_runs(step: float, sure: str) -> None:
+    """Those of the single runs, 1 to 9, are wider."""
+    lines = with_ratios(a_series(TIMES), step)
+    (made,) = summary.cards(records.tables(of_lines(lines)))
+    (line,) = (line for line in made.lines if line.name == "false sharing")
+    assert line.numbers["ratio"] == pytest.approx(4 + 6 * step) and line.sure == sure
+    assert "medians and intervals of 7 runs, where these are ok" in made.results
+
+
+def test_trials_that_no_run_measured_well_are_shown_as_those_of_the_last() -> None:
+    lines = a_series(TIMES, dict.fromkeys(range(7), "noisy"))
+    db = records.tables(of_lines(lines))
+    dense, padded = between.of_time(db, "sharing")
+    assert (dense["status"], padded["status"]) == ("noisy", "ok")
+    assert dense["value"] == pytest.approx(values_of(lines, "dense")[-1])
+    assert dense["whole"] == padded["whole"] == run_id("run 6")
+
+
+def with_a_bad_run(points: Callable[[], list[Point]]) -> list[Line]:
+    """Seven runs, of which the last took three times as long, and found CPU 5 to be slow."""
+    lines: list[Line] = []
+    for n in range(7):
+        own = points()
+        for p in own if n == 6 else []:
+            p.seconds *= 3
+            for level in (p.pairs or {}).get("levels", []):
+                level.update({q: 3 * level[q] for q in ("0", "0.25", "0.5", "0.75", "0.99")})
+            if p.pairs:
+                odd = {"cpu": 5, "level": "L3", "median": 1e-6, "of": 1e-7}
+                p.pairs["outstanding"].append(odd)
+        series = {"id": IDS, "run": n + 1, "of": 7}
+        started = f"2025-03-14T09:{n:02}:00.000Z"
+        lines += record(TWO, own, run_id(f"run {n}"), seed=n, series=series, started=started)
+    return lines
+
+
+def carded(lines: list[Line], name: str) -> card.Line:
+    (made,) = summary.cards(records.tables(of_lines(lines)))
+    (line,) = (line for line in made.lines if line.name == name)
+    return line
+
+
+def test_core_to_core_is_the_median_of_runs() -> None:
+    line = carded(with_a_bad_run(lambda: core_to_core(TWO)), "core to core")
+    alone = carded(record(TWO, core_to_core(TWO), run_id("one")), "core to core")
+    assert line.numbers == pytest.approx(alone.numbers) and "slower" not in line.text
+
+
+def test_memory_of_other_nodes_is_the_median_of_runs() -> None:
+    def matrix() -> list[Point]:
+        return [p for p in latency(TWO) if p.variant in ("cycle", "matrix")]
+
+    alone = carded(record(TWO, matrix(), run_id("one")), "remote memory")
+    line = carded(with_a_bad_run(matrix), "remote memory")
+    assert line.numbers == pytest.approx(alone.numbers, rel=0.05)
+
+
+def test_levels_are_found_in_the_medians_of_runs() -> None:
+    """A curve that one run of seven measured wrongly has the levels of the others."""
+    lines = with_a_bad_run(lambda: [p for p in latency(TWO) if p.variant == "cycle"])
+    found = levels.findings(records.tables(of_lines(lines)))
+    assert {f.whole for f in found} == {run_id("run 6")}
+    (first,) = (f for f in found if f.first)
+    assert [level.time for level in first.levels] == pytest.approx(
+        [2.2e-9, 4e-9, 15e-9, 83e-9], rel=0.05
+    )
 
 
 LESSON = {"claims": [{"claim": "Padded is faster.", "value": "dense / padded", "expected": "> 3"}]}
@@ -121,7 +227,7 @@ LESSON = {"claims": [{"claim": "Padded is faster.", "value": "dense / padded", "
 
 def verdicts(lines: list[Line], monkeypatch: pytest.MonkeyPatch) -> list[Line]:
     monkeypatch.setattr(published, "lesson", lambda _: LESSON)
-    db = records.tables(records.of_lines(as_written(lines)))
+    db = records.tables(of_lines(lines))
     trials = between.judged(records.measured(db, "sharing"), between.series(db))
     of = described.Described("sharing")
     return [row for claim in claims.told(of, trials) for row in claim["rows"]]
@@ -149,8 +255,12 @@ def test_appended_runs_of_the_same_command_are_a_series() -> None:
 
 def test_other_runs_of_a_file_are_none() -> None:
     command = ["locus", "sharing", "--output", "x"]
-    others = [command, [*command, "--append", "--threads", "2"], [*command, "--append", "--seed"]]
-    db = records.tables(records.of_lines(as_written(a_series(TIMES[:3], commands=others))))
+    others = [
+        command,
+        [*command, "--append", "--threads", "2"],
+        [*command, "--append", "--seed"],
+    ]
+    db = records.tables(of_lines(a_series(TIMES[:3], commands=others)))
     assert between.series(db) == []
 
 

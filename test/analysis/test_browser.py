@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from lacking import lacking
 from locus_analysis import __main__ as program
-from locus_analysis.records import HERE
+from locus_analysis.schema import HERE
 from make_records import TWO, Machine, core_to_core, flag, numa, record, run_id, write
 from some import some
 

@@ -7,8 +7,10 @@ import copy
 import csv
 import io
 import json
+import os
 import random
 import re
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Optional
@@ -199,6 +201,9 @@ def test_of_several_hosts_the_unit_is_the_host(
     few = as_json(capsys, old, hosts(tmp_path / "few", 5, 1.1))
     assert not few["paired"] and few["new"]["units"] == 5
     assert set(verdicts(few).values()) == {"cannot tell"}
+    two = told(capsys, *(hosts(tmp_path / side, 2, 1, again=6) for side in ("a", "b")))[0]
+    assert all(len(line) <= 100 for line in some(two.splitlines()))
+    assert "4 a side can show one; or compare one node at a time" in " ".join(two.split())
 
 
 def changed(lines: Sequence[Line], kind: str) -> list[Line]:
@@ -303,6 +308,49 @@ def test_bimodal_times_are_compared_by_the_mean_of_their_modes(tmp_path: Path) -
     assert copied["verdict"] == "slower"
 
 
+def with_clocks(seed: int, slower: float = 1) -> Change:
+    """Each run has a clock of its own, which all times follow. Its cycles last 1/2.5 ns on average,
+    times `slower`."""
+    rng = random.Random(seed)
+
+    def clocked(lines: list[Line]) -> None:
+        factor = slower * (1 + rng.gauss(0, 0.03))
+        for trial in changed(lines, "trial"):
+            trial["cycle"] = 0.4e-9 * factor
+            for metric in trial["metrics"]:
+                metric["value"] *= 1 / factor if metric["name"] == "bandwidth" else factor
+
+    return clocked
+
+
+def test_a_clock_that_is_not_the_same_in_all_runs_hides_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = runs(tmp_path / "old", 6, spread=0.002, change=with_clocks(1))
+    made = as_json(
+        capsys,
+        old,
+        runs(tmp_path / "new", 6, {2: 1.04}, spread=0.002, change=with_clocks(2)),
+        status=WORSE,
+    )
+    found = verdicts(made)
+    assert [m for m, v in found.items() if v == "slower"] == ["latency/cycle/time size 16 Ki"]
+    slower = made["metrics"][0]
+    assert slower["unit"] == "cycles/load" and slower["change"] == pytest.approx(0.04, abs=0.01)
+    assert slower["old"] == pytest.approx(10, rel=0.01)  # 4 ns
+    assert found["machine/cores/clock"] == "cannot tell"
+    units = {m["metric"]: m["unit"] for m in made["metrics"]}
+    assert units["numa/static/bandwidth"] == "B/cycle" and units["machine/cores/clock"] == "Hz"
+
+
+def test_a_slower_clock_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = runs(tmp_path / "old", 6, spread=0.002, change=with_clocks(1))
+    new = runs(tmp_path / "new", 6, spread=0.002, change=with_clocks(2, 1.2))
+    found = verdicts(as_json(capsys, old, new, status=WORSE))
+    assert found.pop("machine/cores/clock") == "slower"
+    assert set(found.values()) == {"same"}
+
+
 def test_a_metric_that_follows_the_time_is_compared_once(tmp_path: Path) -> None:
     one, other = (sides.load([runs(tmp_path / name, 4)], name)[0] for name in ("a", "b"))
     made = compare.compare(one, other)
@@ -386,6 +434,57 @@ def test_commands_that_cannot_be_measured(
         "needs two commands"
         in told(capsys, "--measure", "0", "--", *a, "--", *a, status=BAD_INPUT)[1]
     )
+
+
+# The built program, with a change that `dummy` plants. It is so large that no noise hides it.
+
+DUMMY = "dummy --variant steady --threads 1 --duration 1ms --repeats 20"
+PLANT = "LOCUS_DUMMY_SLOWER"
+SLOWER = 20  # times
+
+
+def planted(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
+    made = as_json(capsys, *words, status=WORSE)
+    assert verdicts(made)["dummy/steady/time"] == "slower"
+    (row,) = (m for m in made["metrics"] if m["metric"] == "dummy/steady/time")
+    assert row["change"] > SLOWER / 2
+    told = {d["name"]: (d["old"], d["new"]) for d in made["differs"]}
+    assert {n: v for n, v in told.items() if "environment" in n} == {
+        f"environment.{PLANT}": ("null", str(SLOWER))
+    }
+    return made
+
+
+def test_a_planted_change_is_found_where_commands_alternate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    locus = [os.environ["LOCUS"], *DUMMY.split()]
+    both = ("--", *locus, "--", "env", f"{PLANT}={SLOWER}", *locus)
+    made = planted(capsys, "--measure", "6", "--keep", tmp_path / "kept", *both)
+    assert made["paired"]
+
+
+def test_a_planted_change_is_found_between_series_of_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--runs: each run counts, though all are in one file."""
+    files = []
+    for factor in ("1", str(SLOWER)):
+        files.append(tmp_path / f"{factor}.jsonl")
+        command = [os.environ["LOCUS"], *DUMMY.split(), "--runs", "5", "--output", str(files[-1])]
+        own = {PLANT: factor} if factor != "1" else {}
+        subprocess.run(command, check=True, env={**os.environ, **own}, capture_output=True)
+    made = planted(capsys, *files)
+    assert not made["paired"] and [made[side]["units"] for side in ("old", "new")] == [5, 5]
+
+
+def test_a_plant_that_is_no_factor_is_refused() -> None:
+    for given in ("", "-1", "0", "two", "1.05x", "inf", "nan"):
+        command = [os.environ["LOCUS"], *DUMMY.split()]
+        done = subprocess.run(
+            command, check=False, env={**os.environ, PLANT: given}, capture_output=True, text=True
+        )
+        assert f"{PLANT}={given} is no factor above 0" in done.stdout + done.stderr
 
 
 # Expected values.

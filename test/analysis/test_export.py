@@ -181,7 +181,7 @@ def test_google_benchmark_has_each_batch_as_a_repetition(
     trial = next(t for t in lines if t["type"] == "trial")
     own = [e for e in entries if e["run_name"] == entries[0]["run_name"]]
     assert [e["real_time"] / 1e9 for e in own[:-1]] == pytest.approx(
-        trial["batches"]["metrics"]["time"]
+        [b * trial["scale"] for b in trial["batches"]["metrics"]["time"]]
     )
     assert [e["repetition_index"] for e in own[:-1]] == [*range(len(own) - 1)]
     assert own[-1]["run_type"] == "aggregate" and own[-1]["aggregate_name"] == "median"

@@ -12,7 +12,18 @@ from typing import Any
 
 import pytest
 from locus_analysis import compared, described, insights, published, records
-from make_records import BENCHMARKS, ONE, TWO, Line, Point, as_written, checkpoint, record, run_id
+from make_records import (
+    BENCHMARKS,
+    ONE,
+    TWO,
+    Line,
+    Point,
+    as_written,
+    checkpoint,
+    of_lines,
+    record,
+    run_id,
+)
 from test_report import Page, make, trials
 
 RUN = run_id("a")
@@ -196,7 +207,7 @@ def test_what_one_variant_alone_has_tells_its_lines_apart() -> None:
         for way in ("this", "that")
         for n in (1, 2)
     ]
-    db = records.tables(records.of_lines(as_written(record(ONE, points, RUN))))
+    db = records.tables(of_lines(record(ONE, points, RUN)))
     of, own = described.of(db, "novel"), records.measured(db, "novel")
     ((x, groups),) = described.curved(of, own)
     assert x == "threads" and len(groups) == 1

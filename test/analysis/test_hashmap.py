@@ -8,8 +8,8 @@ from pathlib import Path
 
 from locus_analysis import claims, described, published, records
 from locus_analysis.evidence import AGREES
-from locus_analysis.records import HERE
-from make_records import ONE, Line, Point, as_written, record, run_id
+from locus_analysis.schema import HERE
+from make_records import ONE, Line, Point, of_lines, record, run_id
 from some import some
 from test_report import make
 
@@ -38,7 +38,7 @@ def padding(nothing: float, both: float) -> list[Line]:
 
 
 def test_the_gain_of_padding_is_held_against_the_published_one() -> None:
-    db = records.tables(records.of_lines(as_written(padding(1.4e-7, 1e-7))))
+    db = records.tables(of_lines(padding(1.4e-7, 1e-7)))
     of = described.of(db, "hashmap")
     judged, drawn = claims.told(of, records.measured(db, "hashmap"))
     assert (judged["name"], drawn["name"]) == ("striped-waitfree", "striped")

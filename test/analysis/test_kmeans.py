@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import claims, described, draw, peers, records, scaling
+from locus_analysis import between, claims, described, draw, peers, records, scaling
 from locus_analysis.evidence import AGREES, DIFFERS, IN_PART, UNSURE
 from make_records import (
     FLAGS,
@@ -20,10 +20,10 @@ from make_records import (
     SMALL_CASE,
     Line,
     Machine,
-    as_written,
     best,
     flag,
     header,
+    of_lines,
     peer,
     record,
     run_id,
@@ -39,13 +39,13 @@ EIGHT = Machine("n8", "a machine", cpu_nodes=1, cores=8)
 
 def told(*runs: list[Line]) -> list[dict[str, Any]]:
     brief = [line for lines in runs for line in lines if line["type"] != "samples"]
-    given = records.of_lines(as_written(brief))
-    return records.told(records.tables(given), "kmeans")
+    given = of_lines(brief)
+    return between.of_time(records.tables(given), "kmeans")
 
 
 def scaled(*runs: list[Line]) -> list[dict[str, Any]]:
-    db = records.tables(records.of_lines(as_written([line for run in runs for line in run])))
-    return scaling.found_in(described.of(db, "kmeans"), records.told(db, "kmeans"))
+    db = records.tables(of_lines([line for run in runs for line in run]))
+    return scaling.found_in(described.of(db, "kmeans"), between.of_time(db, "kmeans"))
 
 
 def compared(*changes: Line) -> list[Line]:
@@ -85,7 +85,7 @@ def ladder(threads: int, width: float = 0.01, **times: float) -> list[Line]:
 def claimed(*runs: list[Line]) -> dict[str, dict[str, Any]]:
     """What is concluded of each claim, with its only row as `row`; trials count as one run's."""
     lines = runs[0] + [line for run in runs[1:] for line in run if line["type"] == "trial"]
-    db = records.tables(records.of_lines(as_written(lines)))
+    db = records.tables(of_lines(lines))
     own = claims.told(described.of(db, "kmeans"), records.measured(db, "kmeans"))
     found = {}
     for c in own:

@@ -24,10 +24,10 @@ from make_records import (
     Line,
     Machine,
     Point,
-    as_written,
     flag,
     latency,
     numa,
+    of_lines,
     record,
     run_id,
     time_of_load,
@@ -46,7 +46,7 @@ def brief(lines: list[Line]) -> list[Line]:
 
 
 def findings(lines: list[Line]) -> list[Finding]:
-    return levels.findings(records.tables(records.of_lines(as_written(brief(lines)))))
+    return levels.findings(records.tables(of_lines(brief(lines))))
 
 
 def curves(
@@ -135,10 +135,11 @@ def test_a_virtual_machine_may_report_more_cache_than_it_has() -> None:
     assert any("does not tell how many entries" in r for r in the_one(found, "TLB").remarks)
 
 
-def test_pages_that_are_not_huge_after_all_do_not_count() -> None:
+@pytest.mark.parametrize("share", [0.3, 0.0])
+def test_pages_that_are_not_huge_after_all_do_not_count(share: float) -> None:
     points = curves(TWO, "cycle")
     for p in points:
-        p.huge = 0.3 if p.parameters["pages"] == "thp" and p.parameters["size"] > MIB else p.huge
+        p.huge = share if p.parameters["pages"] == "thp" and p.parameters["size"] > MIB else p.huge
     found = findings(record(TWO, points, run_id("a")))
     thp = next(f for f in found if f.pages == "thp")
     assert any(r.endswith("not on huge pages after all, and left out") for r in thp.remarks)
@@ -420,7 +421,7 @@ def test_the_page_and_the_card_take_the_record_s_ratio_of_pages(tmp_path: Path) 
     assert names == [f"latency{of}" for of in ("", "-claims", "-published", "-ratios-slowdown")]
     text = re.sub(r"\s+", " ", page.text)
     assert re.search(r"size 16 MiB ?1\.2[0-9]* \(", text)
-    (run,) = summary.cards(records.tables(records.of_lines(as_written(lines))))
+    (run,) = summary.cards(records.tables(of_lines(lines)))
     (line,) = (one for one in run.lines if one.name == "huge pages")
     assert line.numbers["ratio"] == pytest.approx(1 / 1.25, rel=0.03)
 
@@ -502,6 +503,6 @@ def test_synthetic_curves_have_the_edges_they_were_made_with() -> None:
 
 def test_the_machine_s_tlbs_are_on_the_page(whole: Whole, tmp_path: Path) -> None:
     _, page, _ = whole
-    assert "L2 unified: 1536 pages of 4 KiB, 6 ways" in page.text
+    assert "level 2, type unified, page 4 KiB, entries 1536, ways 6" in page.text
     hidden: Any = make(tmp_path, record(ONE, numa(ONE)[:1], run_id("a")))
     assert "unknown (CPUID describes none: a hypervisor may hide them)" in hidden.text

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import resource
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -17,8 +18,10 @@ from pathlib import Path
 from typing import Any, Optional
 
 import pytest
+import vl_convert
 from locus_analysis import __main__ as program
-from locus_analysis import draw, report, units
+from locus_analysis import charts, draw, report, units
+from locus_analysis import vega_lite as vl
 from make_records import (
     FLAGS,
     MACHINES,
@@ -271,7 +274,8 @@ def test_what_is_not_known_is_never_zero(tmp_path: Path) -> None:
     lines = record(ONE, points, run_id("a"))
     lines[0]["machine"]["topology"]["nodes"][0].update(memory=None, memory_why="not told")
     lines[-2]["placement"]["after"]["local_share"] = None
-    lines[-2]["metrics"][0]["ci"] = None
+    for metric in lines[-2]["metrics"]:
+        metric["ci"] = None
     page = make(tmp_path, lines)
     bare = [r for r in page.rows("id", "value", "end") if r["value"] is None]
     assert len(bare) == 3
@@ -281,7 +285,7 @@ def test_what_is_not_known_is_never_zero(tmp_path: Path) -> None:
     assert any("(no interval)" in r["text"] for r in page.rows("id", "value", "end"))
     assert any(r["text"] == "local share unknown" for r in page.rows("row", "text"))
     assert not re.search(r"(?<![\d.])0 (GB/s|B/s|ms|s/pass)", page.text)
-    assert re.search(r"NUMA nodes\s*0: unknown", page.text)
+    assert re.search(r"nodes\s*node 0, memory unknown \(not told\)", page.text)
 
 
 def test_a_metric_that_a_good_trial_does_not_have_says_why(tmp_path: Path) -> None:
@@ -468,7 +472,7 @@ def test_output_may_be_a_page_or_a_folder(
     )
 
 
-@pytest.mark.parametrize("what", ["write_text", "write_bytes", "rename"])
+@pytest.mark.parametrize("what", ["write_text", "rename"])
 def test_a_full_disk_leaves_nothing_behind(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -480,6 +484,50 @@ def test_a_full_disk_leaves_nothing_behind(
     monkeypatch.setattr(Path, what, full)
     assert program.main(["report", str(path)]) == CANNOT
     assert "No space left on device" in capsys.readouterr().err
+    assert names(tmp_path) == ["a.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        vl.known("at"),
+        vl.unknown("at"),
+        vl.holds("on"),
+        {"field": "on", "equal": False},
+        *({"field": "at", compare: 1} for compare in ("lt", "gt", "gte")),
+    ],
+)
+def test_vega_draws_the_rows_that_pass(test: Line) -> None:
+    data = charts.Data()
+    rows = [{"at": at, "on": on} for at in (None, 0, 1, 2, 2.5) for on in (True, False)]
+    known = [vl.known("at")] if test.keys() & {"lt", "gt", "gte"} else []
+    chart = data.chart(rows).where(*known, test).mark("text", text="here")
+    drawn = vl_convert.vegalite_to_svg(charts.spec_of(chart, datasets=data.sets))
+    assert 0 < len(chart.rows) < len(rows)
+    assert drawn.count(">here<") == len(chart.rows)
+
+
+def test_layers_that_draw_no_row_are_left_out() -> None:
+    data = charts.Data()
+    base = data.chart([{"flag": None}])
+    good, flagged = (base.where(test).mark("point") for test in (charts.GOOD, charts.FLAGGED))
+    assert charts.joined("layer", flagged, good) == charts.joined("layer", good)
+    assert len(charts.joined("layer", flagged, flagged)["layer"]) == 1
+    assert len(charts.joined("hconcat", flagged, good)["hconcat"]) == 2
+
+
+def test_a_file_that_another_process_cannot_write_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
+    most = 24 << 10  # bytes: a PNG has more
+    done = subprocess.run(
+        [sys.executable, "-m", "locus_analysis", "report", str(path)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == CANNOT
+    assert "report.html: cannot be written: File too large" in done.stderr
     assert names(tmp_path) == ["a.jsonl"]
 
 

@@ -23,8 +23,8 @@ from make_records import (
     Line,
     Machine,
     Point,
-    as_written,
     flag,
+    of_lines,
     over_ranks,
     record,
     run_id,
@@ -40,7 +40,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 def tables(*runs: list[Line]) -> duckdb.DuckDBPyConnection:
     brief = [line for lines in runs for line in lines if line["type"] != "samples"]
-    return records.tables(records.of_lines(as_written(brief)))
+    return records.tables(of_lines(brief))
 
 
 def scaled(*runs: list[Line]) -> list[dict[str, Any]]:
@@ -92,7 +92,7 @@ BOTH = [*ladder(20e-6, 16e-6, 10e-6), *ladder(15e-6, 12.5e-6, 8e-6, "branchless"
 
 def test_published_gains_are_those_of_the_source() -> None:
     found = claimed(exact(BOTH))["whole/divided"]
-    gains = {int(t.at["size"]): t.value for t in found["theirs"]}
+    gains = {int(t.parameters["size"]): t.value for t in found["theirs"]}
     assert list(gains) == [4**i * 16 * KIB for i in range(8)]
     assert gains[16 * KIB] == pytest.approx(7872.4 / 6753.8)
     assert gains[64 * MIB] == pytest.approx(47358.7 / 32146.3)

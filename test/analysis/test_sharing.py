@@ -14,6 +14,7 @@ from typing import Any, Optional
 import pytest
 from locus_analysis import __main__ as program
 from locus_analysis import (
+    between,
     claims,
     cpu_pairs,
     described,
@@ -33,19 +34,21 @@ from make_records import (
     FOUR,
     LOCKS,
     ONE,
+    STATES,
     TWO,
     Line,
     Machine,
     Point,
-    as_written,
     distances,
     flag,
     header,
+    of_lines,
     record,
     run_id,
     write,
 )
 from make_records import checkpoint as checkpoint_points
+from make_records import coherence as coherence_points
 from make_records import core_to_core as core_to_core_points
 from make_records import sharing as sharing_points
 from some import some
@@ -57,8 +60,8 @@ RUN = run_id("a")
 
 def told(lines: list[Line], benchmark: str = "sharing") -> list[dict[str, Any]]:
     brief = [line for line in lines if line["type"] != "samples"]
-    given = records.of_lines(as_written(brief))
-    return records.told(records.tables(given), benchmark)
+    given = of_lines(brief)
+    return between.of_time(records.tables(given), benchmark)
 
 
 # Padding.
@@ -187,7 +190,7 @@ def test_it_is_held_against_the_line_that_is_reported(
     lines = record(ONE, distances("add", 2, line_of(32)) + distances("fetch-add", 8, relative), RUN)
     for cache in lines[0]["machine"]["topology"]["caches"]:
         cache["line"] = line
-    given = records.of_lines(as_written(lines))
+    given = of_lines(lines)
     text = padding.text(records.tables(given))
     # The curve that needs most decides.
     assert f"on this machine (fetch-add, 8 threads); {words}" in text
@@ -304,7 +307,7 @@ def test_every_flagged_trial_is_marked(whole: Whole) -> None:
 
 
 def of_sharing(lines: list[Line]) -> list[dict[str, Any]]:
-    db = records.tables(records.of_lines(as_written(lines)))
+    db = records.tables(of_lines(lines))
     return claims.told(described.of(db, "sharing"), records.measured(db, "sharing"))
 
 
@@ -383,7 +386,7 @@ def test_levels_are_in_a_table(whole: Whole) -> None:
     expected = [units.quantity(first["meetings"][q], "s") for q in cpu_pairs.QUANTILES]
     medians = [units.quantity(first[q], "s") for q in ("0", "0.99")]
     row = f"an L3 cache12768{''.join(expected)}{' to '.join(medians)}"
-    assert re.search(rf"compare-exchange, lines of node 0 ?(▲\d+ \w+)?{row}", text)
+    assert re.search(rf"ping-pong protocol compare-exchange, home 0 ?(▲\d+ \w+)?{row}", text)
     assert "the machine only16" in text
     assert (
         "CPUs that stand out among pairs that share a NUMA node, where 70.0 ns is usual: CPU 5 (105"
@@ -414,6 +417,26 @@ def test_older_records_know_pairs_alone() -> None:
     assert [
         (level["meetings"], level["quantiles"], level["medians"]) for level in levels
     ] == expected
+
+
+def test_pairs_along_a_curve_have_maps_curves_and_ratios(tmp_path: Path) -> None:
+    points = coherence_points(SMALL)
+    page = make(tmp_path, record(SMALL, points, RUN))
+    assert {f"coherence-map-{i}" for i in range(1, len(points) + 1)} < {*page.figures}
+    drawn = page.specs[page.figures.index("coherence")]
+    rows = [r for own in drawn["datasets"].values() for r in own if r.get("id")]
+    assert {r["series"][2:] for r in rows} == {*STATES} and len(rows) == len(points)
+    assert "coherence-ratios-slowdown" in page.figures
+    text = re.sub(r"\s+", " ", page.text)
+    assert "load state modified, lines 256" in text
+    assert "lines that the other thread has stored to, instead of loaded" in text
+
+
+def test_one_pair_along_a_curve_has_no_map(tmp_path: Path) -> None:
+    two = Machine("two", "a machine", cpu_nodes=1, cores=2)
+    page = make(tmp_path, record(two, coherence_points(two), RUN))
+    assert "coherence" in page.figures
+    assert not [name for name in page.figures if "map" in name or "bars" in name]
 
 
 def test_files_of_every_picture_are_there(whole: Whole) -> None:
@@ -559,11 +582,11 @@ def test_more_cells_than_a_page_can_take_are_bars(monkeypatch: pytest.MonkeyPatc
     drawn = cpu_pairs.maps(own, machine, "core-to-core", "core-to-core")
     # Each protocol on the first node, and as many on the second as there is room for.
     assert [p.title.split(": ")[1] for p in drawn] == [
-        "compare-exchange, lines of node 0",
-        "compare-exchange, lines of node 1",
-        "store-load, lines of node 0",
-        "two-lines, lines of node 0",
-        "message, lines of node 0",
+        "ping-pong protocol compare-exchange, home 0",
+        "ping-pong protocol compare-exchange, home 1",
+        "ping-pong protocol store-load, home 0",
+        "ping-pong protocol two-lines, home 0",
+        "ping-pong protocol message, home 0",
     ]
     assert len({p.name for p in drawn}) == 5
     assert set(some(i for p in drawn for i in p.shows)) < {t["id"] for t in own}
@@ -801,7 +824,7 @@ def test_published_figures_stand_beside_the_same_operation_and_layout() -> None:
 
 def drawn(lines: list[Line], benchmark: str) -> list[Any]:
     """The pictures that the generic page draws."""
-    db = records.tables(records.of_lines(as_written(lines)))
+    db = records.tables(of_lines(lines))
     of, own = described.of(db, benchmark), records.measured(db, benchmark)
     scene = Scene(of, own, records.machines(db)[RUN])
     return generic.pictures(scene, benchmark, benchmark)

@@ -28,6 +28,7 @@ from make_records import (
     kmeans,
     latency,
     numa,
+    of_lines,
     record,
     run_id,
     write,
@@ -52,7 +53,7 @@ def all_of(machine: Machine) -> list[Point]:
 
 
 def cards(*lines: Line) -> list[Card]:
-    return summary.cards(records.tables(records.of_lines(as_written(list(lines)))))
+    return summary.cards(records.tables(of_lines(list(lines))))
 
 
 def card_of(
@@ -216,6 +217,7 @@ def test_of_a_workload_the_most_threads_count() -> None:
 def test_confidence_in_a_word(status: str, width: float, word: str) -> None:
     (point,) = [p for p in numa(ONE, kernels=("sum",)) if p.variant == "static"][:1]
     point.status, point.noise = status, width
+    point.reasons = [] if status == "ok" else ["other work"]
     assert told(card_of(ONE, [point]), "all cores").sure == word
 
 
@@ -306,7 +308,7 @@ def test_of_a_repeat_the_last_counts() -> None:
 
 
 def test_names_do_not_command_the_terminal() -> None:
-    made = card_of(TWO, [], host="evil\x1b[31m\n·" + "x" * 300)
+    made = card.Card(["evil\x1b[31m\n·" + "x" * 300])
     assert "\x1b" not in card.text(made)
     screen(made)
 

@@ -19,8 +19,8 @@ class Program:
     """locus("numa --profile quick --output", file, env={...}, prefix=["taskset", "1"]) runs it;
     the first text is split."""
 
-    def __init__(self):
-        self.path = os.environ.get("LOCUS") or shutil.which("locus") or ""
+    def __init__(self, path=""):
+        self.path = path or os.environ.get("LOCUS") or shutil.which("locus") or ""
         assert os.access(self.path, os.X_OK), "set LOCUS to the built program"
 
     def start(self, words="", *arguments, env=None, prefix=(), **more):
@@ -40,6 +40,13 @@ class Program:
 @pytest.fixture(scope="session")
 def locus():
     return Program()
+
+
+@pytest.fixture(scope="session")
+def planner():
+    """Runs the native build for a lane with sanitizers, whose program starts slowly: for dry runs
+    by hundreds that only find out what to test."""
+    return Program(os.environ.get("NATIVE"))
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -86,6 +93,7 @@ def value(trial, name):
 # Arguments of benchmarks whose automatic sizes exceed all caches, for tests that ask of no size.
 SMALL = {
     "latency": "--size 64K,4M --load-size 1M",
+    "prefetch": "--lines 256",
     "numa": "--size 8M",
     "search": "--size 1M",
 }

@@ -52,6 +52,7 @@ CASES = [
     (["numa", "--append"], 2, ["--append", "--output"]),
     (["numa", "--topology", "node:2 core:2"], 2, ["--topology", "--dry-run"]),
     (["numa", "--dry-run", "--topology", "nope:x"], 2, ["--topology", "nope:x"]),
+    (["numa", "--dry-run", "--topology", "node:2 core:2"], 2, ["the CPUs of a core (pu:1)"]),
     (["numa", "--layout", "sideways"], 2, ["sideways", "packed"]),
     (["numa", "--output"], 2, ["output"]),
     (["numa", "--from", "node:77"], 3, ["--from", "node:77"]),

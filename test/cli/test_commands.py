@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands that measure nothing: help, list, topology, doctor, dry runs."""
 
+import os
 import pathlib
 import re
 
@@ -154,6 +155,36 @@ def test_help_ends_the_command_and_says_so_where_it_was_not_written(locus, ask):
     with pathlib.Path("/dev/full").open("w") as full:
         done = locus("numa", ask, stdout=full)
     assert done.status == 1 and "No space left" in done.err
+
+
+@pytest.fixture(params=["No space left on device", "Broken pipe"])
+def refused(request):
+    """A file that can't be written, and why."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    full = os.open("/dev/full", os.O_WRONLY)
+    yield (full if "space" in request.param else writer), request.param
+    os.close(full)
+    os.close(writer)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "list",
+        "list numa",
+        "topology",
+        "suite --dry-run",
+        "dummy --variant steady --threads 1 --repeats 1",
+        "dummy --variant steady --threads 1 --repeats 1 --output {}/record.jsonl",
+    ],
+)
+def test_it_says_why_output_was_not_written(locus, words, refused, tmp_path):
+    """Also where it was an earlier write, and other calls have failed since."""
+    file, why = refused
+    # Python ignores SIGPIPE, and so does what it starts without its signals restored
+    done = locus(words.format(tmp_path), stdout=file, restore_signals=False)
+    assert done.status == 1 and f"locus: standard output: {why}\n" in done.err
 
 
 def test_topology_of_this_machine_and_of_one_that_is_described(locus):

@@ -455,9 +455,10 @@ def test_every_benchmark_counts_its_default_set(locus, read, tmp_path, with_papi
         assert lines[0]["counters"]["asked"] == ["default"]
         assert events[CYCLES]["source"] == "papi"
         assert check_sums(lines) >= 2
+        unit = per(locus, name)
         for trial in some(t for t in of_type(lines, "trial") if t["stopped"] == "repeats"):
             asked = [c for c in trial["counters"] if c["name"] in events]
-            assert len(asked) == len(events) and {c["per"] for c in asked} == {per(locus, name)}
+            assert len(asked) == len(events) and {c["per"] for c in asked} == {unit}
             cycles = counted([trial], CYCLES)
             assert cycles["value"] > 0 and cycles["total"] > 0
 

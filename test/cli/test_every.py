@@ -41,7 +41,12 @@ MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 # Takes seconds; the budget is large for a busy machine.
 QUICK = "--profile quick --time-budget 60s --duration 1ms --repeats 1 --oversubscribe"
 
+OTHER = pytest.mark.native("other values run the same code")
 every = pytest.mark.parametrize("name", BENCHMARKS)
+# For what all benchmarks have in common: sanitizers see it once.
+every_alike = pytest.mark.parametrize(
+    "name", [BENCHMARKS[0], *(pytest.param(name, marks=OTHER) for name in BENCHMARKS[1:])]
+)
 
 
 def listed(locus, name):
@@ -131,6 +136,14 @@ def said_on_a_terminal(locus, *arguments):
     return said.decode().splitlines()
 
 
+def test_a_message_fits_a_terminal(locus):
+    """Of any length, in each build: it is folded."""
+    said = said_on_a_terminal(locus, "no such command " * 20)
+    assert len(some(said)) > 3
+    assert not [line for line in said if len(line) > 100], said
+
+
+@pytest.mark.native("the texts are the same")
 @every
 def test_messages_fit_a_terminal(locus, name):
     """The message for a wrong value fits, for each option."""
@@ -140,8 +153,14 @@ def test_messages_fit_a_terminal(locus, name):
 
 
 @every
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("profile", "machine"),
+    [
+        pytest.param(profile, machine, marks=[OTHER] * (i != k))
+        for i, profile in enumerate(PROFILES)
+        for k, machine in enumerate(MACHINES)
+    ],
+)
 def test_each_profile_is_planned(locus, name, profile, machine):
     """Each trial is planned once, and in the same order each time; also for published settings."""
     found = planned(locus, name, "--profile", profile, "--oversubscribe", machine=machine)
@@ -194,7 +213,7 @@ def test_its_default_counters_are_explained(locus, name):
     assert all(line.strip() for line in some(events[1::2]))
 
 
-@every
+@every_alike
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -220,7 +239,7 @@ def test_a_value_that_is_none_is_refused(locus, name):
         assert done.status in (2, 3) and option.lstrip("-") in done.err, (option, done)
 
 
-@pytest.mark.native("other values run the same code")
+@OTHER
 @every
 def test_a_typo_is_refused_whatever_the_variant(locus, name):
     """A wrong value is refused even if the variant does not use the parameter."""
@@ -232,8 +251,9 @@ def test_a_typo_is_refused_whatever_the_variant(locus, name):
 
 
 @every
-def test_command_lines_of_its_own_words(locus, name):
-    """Random command lines are planned, or refused with a reason."""
+def test_command_lines_of_its_own_words(locus, name, often):
+    """Random command lines are planned, or refused with a reason. Sanitizers see the first of
+    them, and all of the fuzz targets' corpus."""
     options = some(set(locus("list --names", name).out.split()) - {"--topology"})
     values = [
         *sorted(set(listed(locus, name).split())),
@@ -248,7 +268,7 @@ def test_command_lines_of_its_own_words(locus, name):
         "node:0",
     ]
     choose = random.Random(name)
-    for _ in range(30):
+    for _ in range(30 if often == 100 else 10):
         words = ["--dry-run", f"--topology={choose.choice(MACHINES)}"]
         words += [
             f"{option}={choose.choice(values)}"

@@ -119,6 +119,17 @@ def test_a_region_for_each_trial(locus, read, wrapped, marked, tmp_path, cpus, v
         )
 
 
+def test_runs_leave_the_counts_of_the_last_one(locus, read, wrapped, marked, tmp_path):
+    """Its table is of one run, and locus says so; the record has the counts of all."""
+    file = tmp_path / "a.jsonl"
+    words = "dummy --variant steady --repeats 2 --runs 2 --quiet --output"
+    done = locus(words, file, env=wrapped())
+    assert done.status == 0 and "its table will be that of the last run" in done.err
+    calls = [t["region"]["calls"] for t in trial_lines(read(file))]
+    assert len(calls) == 2 and all(calls)
+    assert [sum(found.values()) for found in marked().values()] == calls[-1:]
+
+
 def test_groups_take_turns(locus, read, wrapped, marked, tmp_path):
     file = tmp_path / "a.jsonl"
     done = locus(SHORT, file, env=wrapped("MEM|CLOCK"))
@@ -449,6 +460,7 @@ def test_where_no_ancestor_tells(locus, read, tmp_path, cpus, set_by, name):
 SMALL = {
     "latency": "--size 64K --load-size 1M --mix read --rate 0 --pages base",
     "numa": "--size 1M",
+    "prefetch": "--lines 256 --stride 64 --pages base",
 }
 
 

@@ -98,7 +98,7 @@ def test_it_is_installed_by_pip_and_works_with_the_oldest_modules_it_may(
         )
         if not where or holds(where)
     }
-    assert {"duckdb", "altair", "numpy", "pandas", "setuptools"} < set(bounds)
+    assert {"duckdb", "vl-convert-python", "numpy", "pandas", "setuptools"} < set(bounds)
     status, out, err = run(lowest, "-c", VERSIONS, *bounds, PYTHONPATH=str(site))
     assert status == 0, err
     file, version, *others = out.splitlines()

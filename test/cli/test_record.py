@@ -217,9 +217,21 @@ def test_raw_samples_and_their_summary_agree(run, read):
             assert trial["metrics"][-1]["value"] == trial["metrics"][-1]["with_noise"]
 
 
-def column(values, n):
-    """A column with an entry per batch; a single number stands for n equal ones."""
-    return values if isinstance(values, list) else [values] * n
+def test_intervals_that_follow_are_those_of_the_table(locus, tmp_path, read):
+    """The record leaves out those of rates and of constants; the table has all."""
+    file = tmp_path / "numa.jsonl"
+    done = locus(
+        "numa --variant single,static --kernel triad --size 1M --pages base --repeats 12"
+        " --duration 1ms --format json --output",
+        file,
+    )
+    raw = [json.loads(line) for line in file.read_text().splitlines()]
+    for trial in some(line for line in raw if line["type"] == "trial"):
+        assert [name for name, m in trial["metrics"].items() if "ci" in m] == ["time"]
+    told = [line for line in read(file) if line["type"] == "trial"]
+    for row, trial in some([*zip(json.loads(done.out), told)]):
+        for ours, theirs in zip(row["metrics"], trial["metrics"]):
+            assert ours["ci"] == (theirs["ci"] and pytest.approx(theirs["ci"], rel=1e-6)), ours
 
 
 def test_batches_need_no_samples(run, read):
@@ -233,11 +245,11 @@ def test_batches_need_no_samples(run, read):
             line["allocation"] for line in own
         ]
         if None not in (t for line in own for t in line["times"]):
-            assert column(told["metrics"]["time"], len(own)) == five_digits(
+            assert told["metrics"]["time"] == five_digits(
                 [statistics.median(line["times"]) for line in own]
             )
         for values in told["metrics"].values():
-            assert len(column(values, len(own))) == len(own)
+            assert len(values) == len(own)
         for n, k in enumerate(told["round"] or range(len(own))):
             assert n <= k and (trial["id"], k) not in seen, "twice in one round"
             seen.add((trial["id"], k))

@@ -19,7 +19,7 @@ UPDATES = ["add", "fetch-add", "compare-exchange", "lock"]
 QUANTILES = ["0", "0.25", "0.5", "0.75", "0.99"]
 COLUMNS = ["least", "1/4", "median", "3/4", "99 %"]
 SHORT = "--repeats 2 --duration 2ms"
-LONGER = "--repeats 3 --duration 20ms"
+LONGER = "--repeats 3 --duration 5ms"
 
 
 def seconds(text):
@@ -116,7 +116,7 @@ def test_a_group_of_15000_trials(locus, tmp_path, read):
     the group."""
     file = tmp_path / "many.jsonl"
     words = "sharing --variant distance --distance 4..60000+4 --operation add --threads 2"
-    done = locus(f"{words} --oversubscribe --quiet --time-budget 2s --output", file)
+    done = locus(f"{words} --oversubscribe --quiet --time-budget 500ms --output", file)
     assert done.status == 0
     lines = [line for line in read(file) if line["type"] == "trial"]
     assert lines and {line["group"] for line in lines} <= {0, 1}
@@ -189,7 +189,7 @@ def test_paddings_that_words_can_not_have(locus, padding):
 def test_words_apart(run, two):
     _, lines = run(
         "--variant distance --threads 2 --operation add,fetch-add --distance 4,8,12,64,4096"
-        " --repeats 1 --duration 20ms"
+        " --repeats 1 --duration 2ms"
     )
     assert len(lines["trial"]) == 10
     for trial in some(measured(lines["trial"])):
@@ -227,7 +227,8 @@ def pairs(run):
 
 
 def test_lines_go_from_core_to_core(pairs, two):
-    done, lines = pairs("--profile standard --threads 2 --lines 3 --repeats 2")
+    words = "--profile standard --variant ping-pong --threads 2 --lines 3 --repeats 2"
+    done, lines = pairs(words)
     assert done.status == 0 and sorted(
         trial["parameters"]["protocol"] for trial in lines["trial"]
     ) == sorted(PROTOCOLS)
@@ -246,6 +247,25 @@ def test_lines_go_from_core_to_core(pairs, two):
             (cells["level"][0], 1)
         ]
         assert trial["placement"]["before"]["misplaced"] == 0
+
+
+def test_one_way_times_have_a_bound(pairs, two):
+    """Or the reason why the CPUs' tick counters may differ."""
+    done, lines = pairs("--variant one-way --threads 2 --lines 3 --repeats 2")
+    (trial,) = lines["trial"]
+    if trial["status"] == "impossible":
+        assert done.status == 3 and any("tick counter" in reason for reason in trial["reasons"])
+        return
+    assert done.status == 0 and trial["status"] in MEASURED, trial["reasons"]
+    assert "protocol" not in trial["parameters"] and trial["pairs"]["cells"]["n"] == [2 * 3]
+    # The fastest transfer of each meeting takes as long as its bound; buckets are 1/64 wide.
+    assert value(trial, "one-way") >= 0.98 * value(trial, "skew-bound") > 0
+
+
+def test_a_quick_run_has_no_one_way_times(locus):
+    words = "core-to-core --dry-run --topology"
+    assert "one-way" not in locus(words, "core:2 pu:1", "--profile", "quick").out
+    assert "one-way" in locus(words, "core:2 pu:1", "--profile", "standard").out
 
 
 @pytest.mark.parametrize("threads", [2, 4])
@@ -335,7 +355,7 @@ def test_a_node_of_128_cores_takes_a_minute(locus, machine, nodes):
     """With all protocols, homes and batches. By default one thread per core takes part; siblings do
     if --threads asks for them."""
     machine = machine.replace("package:2", "package:2 numa:1" if nodes == 2 else "numa:1 package:2")
-    words = "core-to-core --profile standard --dry-run --topology"
+    words = "core-to-core --profile standard --variant ping-pong --dry-run --topology"
     done = locus(words, machine)
     assert done.status == 0 and done.out.count("127 rounds of 64 disjoint pairs") == 4 * nodes
     assert int(re.findall(r"estimated time: (\d+) s", done.out)[0]) <= 60
@@ -365,7 +385,7 @@ def test_distances_are_sampled_in_turn(locus):
 def test_lines_have_a_home_on_each_node(locus):
     machine = "numa:4 core:2 pu:1"
     done = locus(
-        "core-to-core --profile standard",
+        "core-to-core --profile standard --variant ping-pong",
         "--protocol",
         "message",
         "--dry-run",
@@ -374,6 +394,80 @@ def test_lines_have_a_home_on_each_node(locus):
     )
     assert sorted(re.findall(r"home=(\d)", done.out)) == ["0", "1", "2", "3"]
     assert len(re.findall(r"^group ", done.out, re.MULTILINE)) == 1  # sampled in turn
+
+
+# Lines that another core has
+
+
+@pytest.fixture(scope="module")
+def taken(run):
+    return functools.partial(run, benchmark="coherence")
+
+
+STATES = {
+    "load": ("modified", "exclusive", "memory"),
+    "store": ("modified", "exclusive", "both", "memory"),
+    "stream": (None,),
+    "memset": (None,),
+}
+
+
+def test_lines_are_taken_in_each_state(taken, two):
+    done, lines = taken("--threads 2 --lines 64,256 --repeats 2 --duration 1ms")
+    of = {
+        (t["variant"], t["parameters"].get("state"), t["parameters"]["lines"]): t
+        for t in lines["trial"]
+    }
+    assert done.status == 0 and of.keys() == {
+        (variant, state, n) for variant, own in STATES.items() for state in own for n in (64, 256)
+    }
+    for (_, state, n), trial in of.items():
+        cells = trial["pairs"]["cells"]
+        assert trial["status"] in MEASURED, trial["reasons"]
+        assert cells["n"] == [2 * 2]  # a meeting in each direction, in each of two batches
+        assert trial["placement"]["before"]["misplaced"] == 0
+        line = value(trial, "time") * value(trial, "bandwidth")
+        assert line == pytest.approx(round(line)) and round(line) in (32, 64, 128, 256)
+        (single,) = (m for m in trial["metrics"] if m["name"] == "single")
+        if state is None:
+            assert single["value"] is None
+        elif single["value"] is not None:  # ticks may be too long
+            assert single["distribution"]["n"] == 2 * 2 * n
+    compared = {(r["of"], r["to"]) for t in lines["trial"] for r in t["ratios"]}
+    assert compared == {(state, "exclusive") for state in ("modified", "both", "memory")}
+
+
+def test_more_threads_than_cpus_take_lines_that_others_share(taken):
+    done, lines = taken(
+        "--threads 5 --oversubscribe --sharers 0,3 --lines 16 --repeats 1 --duration 1ms"
+    )
+    assert done.status == 0
+    shared = [(t["variant"], t["parameters"].get("sharers")) for t in lines["trial"]]
+    assert {of: shared.count(of) for of in shared} == {
+        ("load", 0): 3,
+        ("load", 3): 2,
+        ("store", 0): 4,
+        ("store", 3): 3,
+        ("stream", None): 1,
+        ("memset", None): 1,
+    }
+    for trial in lines["trial"]:
+        assert trial["status"] in MEASURED, trial["reasons"]
+        assert trial["pairs"]["rounds"] == 5 and len(trial["pairs"]["cells"]["n"]) == 10
+
+
+def test_sharers_are_threads_beside_the_pair(locus):
+    words = "coherence --variant load --threads 3 --dry-run --topology"
+    assert locus(words, "core:3 pu:1", "--sharers", 1).status == 0
+    done = locus(words, "core:3 pu:1", "--sharers", 2)
+    assert done.status == 2 and "so many threads" in done.err
+
+
+def test_what_two_cores_cannot_show_is_left_out_with_a_reason(locus):
+    words = "coherence --profile standard --dry-run --topology"
+    few, many = (locus(words, f"core:{cores} pu:1").out for cores in (2, 4))
+    assert "sharers=1" not in few and "sharers=1" in many
+    assert "combinations left out: --sharers: there must be so many threads" in unwrapped(few)
 
 
 # Locks with more threads than CPUs

@@ -44,6 +44,7 @@ ABOUT_THE_KERNEL = [
     "test_frames",
     "test_limits",
     "test_markers",
+    "test_multisize",
     "test_nodes",
     "test_numa",
     "test_numa_claims",
@@ -90,9 +91,13 @@ QUICK = {
     "core-to-core": (
         f"locus core-to-core --profile quick --lines 2 --threads 2 --duration 1ms {ONCE}"
     ),
+    "coherence": f"locus coherence --lines 64 --threads 2 --duration 1ms {ONCE}",
+    "atomics": f"locus atomics --profile quick --size 1,8 --threads 2 --duration 1ms {ONCE}",
+    "prefetch": f"locus prefetch --profile quick --lines 256 --stride 8,64,4K {ONCE}",
     "checkpoint": (
         f"locus checkpoint --profile quick --body loop,reverse --threads 2 --duration 1ms {ONCE}"
     ),
+    "locks": f"locus locks --profile quick --section 0 --threads 2 --duration 1ms {ONCE}",
 }
 
 

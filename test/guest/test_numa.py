@@ -18,7 +18,7 @@ PLACED = (
 )
 BOUND = f"locus numa --variant bind,matrix --layout split --size 2M {ONCE}"
 LATENCY = f"locus latency --variant matrix --size 64K {ONCE}"
-SEARCHES = ["whole", "divided", "weighted", "partitioned", "best"]
+SEARCHES = ["whole", "divided", "weighted", "partitioned", "best", "best-partitioned"]
 SEARCHED = (
     "locus search --size 1M --search branchless --pages base --threads 4 --variant"
     f" {','.join(SEARCHES)} {ONCE}"
@@ -377,10 +377,11 @@ def test_ranges_lie_with_their_owners(done, variant):
         assert local_share(trial) == 1, trial["identity"]
 
 
+@pytest.mark.parametrize("variant", ["best", "best-partitioned"])
 @pytest.mark.guest("2x2", SEARCHED)
-def test_the_upper_layers_of_a_tree_lie_on_each_node(done):
+def test_the_upper_layers_of_a_tree_lie_on_each_node(done, variant):
     """Each of two threads on a node has as much there, and both nodes have the layers."""
-    for trial in trials(done, "best"):
+    for trial in trials(done, variant):
         of = trial["parameters"]
         found = verified(trial)
         assert [*found] == [0, 1] and found[0] == found[1] > 0, (of, found)

@@ -8,6 +8,7 @@ import re
 import subprocess
 
 import pytest
+from some import some
 
 TEST = pathlib.Path(__file__).parents[1]
 GOOD = "1..2\nok 1 - first\nok 2 - second"
@@ -133,6 +134,28 @@ def test_a_file_that_does_not_end_is_ended(tmp_path):
     stacks = [line for line in said[start:] if "Stacks of" in line]
     assert len(stacks) == 2 and "never" not in "".join(said)
     assert (tmp_path / "trs").read_text(encoding="utf-8").count("ERROR")
+
+
+# What watches over this shell, which is its child, and which files it has open
+WATCHED = """
+read -r watcher </proc/$$/task/$$/children
+until [ "$(cat /proc/$watcher/task/$watcher/children)" ]; do sleep 0.01; done
+readlink /proc/$watcher/fd/*
+readlink /proc/$$/fd/1
+"""
+
+
+def test_nobody_waits_for_who_watches_over_a_file(tmp_path):
+    """The driver reads a file's output to its end: the watcher, which lives a second longer, must
+    not have it open."""
+    said = subprocess.run(
+        ["sh", TEST / "limit", tmp_path / "stuck", "sh", "-c", WATCHED],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    *held, output = said.stdout.splitlines()
+    assert output.startswith("pipe:") and output not in some(held), said
 
 
 def test_a_lane_whose_command_fails_has_failed(tmp_path, total):

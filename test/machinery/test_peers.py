@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make peers`: one rule says whether a goal is reached, and what misses one ends nothing."""
 
+import importlib.machinery
 import itertools
+import math
+import os
 import pathlib
 import subprocess
 import sys
+import types
 
 import pytest
 from some import some
@@ -23,7 +27,11 @@ def test_report_and_scripts_judge_a_goal_alike():
     for low, high in some(INTERVALS):
         peer = {"goal": 1.1, "value": 2, "low": low, "high": high}
         assert beside.outcome((low, high), 1.1) == report.reached(peer)
-    assert {beside.outcome(one, 1.1) for one in INTERVALS} == {"reached", "missed", "open"}
+    assert {beside.outcome(one, 1.1) for one in INTERVALS} == {
+        "reached",
+        "missed",
+        "open",
+    }
 
 
 def test_programs_judge_a_goal_as_scripts_do(tmp_path):
@@ -50,7 +58,13 @@ def test_programs_judge_a_goal_as_scripts_do(tmp_path):
 @pytest.mark.parametrize("failing", ["false", "cat no-such-file", "no-such-program"])
 def test_a_miss_ends_no_other_comparison(failing, tmp_path):
     done = subprocess.run(
-        [PEERS / "all", "echo first", failing, f"touch {tmp_path}/reached", "echo last"],
+        [
+            PEERS / "all",
+            "echo first",
+            failing,
+            f"touch {tmp_path}/reached",
+            "echo last",
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -66,3 +80,53 @@ def test_what_is_missing_is_no_miss(tmp_path):
     missing.write_text("#!/bin/sh\nexit 77\n")
     missing.chmod(0o755)
     subprocess.run([PEERS / "all", "true", missing], check=True)
+
+
+def script(name):
+    loader = importlib.machinery.SourceFileLoader(f"peers_{name}", str(PEERS / name))
+    module = types.ModuleType(loader.name)
+    loader.exec_module(module)
+    return module
+
+
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+def kmeans(peer, folder):
+    numpy = __import__("numpy")
+    numpy.save(folder / "points-double.npy", numpy.arange(64.0).reshape(32, 2))
+    numpy.save(folder / "start-double.npy", numpy.arange(4.0).reshape(2, 2))
+    case = types.SimpleNamespace(clusters=2)
+    match = types.SimpleNamespace(case=case, real="double")
+    return peer.ours(match, folder, 2, 1, "none")["took"]
+
+
+def sharing(peer, _):
+    peer.ALONE = peer.ALONE.replace("--repeats 33", "--repeats 2")
+    found = peer.ours(CPUS)
+    assert set(found) == {name for name in peer.LIMITS if len(CPUS) > 1 or name != "core-to-core"}
+    return found.values()
+
+
+def hogs(peer, _):
+    found = [peer.trial("numa --variant static --kernel sum --size 64K --layout 1", CPUS[0])]
+    assert 0 <= peer.cost(found) < 1
+    assert peer.flagged(found) <= 1
+    return [peer.median(found)]
+
+
+def pruning(peer, _):
+    peer.PRODUCTS = 1 << 20
+    ratio, (low, high) = peer.gain(16, 2, "float", 9)
+    assert low <= ratio <= high
+    return [ratio]
+
+
+def run(peer, _):
+    return [peer.ours("sum", 1 << 14, "base", 1)[0]]
+
+
+@pytest.mark.parametrize("measure", [kmeans, sharing, hogs, pruning, run])
+def test_scripts_read_what_the_program_writes(measure, tmp_path):
+    found = measure(script(measure.__name__), tmp_path)
+    assert all(0 < value < math.inf for value in some(list(found)))

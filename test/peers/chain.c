@@ -19,7 +19,6 @@
  * they may: 3 % on plateaus, 15 % at edges. For a quiet machine.
  */
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +27,8 @@
 #include "bench/latency/chain.h"
 #include "bench/latency/chase.h"
 #include "beside.h"
-#include "machine/threads/affinity.h"
 #include "machine/memory/arena.h"
 #include "machine/clock.h"
-#include "machine/topology/open.h"
 #include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 
@@ -191,21 +188,18 @@ static size_t cache(const struct machine *m, hwloc_obj_type_t type, size_t other
 
 int main(int argc, char **argv)
 {
-	const unsigned pairs = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 15;
-	const char *error = "can't find out which CPUs we may use";
-	struct affinity affinity;
-	struct machine *m = affinity_inherit(&affinity) ? NULL : machine_open(NULL, &error);
+	struct beside_program program;
+	const struct machine *m;
+	unsigned pairs;
 	bool differ = false;
-	cpu_set_t set;
 	size_t l1, l2, top;
 
-	if (!m || pairs < LEAST_VALUES || pairs > 1000) {
-		fprintf(stderr, "chain: %s\n", m ? "usage: chain [PAIRS], from 6 to 1000" : error);
+	if (!beside_begin(&program, argc, argv, "chain",
+			  "usage: chain [PAIRS], from 6 to 1000"))
 		return 2;
-	}
-	CPU_ZERO(&set);
-	CPU_SET((size_t)m->cpu[m->cpus - 1].number, &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	m = program.machine;
+	pairs = program.pairs;
+	beside_stay_on(m->cpu[m->cpus - 1].number);
 	l1 = cache(m, HWLOC_OBJ_L1CACHE, 32 << 10);
 	l2 = cache(m, HWLOC_OBJ_L2CACHE, 256 << 10);
 	top = (m->last_cache > (16 << 20) ? m->last_cache : 16 << 20) / (1 << 20) * (4 << 20);
@@ -223,7 +217,6 @@ int main(int argc, char **argv)
 			fprintf(stderr, "chain: no memory for %zu bytes\n", points[i].bytes);
 			return 1;
 		}
-	machine_close(m);
-	affinity_free(&affinity);
+	beside_end(&program);
 	return differ;
 }

@@ -305,4 +305,21 @@ static inline const char *unreadable(void)
 		       : NULL;
 }
 
+/* Each of n functions has the shape that was meant; entries without a function are left out. */
+static inline void have_the_shapes_that_were_meant(const struct shape *shapes, size_t n)
+{
+	const char *why_not = unreadable();
+
+	if (why_not) {
+		print_message("skipped: %s\n", why_not);
+		skip();
+	}
+	for (size_t i = 0; i < n; i++) {
+		void *shape = (void *)&shapes[i];
+
+		if (shapes[i].function)
+			has_the_shape_that_was_meant(&shape);
+	}
+}
+
 #endif

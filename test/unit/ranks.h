@@ -122,6 +122,10 @@ static void finish(void *exchange)
 	}
 }
 
+static void progress(void)
+{
+}
+
 static double spent(void)
 {
 	return 0;
@@ -158,7 +162,8 @@ static int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t si
 					       .most_host = most_host,
 					       .spent = spent,
 					       .begin = begin,
-					       .finish = finish };
+					       .finish = finish,
+					       .progress = progress };
 
 			dup2(pipes[me][1], STDERR_FILENO);
 			dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);

@@ -14,6 +14,7 @@
 
 #include "bench/barriers/kinds.h"
 #include "bounded.h"
+#include "code.h"
 
 enum { MOST = 9, ROUNDS = 20 };
 
@@ -132,6 +133,31 @@ static void test_leaving_is_noted_as_often_as_there_is_room(void **state)
 	part(m);
 }
 
+/*
+ * Waiting threads look, pause and yield; only `central` counts, by one atomic addition. All note
+ * when they leave.
+ */
+#define NO_LOCK "[^l].*|l[^o].*"
+static const struct shape shapes[] = {
+#if defined(__x86_64__)
+#define WAITS "pause", CALL("sched_yield"), STORED, "rdtsc"
+	{ "pass_central", ALL, ".*", { "lock xadd " R "," AT, WAITS } },
+	{ "pass_tree", ALL, NO_LOCK, { WAITS } },
+	{ "pass_dissemination", ALL, NO_LOCK, { WAITS } },
+#elif defined(__aarch64__)
+#define WAITS "yield", CALL("sched_yield"), STORED, "mrs .*"
+	{ "pass_tree", ALL, ".*", { WAITS } },
+	{ "pass_dissemination", ALL, ".*", { WAITS } },
+#endif
+	{ NULL, ALL, NULL, { NULL } }
+};
+
+static void test_loops_are_what_was_meant(void **state)
+{
+	(void)state;
+	have_the_shapes_that_were_meant(shapes, sizeof(shapes) / sizeof(*shapes));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +168,7 @@ int main(void)
 		cmocka_unit_test(test_openmp),
 		cmocka_unit_test(test_the_check_sees_who_left_early),
 		cmocka_unit_test(test_leaving_is_noted_as_often_as_there_is_room),
+		cmocka_unit_test(test_loops_are_what_was_meant),
 	};
 
 	return cmocka_run_group_tests(tests, begin_bounded, end_bounded);

@@ -523,7 +523,7 @@ static void refuses(void **argument)
 	struct problem p = make(0, REAL_DOUBLE, 10, 9, 2);
 
 	(void)argument;
-	assert_null(choice_make(&p, PRUNE_CELLS).method);
+	assert_null(choice_make(&p, PRUNE_CELLS).method[0]);
 	unmake(&p);
 }
 
@@ -535,17 +535,17 @@ static void chosen_where_it_pays(void **argument)
 		unsigned k;
 		uint64_t iterations;
 		bool pays;
-	} cases[] = { { 20000, 81, 108, true },
-		      { 20000, 81, 0, true },
-		      { 20000, 2, 1, false },
-		      { 500, 81, 108, false } };
+		unsigned d;
+	} cases[] = { { 20000, 81, 108, true, 2 }, { 20000, 81, 0, true, 2 },
+		      { 16384, 4096, 10, true, 2 }, { 16384, 4096, 10, false, 3 },
+		      { 20000, 2, 1, false, 2 },   { 500, 81, 108, false, 2 } };
 
 	(void)argument;
 	for (size_t i = 0; i < LENGTH(cases); i++) {
-		struct problem p = make(0, REAL_DOUBLE, cases[i].n, 2, cases[i].k);
+		struct problem p = make(0, REAL_DOUBLE, cases[i].n, cases[i].d, cases[i].k);
 
 		p.iterations = cases[i].iterations;
-		assert_int_equal(choice_make(&p, PRUNE_AUTO).method == &method_cells,
+		assert_int_equal(choice_make(&p, PRUNE_AUTO).method[0] == &method_cells,
 				 cases[i].pays);
 		unmake(&p);
 	}

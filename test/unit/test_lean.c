@@ -62,11 +62,16 @@ static void the_results_of_a_trial_keep_theirs(void **state)
 	       "{\"roles\":[{\"workers\":1},{\"workers\":1,\"throughput\":1.234568}]}");
 }
 
-static void a_ratio_is_one_of_times_unless_it_says_otherwise(void **state)
+static void the_benchmark_s_line_says_what_a_ratio_compares(void **state)
 {
 	(void)state;
-	expect(lean_trial, "{\"ratios\":[{\"metric\":\"time\"},{\"metric\":\"cost\"}]}",
-	       "{\"ratios\":[{},{\"metric\":\"cost\"}]}");
+	expect(lean_trial,
+	       "{\"ratios\":[{\"ratio\":2,\"name\":\"slowdown\",\"metric\":\"time\","
+	       "\"of\":\"dense\",\"to\":\"padded\",\"parameter\":\"layout\",\"value\":1.5}]}",
+	       "{\"ratios\":[{\"ratio\":2,\"value\":1.5}]}");
+	expect(lean_trial,
+	       "{\"ratios\":[{\"ratio\":0,\"of\":\"1\",\"to\":\"8\",\"parameter\":\"threads\"}]}",
+	       "{\"ratios\":[{\"ratio\":0,\"to\":\"8\"}]}");
 }
 
 static void what_follows_from_the_rest_is_left_out(void **state)
@@ -77,10 +82,57 @@ static void what_follows_from_the_rest_is_left_out(void **state)
 	expect(lean_trial, "{\"identity\":\"a/b points=fnv1a64:cbf29ce484222325\"}",
 	       "{\"identity\":\"a/b points=fnv1a64:cbf29ce484222325\"}");
 	expect(lean_trial,
-	       "{\"placement\":{\"before\":{\"pages\":0,\"misplaced\":0,\"unmapped\":2}}}",
-	       "{\"placement\":{\"before\":{\"pages\":0,\"unmapped\":2}}}");
-	expect(lean_trial, "{\"batches\":{\"metrics\":{\"time\":1,\"a\":2,\"b\":[1,2]}}}",
-	       "{\"batches\":{\"metrics\":{\"time\":1,\"b\":[1,2]}}}");
+	       "{\"placement\":{\"how\":\"verified\",\"pages\":0,\"misplaced\":0,\"unmapped\":2}}",
+	       "{\"placement\":{\"pages\":0,\"unmapped\":2}}");
+	expect(lean_trial,
+	       "{\"placement\":{\"how\":\"counted\","
+	       "\"after\":{\"how\":\"verified\",\"misplaced\":0}}}",
+	       "{\"placement\":{\"how\":\"counted\",\"after\":{}}}");
+	expect(lean_trial, "{\"batches\":{\"metrics\":{\"a\":2,\"b\":[1,2]}}}",
+	       "{\"batches\":{\"metrics\":{\"b\":[1,2]}}}");
+}
+
+static void lists_of_times_are_multiples_of_a_scale(void **state)
+{
+	(void)state;
+	expect(lean_trial,
+	       "{\"samples\":{\"mean\":1.5e-9,\"quantiles\":[1.00004e-9,null,1.23456e-8]},"
+	       "\"batches\":{\"metrics\":{\"time\":[2.34567e-9,null],\"a\":[1.5,2.5]}}}",
+	       "{\"samples\":{\"mean\":1.5e-9,\"quantiles\":[10000,null,123460]},"
+	       "\"batches\":{\"metrics\":{\"time\":[23457,null],\"a\":[1.5,2.5]}},"
+	       "\"scale\":1e-13}");
+	expect(lean_trial,
+	       "{\"samples\":{\"quantiles\":[2e-9],\"modes\":[{\"time\":2.5e-9,\"share\":0.5}]}}",
+	       "{\"samples\":{\"quantiles\":[20000],\"modes\":[{\"time\":25000,\"share\":0.5}]},"
+	       "\"scale\":1e-13}");
+	expect(lean_trial, "{\"samples\":{\"quantiles\":[12.5,250000.0]}}",
+	       "{\"samples\":{\"quantiles\":[12500,250000000]},\"scale\":0.001}");
+	expect(lean_trial, "{\"batches\":{\"metrics\":{\"time\":[0.00125]}}}",
+	       "{\"batches\":{\"metrics\":{\"time\":[12500]}},\"scale\":1e-7}");
+}
+
+static void the_interval_of_a_rate_or_a_constant_is_left_out(void **state)
+{
+	(void)state;
+	expect(lean_trial,
+	       "{\"metrics\":[{\"name\":\"a\",\"rate\":true,\"value\":2,\"ci\":[1,3],"
+	       "\"with_noise\":4}]}",
+	       "{\"metrics\":{\"a\":{\"value\":2}}}");
+	expect(lean_trial,
+	       "{\"metrics\":[{\"name\":\"a\",\"value\":2,\"ci\":[2,2]},"
+	       "{\"name\":\"b\",\"value\":2,\"range\":{\"of\":3,\"low\":2,\"high\":2}}]}",
+	       "{\"metrics\":{\"a\":{\"value\":2},\"b\":{\"value\":2}}}");
+	expect(lean_trial,
+	       "{\"metrics\":[{\"name\":\"a\",\"value\":2,\"ci\":[2,3]}],"
+	       "\"batches\":{\"metrics\":{\"a\":[2,3]}}}",
+	       "{\"metrics\":{\"a\":{\"value\":2,\"ci\":[2,3]}},"
+	       "\"batches\":{\"metrics\":{\"a\":[2,3]}}}");
+	/* most batches had it, but not all */
+	expect(lean_trial,
+	       "{\"metrics\":[{\"name\":\"a\",\"value\":2,\"ci\":[2,2]}],"
+	       "\"batches\":{\"metrics\":{\"a\":[2,2,3]}}}",
+	       "{\"metrics\":{\"a\":{\"value\":2,\"ci\":[2,2]}},"
+	       "\"batches\":{\"metrics\":{\"a\":[2,2,3]}}}");
 }
 
 static void roles_are_told_where_there_are_several(void **state)
@@ -103,7 +155,8 @@ static void a_trial_has_only_metrics_with_a_value_by_name(void **state)
 	(void)state;
 	expect(lean_trial,
 	       "{\"metrics\":[{\"name\":\"a\",\"unit\":\"s\",\"value\":null},"
-	       "{\"name\":\"b\",\"unit\":\"s\",\"better\":\"lower\",\"value\":2.0}]}",
+	       "{\"name\":\"b\",\"unit\":\"s\",\"better\":\"lower\",\"rate\":false,"
+	       "\"value\":2.0}]}",
 	       "{\"metrics\":{\"b\":{\"value\":2}}}");
 	expect(lean_trial, "{\"metrics\":[{\"name\":\"a\",\"value\":null}]}", "{}");
 }
@@ -115,8 +168,10 @@ int main(void)
 		cmocka_unit_test(measured_numbers_have_seven_digits),
 		cmocka_unit_test(estimates_and_quantiles_have_five_digits),
 		cmocka_unit_test(the_results_of_a_trial_keep_theirs),
-		cmocka_unit_test(a_ratio_is_one_of_times_unless_it_says_otherwise),
+		cmocka_unit_test(the_benchmark_s_line_says_what_a_ratio_compares),
 		cmocka_unit_test(what_follows_from_the_rest_is_left_out),
+		cmocka_unit_test(lists_of_times_are_multiples_of_a_scale),
+		cmocka_unit_test(the_interval_of_a_rate_or_a_constant_is_left_out),
 		cmocka_unit_test(roles_are_told_where_there_are_several),
 		cmocka_unit_test(counts_and_what_was_asked_for_keep_all),
 		cmocka_unit_test(a_trial_has_only_metrics_with_a_value_by_name),

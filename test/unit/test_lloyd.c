@@ -18,6 +18,9 @@
 #include <cmocka.h>
 
 #include "base/arithmetic.h"
+#include "bench/kmeans/bounds.h"
+#include "bench/kmeans/bounds_state.h"
+#include "bench/kmeans/frame.h"
 #include "bench/kmeans/lloyd.h"
 #include "bench/kmeans/rate.h"
 #include "bench/kmeans/sums.h"
@@ -442,7 +445,7 @@ static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 {
 	struct job plain = run(g, PRUNE_NONE, 1, iterations);
 
-	for (unsigned prune = PRUNE_AUTO; prune <= PRUNE_CELLS; prune++) {
+	for (unsigned prune = PRUNE_AUTO; prune <= PRUNE_FILTER; prune++) {
 		/*
 		 * One number of threads for each seed, so that each kind of data meets all of them
 		 * over the seeds: on one CPU, threads wait for each other most of the time.
@@ -451,7 +454,8 @@ static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 			1 + (unsigned)(g->seed + g->seed / LENGTH(kinds) + prune) % MOST_THREADS;
 		struct job job = run(g, prune, threads, iterations);
 
-		assert_true(job.fits || prune == PRUNE_CELLS);
+		assert_true(job.fits || prune == PRUNE_CELLS ||
+			    (prune == PRUNE_FILTER && g->problem.points.real == REAL_FLOAT));
 		if (!job.fits)
 			continue;
 		are_same(g, &plain.kept, &job.kept, prune, threads);
@@ -567,11 +571,12 @@ static void test_of_less_room_than_pruning_needs(void **state)
 									: 0) {
 		assert_int_equal(lloyd_bytes(&p, PRUNE_AUTO), none);
 		assert_int_equal(lloyd_bytes(&p, PRUNE_BOUNDS), automatic);
-		assert_string_equal(choice_make(&p, PRUNE_AUTO).method->name, "brute");
+		assert_string_equal(choice_make(&p, PRUNE_AUTO).method[0]->name,
+				    p.room > 1 ? "filter" : "brute");
 	}
 }
 
-/* In two dimensions there are cells, followed by bounds or, without room, by no pruning. */
+/* In two dimensions there are cells, followed by bounds or, without room, by less pruning. */
 static void test_of_less_room_than_what_follows_needs(void **state)
 {
 	struct problem p = { .points = { .real = REAL_DOUBLE, .n = 100000, .d = 2 },
@@ -584,7 +589,117 @@ static void test_of_less_room_than_what_follows_needs(void **state)
 	p.room = automatic - 1;
 	assert_true(lloyd_bytes(&p, PRUNE_AUTO) < automatic &&
 		    lloyd_bytes(&p, PRUNE_AUTO) >= lloyd_bytes(&p, PRUNE_CELLS));
-	assert_string_equal(choice_make(&p, PRUNE_AUTO).method->name, "cells");
+	assert_string_equal(choice_make(&p, PRUNE_AUTO).method[0]->name, "cells");
+}
+
+/* Of points in a lump, far from another point, floats decide nothing: most are left to doubles. */
+static void test_the_filter_stops_where_floats_decide_nothing(void **state)
+{
+	enum { POINTS = 20000, CENTRES = 64, D = 4, ITERATIONS = 2 };
+	struct dice dice = { 5, 0 };
+	double *x = malloc(sizeof(*x) * POINTS * D), *start = malloc(sizeof(*start) * CENTRES * D);
+	struct given g;
+	struct job plain, automatic;
+
+	(void)state;
+	assert_non_null(x);
+	assert_non_null(start);
+	for (size_t i = 0; i < POINTS * D; i++)
+		x[i] = i < D ? -9 : 9 + 1e-6 * uniform(&dice);
+	memcpy(start, x + D, sizeof(*start) * CENTRES * D);
+	g = problem_of(REAL_DOUBLE, POINTS, D, CENTRES, x, start);
+	plain = run(&g, PRUNE_NONE, 1, ITERATIONS);
+	automatic = run(&g, PRUNE_AUTO, 1, ITERATIONS);
+	are_same(&g, &plain.kept, &automatic.kept, PRUNE_AUTO, 1);
+	/* a distance in float counts as half, and comes on top */
+	assert_true(automatic.kept.distances > plain.kept.distances);
+	assert_true((double)automatic.kept.distances < 1.05 * (double)plain.kept.distances);
+	drop(&plain.kept);
+	drop(&automatic.kept);
+	forget(&g);
+}
+
+/* What bounds cost in an iteration on top of brute force, in cycles, by their assumed costs. */
+static double cost_on_top(const struct bounds *b, const bool *before, size_t n)
+{
+	double cost = 0;
+
+	for (size_t first = 0, c = 0; first < n; first += b->chunk, c++) {
+		const size_t points = n - first < b->chunk ? n - first : b->chunk;
+
+		if (b->bounded[c])
+			cost += (double)points *
+				(b->costs.bound + (before[c] ? b->costs.suspect : 0) +
+				 (b->filters ? b->costs.all / 2 : 0));
+	}
+	return cost;
+}
+
+/* Where all centres move far, bounds save nothing. */
+static void trying_bounds_costs_little(enum real real, size_t n, unsigned d, unsigned k)
+{
+	enum { ITERATIONS = 10 };
+	struct dice dice = { n, 0 };
+	double *x = malloc(n * d * sizeof(*x)), *start = malloc((size_t)k * d * sizeof(*start)),
+	       *given = malloc((size_t)k * d * sizeof(*given)),
+	       *scratch = malloc(d * sizeof(*scratch)), cost = 0, otherwise;
+	bool *before = malloc(n);
+	struct carver none = { .memory = NULL }, carver = { .memory = NULL };
+	struct share s = { .n = n };
+	struct frame frame;
+	struct given g;
+	const struct bounds *b;
+
+	for (size_t e = 0; e < n * d; e++)
+		x[e] = uniform(&dice);
+	memcpy(start, x, (size_t)k * d * sizeof(*start));
+	g = problem_of(real, n, d, k, x, start);
+	frame_lay_out(&frame, &none, &g.problem);
+	carver.memory = apart_alloc(none.used);
+	frame_lay_out(&frame, &carver, &g.problem);
+	for (unsigned j = 0; j < d; j++) {
+		frame.low[j] = 0;
+		frame.high[j] = 1;
+	}
+	frame_begin(&frame, &g.problem, given, scratch);
+	s.x = g.problem.points.x;
+	s.change = sums_at(malloc(sums_length(d, k) * sizeof(int64_t)), d, k);
+	b = s.memory = apart_alloc(method_bounds.bytes(n, d, k, real));
+	method_bounds.build(&s, &frame.stage);
+	otherwise = ITERATIONS * (double)n * b->costs.all / (b->filters ? 2 : 1);
+	for (unsigned i = 0; i < ITERATIONS; i++) {
+		frame.stage.iteration = i;
+		for (unsigned c = 0; c < k; c++)
+			frame.moved[c] = i ? 10 : 0;
+		memcpy(before, b->bounded, (n + b->chunk - 1) / b->chunk);
+		sums_clear(&s.change);
+		method_bounds.assign(&s, &frame.stage);
+		cost += cost_on_top(b, before, n);
+	}
+	cost += b->grouped ? k * b->costs.choose : 0;
+	if (cost > 0.05 * otherwise)
+		fail_msg("%zu x %u, k=%u, %s: trying bounds costs %.3f of brute force", n, d, k,
+			 real == REAL_FLOAT ? "float" : "double", cost / otherwise);
+	free(s.change.sum);
+	free(s.memory);
+	free(carver.memory);
+	free(given);
+	free(scratch);
+	free(before);
+	forget(&g);
+}
+
+static void test_trying_bounds_costs_little(void **state)
+{
+	static const struct {
+		size_t n;
+		unsigned d, k;
+	} cases[] = { { 2000, 16, 256 }, { 1000, 256, 128 }, { 400, 4, 64 }, { 3000, 300, 16 } };
+
+	(void)state;
+	for (unsigned real = REAL_DOUBLE; real <= REAL_FLOAT; real++)
+		for (size_t i = 0; i < LENGTH(cases); i++)
+			trying_bounds_costs_little(real, cases[i].n, cases[i].d, cases[i].k);
 }
 
 static void test_it_ends_when_no_label_changes(void **state)
@@ -744,7 +859,7 @@ static void test_ranks_change_nothing(void **state)
 	for (uint64_t seed = 0; seed < cases(8); seed++) {
 		struct given g = seed % 4 ? random_problem(seed) : larger_problem(seed, 0);
 
-		ranks_agree(&g, (enum prune)(seed % 3 ? PRUNE_AUTO : seed % (PRUNE_CELLS + 1)));
+		ranks_agree(&g, (enum prune)(seed % 3 ? PRUNE_AUTO : seed % (PRUNE_FILTER + 1)));
 		forget(&g);
 	}
 	pthread_barrier_destroy(&meeting.barrier);
@@ -857,6 +972,40 @@ static struct winner plain_winner(const double *x, const double *c, const double
 	return w;
 }
 
+/* Points, centres and halves of their squares. */
+struct plain {
+	const double *x, *c, *half;
+};
+
+/* Points whose nearest centre is nearer than any other by more than a margin are told. */
+static void apart_is_right(const struct tiles *t, const void *block, const void *given,
+			   const struct packed *packed, const uint32_t *label,
+			   const struct plain *plain)
+{
+	const unsigned n = t->block;
+	uint32_t found[MOST_BLOCK];
+
+	for (unsigned margin = 0; margin <= 8; margin += 4) {
+		const uint64_t apart = t->nearest_apart(block, packed, margin, found);
+
+		assert_memory_equal(found, label, n * sizeof(*label));
+		for (unsigned i = 0; i < n; i++) {
+			const struct winner w =
+				plain_winner(plain->x + (size_t)i * packed->d, plain->c,
+					     plain->half, packed->d, packed->k, 0, packed->k);
+
+			assert_int_equal(apart >> i & 1, w.second - w.score > margin);
+		}
+	}
+	for (unsigned rows = n - 3; rows <= n; rows++) {
+		memset(found, 0xff, sizeof(found));
+		t->of_rows(given, rows, packed, found);
+		assert_memory_equal(found, label, rows * sizeof(*label));
+		for (unsigned i = rows; i < n; i++)
+			assert_int_equal(found[i], UINT32_MAX);
+	}
+}
+
 /* The kernels of one instruction set, on whole numbers, of which all scores are exact. */
 static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, unsigned k)
 {
@@ -901,6 +1050,7 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 	t->nearest(block, &packed, again);
 	t->nearest_two(block, &packed, label, score, bests, seconds);
 	assert_memory_equal(again, label, n * sizeof(*label));
+	apart_is_right(t, block, given, &packed, label, &(struct plain){ x, c, half });
 	t->lower(block, bests, d, packed.groups, 1, lower, squares);
 	/* no point beside its neighbour, and a number of points that is no multiple of four */
 	for (unsigned i = 0; i < n; i++)
@@ -922,9 +1072,7 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 
 			assert_true(is.score == plain.score && is.second == plain.second &&
 				    is.label == plain.label && best == plain.score);
-			assert_true(lower[list[i] * packed.groups + g] <= sqrt(fmax(square, 0)));
-			assert_true(lower[list[i] * packed.groups + g] >=
-				    sqrt(fmax(square, 0)) * (1 - 1e-5));
+			assert_true(lower[list[i] * packed.groups + g] == fmax(square, 0));
 			if (label[list[i]] == is.label)
 				assert_true(real_get(real, seconds, list[i]) == is.second);
 		}
@@ -998,6 +1146,37 @@ static void near_is_right(const struct tiles *t, enum real real, unsigned n)
 	free(reach);
 }
 
+static void root_is_right(const struct tiles *t, enum real real, unsigned n)
+{
+	struct dice dice = { n, 0 };
+	double *square = malloc((n + 1) * sizeof(*square)), *rise = malloc((n + 1) * sizeof(*rise)),
+	       *squares, least = INFINITY, is;
+	void *bounds, *rises;
+
+	for (unsigned i = 0; i < n; i++) {
+		square[i] = below(&dice, 100);
+		rise[i] = below(&dice, 10);
+		least = fmin(least, sqrt(square[i]));
+	}
+	bounds = typed(square, n, real);
+	squares = copy(square, n * sizeof(*square));
+	rises = typed(rise, n, real);
+	is = t->root(bounds, rises, n);
+	assert_true(n == 0 || (is <= least && is >= least * (1 - 1e-5)));
+	for (unsigned i = 0; i < n; i++) {
+		const double exact = sqrt(squares[i]) + rise[i], bound = real_get(real, bounds, i);
+
+		assert_true(bound <= exact && bound >= exact * (1 - 1e-5));
+	}
+	if (real == REAL_FLOAT) {
+		free(bounds);
+		free(rises);
+	}
+	free(squares);
+	free(square);
+	free(rise);
+}
+
 static void box_is_right(const struct tiles *t, enum real real, size_t n, unsigned d)
 {
 	struct dice dice = { n * 100 + d, 0 };
@@ -1037,8 +1216,10 @@ static void test_each_instruction_set(void **state)
 			assert_true(t->block <= MOST_BLOCK &&
 				    t->lanes * real_bytes(real) <= MOST_WIDTH &&
 				    t->block % t->lanes == 0);
-			for (unsigned i = 0; i < 100; i += 1 + i / 20)
+			for (unsigned i = 0; i < 100; i += 1 + i / 20) {
+				root_is_right(t, real, i);
 				near_is_right(t, real, i);
+			}
 			for (unsigned i = 0; i < LENGTH(d); i++) {
 				for (unsigned j = 0; j < LENGTH(k); j++) {
 					tiles_are_right(t, real, d[i], k[j]);
@@ -1084,6 +1265,8 @@ int main(void)
 		cmocka_unit_test(test_of_more_points_than_a_method_can_count),
 		cmocka_unit_test(test_of_less_room_than_pruning_needs),
 		cmocka_unit_test(test_of_less_room_than_what_follows_needs),
+		cmocka_unit_test(test_the_filter_stops_where_floats_decide_nothing),
+		cmocka_unit_test(test_trying_bounds_costs_little),
 		cmocka_unit_test(test_it_ends_when_no_label_changes),
 		cmocka_unit_test(test_it_ends_where_rounding_leads_in_a_circle),
 		cmocka_unit_test(test_ranks_change_nothing),

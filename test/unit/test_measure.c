@@ -17,6 +17,7 @@
 #include "harness/sample/allocation.h"
 #include "harness/sample/batch.h"
 #include "harness/sample/calibrate.h"
+#include "harness/sample/estimates.h"
 #include "harness/sample/series.h"
 #include "harness/judge/samples_line.h"
 #include "harness/judge/summary_samples.h"
@@ -496,7 +497,7 @@ static void run_failing(struct failing *f, unsigned from, uint64_t warm, bool ca
 	assert_int_equal(f->bench.diary.of[1].calls, from);
 	assert_int_equal(f->bench.diary.released, f->bench.diary.prepared);
 	assert_int_equal(f->bench.diary.verified, 0);
-	assert_true(series_converged(&f->bench.series));
+	assert_true(estimates_converged(&f->bench.series));
 	end(&f->bench);
 }
 
@@ -840,12 +841,12 @@ static void test_noisy_samples_are_set_aside(void **state)
 
 	(void)state;
 	assert_true(series_sets_noise_aside(&s));
-	e = series_estimate(&s, NULL);
+	e = estimates_time(&s).kept;
 	assert_true(e.value == 6.5 && isnan(e.low) && e.least == 1.5 && e.most == 11.5);
 	assert_int_equal(e.groups, 2);
 	noisy[3] = noisy[4] = 1;
 	assert_true(series_has_clean(&s, 0) && !series_has_clean(&s, 1));
-	assert_true(series_estimate(&s, NULL).value == 7);
+	assert_true(estimates_time(&s).kept.value == 7);
 	assert_true(series_estimate(&s, (double[]){ 1, 3 }).value == 2);
 }
 

@@ -104,6 +104,7 @@ static int search_in(struct team *team, void *argument)
 	struct all *a = argument;
 	struct remote *r = &a->remote;
 	const unsigned ranks = ranks_of(a->ranks), rank = rank_of(a->ranks);
+	const bool wide = setting.width == sizeof(uint64_t);
 	const struct place here = { sched_getcpu(), 0 }, place[2] = { here, here };
 	struct ranges ranges;
 	struct tree tree;
@@ -118,8 +119,8 @@ static int search_in(struct team *team, void *argument)
 			      .team = team,
 			      .ranges = &ranges,
 			      .threads = setting.threads,
-			      .partition = setting.width == sizeof(uint32_t) ? partition_32
-									     : partition_64,
+			      .find_owners = wide ? find_owners_64 : find_owners_32,
+			      .hand_out = wide ? hand_out_64 : hand_out_32,
 			      .stream = apart(setting.threads * sizeof(*r->stream)),
 			      .searcher = apart(setting.threads * sizeof(*r->searcher)) };
 	for (unsigned i = 0; i < setting.threads; i++) {

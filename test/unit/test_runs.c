@@ -21,7 +21,8 @@ static void print_header(FILE *f, unsigned series, unsigned run)
 		"{\"type\":\"header\",\"run\":\"r%u\",\"series\":{\"id\":\"%016x\",\"run\":%u,"
 		"\"of\":9}}\n"
 		"{\"type\":\"benchmark\",\"name\":\"b\",\"metrics\":[{\"name\":\"time\",\"unit\":"
-		"\"s\"}]}\n",
+		"\"s\"}],\"ratios\":[{\"name\":\"gain\",\"of\":\"a\",\"to\":\"b\"},"
+		"{\"name\":\"speed-up\",\"of\":\"fewest\",\"to\":\"most\"}]}\n",
 		run, series, run);
 }
 
@@ -34,8 +35,8 @@ static void print_trial(FILE *f, const char *id, const char *status, double time
 		id, id, id[0], status, time);
 	if (ratio > 0)
 		fprintf(f,
-			",\"ratios\":[{\"name\":\"gain\",\"of\":\"a\",\"to\":\"b\",\"trial\":\"b\","
-			"\"value\":%g}]",
+			",\"ratios\":[{\"ratio\":0,\"trial\":\"b\",\"value\":%g},"
+			"{\"ratio\":1,\"to\":\"4\",\"trial\":\"b\",\"value\":2}]",
 			ratio);
 	fprintf(f, "}\n");
 }
@@ -111,6 +112,7 @@ static void nine_runs_have_an_interval(void **state)
 	assert_row(row_of(rows, "b", "time"), 5, 5, 5, 8, 8, 9);
 	/* a ratio needs both of its trials ok: without run 4 the median of 10 to 90 is 55 */
 	assert_row(row_of(rows, "a", "gain a/b"), 55, 10, 90, 8, 8, 9);
+	assert_row(row_of(rows, "a", "speed-up 1/4"), 2, 2, 2, 8, 8, 9);
 	json_decref(rows);
 }
 

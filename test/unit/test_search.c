@@ -489,24 +489,56 @@ static uint64_t digest(const struct recipe *r, const void *keys, size_t n)
 	return sum;
 }
 
+/* The same keys of each owner as in place, in any order. */
+static void hand_out_by(const struct recipe *r, const struct ranges *ranges, const void *keys,
+			const void *in_place, const uint32_t *cut, size_t n)
+{
+	const bool wide = r->width == 8;
+	uint64_t *to = calloc(n + 1, sizeof(*to));
+	uint32_t *owner = calloc(n + 1, sizeof(*owner));
+	size_t *count = calloc(ranges->parts, sizeof(*count)),
+	       *next = calloc(ranges->parts, sizeof(*next));
+
+	assert_true(to && owner && count && next);
+	(wide ? find_owners_64 : find_owners_32)(keys, n, ranges, owner, count);
+	for (unsigned i = 0; i < ranges->parts; i++) {
+		assert_int_equal(count[i], cut[i + 1] - cut[i]);
+		next[i] = cut[i];
+	}
+	(wide ? hand_out_64 : hand_out_32)(keys, n, owner, to, next);
+	for (unsigned i = 0; i < ranges->parts; i++) {
+		const size_t from = (size_t)cut[i] * r->width;
+
+		assert_int_equal(next[i], cut[i + 1]);
+		assert_true(digest(r, (char *)to + from, count[i]) ==
+			    digest(r, (const char *)in_place + from, count[i]));
+	}
+	free(to);
+	free(owner);
+	free(count);
+	free(next);
+}
+
 static void partition_by(const struct recipe *r, unsigned parts, size_t n)
 {
-	uint64_t *keys = calloc(n + 1, sizeof(*keys)), *array = calloc(r->n, sizeof(*array)),
-		 before;
+	uint64_t *keys = calloc(n + 1, sizeof(*keys)), *dealt = calloc(n + 1, sizeof(*dealt)),
+		 *array = calloc(r->n, sizeof(*array)), before;
 	uint32_t *cut = calloc(2 * (size_t)parts + 1, sizeof(*cut));
 	struct ranges ranges;
 
-	assert_true(keys && array && cut);
+	assert_true(keys && dealt && array && cut);
 	recipe_fill_array(r, array, 0, r->n, 0, r->n);
 	for (size_t i = 0; i < n; i++)
 		/* every third an element, so that ends of ranges are among the keys */
 		key_put(r, keys, i, i % 3 ? recipe_key(r, 0, i) : recipe_element(r, i % r->n));
 	before = digest(r, keys, n);
+	memcpy(dealt, keys, n * sizeof(*keys));
 	assert_int_equal(ranges_even(&ranges, r, parts), 0);
 	(r->width == 4 ? partition_32 : partition_64)(keys, n, &ranges, cut, cut + parts + 1);
 	assert_true(digest(r, keys, n) == before);
 	assert_int_equal(cut[0], 0);
 	assert_int_equal(cut[parts], n);
+	hand_out_by(r, &ranges, dealt, keys, cut, n);
 	for (unsigned i = 0; i < parts; i++)
 		for (uint32_t j = cut[i]; j < cut[i + 1]; j++) {
 			const size_t at = search_reference(r, array, key_get(r, keys, j));
@@ -516,11 +548,12 @@ static void partition_by(const struct recipe *r, unsigned parts, size_t n)
 		}
 	ranges_free(&ranges);
 	free(keys);
+	free(dealt);
 	free(array);
 	free(cut);
 }
 
-static void keys_are_grouped_in_place(void **state)
+static void keys_are_grouped(void **state)
 {
 	static const unsigned parts[] = { 1, 2, 3, 8, 13, 64 };
 	static const size_t sizes[] = { 0, 1, 2, 100, 5000 };
@@ -888,25 +921,27 @@ static void rings_and_what_is_in_them_are_apart(void **state)
 
 /* ---- best ---- */
 
-/* In place of the tree: notes how many keys each call gets, and answers with the call's number. */
+/* In place of the tree: notes what calls get, and answers a packet with its number. */
 static struct {
-	size_t calls, most, least;
+	uint64_t packets;
+	uint32_t packet;
 	const void *keys;
 } noted;
 
-static void note_call(const struct tree *tree, const void *keys, size_t count, uint32_t *answers)
+static void note_call(const struct tree *tree, const void *keys, size_t count, uint32_t packet,
+		      uint32_t *answers)
 {
 	(void)tree;
-	noted.most = !noted.calls || count > noted.most ? count : noted.most;
-	noted.least = !noted.calls || count < noted.least ? count : noted.least;
-	noted.keys = keys;
+	assert_int_equal(packet, noted.packet);
+	assert_int_equal(count % packet, 0);
 	for (size_t i = 0; i < count; i++)
-		answers[i] = (uint32_t)noted.calls;
-	noted.calls++;
+		answers[i] = (uint32_t)(noted.packets + i / packet);
+	noted.packets += count / packet;
+	noted.keys = (const uint32_t *)keys + count - packet;
 }
 
-/* A packet of best is searched by itself, as one of whole: their ratio compares equal packets. */
-static void each_call_searches_one_packet(void **state)
+/* Batches of best are packets of the stream, as those of whole: their ratio compares equal ones. */
+static void best_searches_packets_of_the_stream(void **state)
 {
 	static const uint32_t packets[] = { 1, 33, 128, 5000, 20000 };
 	enum { KEYS = 60000 };
@@ -924,11 +959,10 @@ static void each_call_searches_one_packet(void **state)
 					 .width = sizeof(*keys) };
 
 		*s = (struct searcher){ .answers = answers };
-		noted.calls = 0;
+		noted.packets = 0;
+		noted.packet = packet;
 		best_search(s, note_call, &stream, n);
-		assert_int_equal(noted.calls, n);
-		assert_int_equal(noted.least, packet);
-		assert_int_equal(noted.most, packet);
+		assert_int_equal(noted.packets, n);
 		/* the stream has one packet less, so the last one is its first */
 		assert_ptr_equal(noted.keys, keys);
 		assert_ptr_equal(s->last, keys);
@@ -1105,7 +1139,7 @@ int main(void)
 	ADD(hot_keys_are_in_the_first_tenth);
 	ADD(ranges_are_as_long_or_as_heavy);
 	ADD(weighted_ranges_are_as_heavy);
-	ADD(keys_are_grouped_in_place);
+	ADD(keys_are_grouped);
 	ADD(a_ring_is_bounded);
 	ADD(several_take_each_packet_once);
 	ADD(rings_and_what_is_in_them_are_apart);
@@ -1116,7 +1150,7 @@ int main(void)
 	}
 	ADD(owners_get_what_is_theirs);
 	ADD(turns_are_fair);
-	ADD(each_call_searches_one_packet);
+	ADD(best_searches_packets_of_the_stream);
 	ADD(mistakes_are_found);
 	ADD(another_array_is_noticed);
 	ADD(times_are_of_all_packets);

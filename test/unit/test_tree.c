@@ -79,7 +79,12 @@ struct scene {
 	tree_search *search;
 };
 
-enum { CANARY = 0xa5, CANARIES = TREE_LINE };
+enum {
+	CANARY = 0xa5,
+	CANARIES = TREE_LINE,
+	PACKET = 128,
+	CACHED = 8 << 20, /* bytes of an array beyond which batches overlap */
+};
 
 static uint64_t largest(unsigned width)
 {
@@ -146,20 +151,22 @@ static size_t lower_bound(const struct scene *s, uint64_t key)
  * Answers are not aligned to lines, and keys and answers end where their memory ends, so that
  * sanitizers report accesses beyond it.
  */
-static void search_and_compare(const struct scene *s, const void *keys, size_t count)
+static void search_and_compare(const struct scene *s, const void *keys, size_t count,
+			       uint32_t packet)
 {
 	uint32_t *answers = malloc((count + 1) * sizeof(*answers));
 
 	assert_non_null(answers);
 	answers[0] = CANARY;
-	s->search(&s->tree, keys, count, answers + 1);
+	s->search(&s->tree, keys, count, packet, answers + 1);
 	assert_int_equal(answers[0], CANARY);
 	for (size_t i = 0; i < count; i++) {
 		const uint64_t key = get(keys, i, s->way.width);
 
 		if (answers[i + 1] != lower_bound(s, key))
-			fail_msg("%zu elements, key %zu of %zu, %#llx: %u instead of %zu", s->n, i,
-				 count, (unsigned long long)key, answers[i + 1],
+			fail_msg("%zu elements, packets of %u, key %zu of %zu, %#llx: %u instead "
+				 "of %zu",
+				 s->n, packet, i, count, (unsigned long long)key, answers[i + 1],
 				 lower_bound(s, key));
 	}
 	free(answers);
@@ -195,7 +202,7 @@ static void ask(const struct scene *s, size_t elements, size_t random)
 		    s->way.width);
 	}
 	assert_int_equal(to, count);
-	search_and_compare(s, keys, count);
+	search_and_compare(s, keys, count, PACKET);
 	free(keys);
 }
 
@@ -238,14 +245,31 @@ static void arrays_that_just_fill_a_layer(void **state)
 	}
 }
 
-/* Nothing is read beyond the keys, nor written beside the answers. */
-static void any_count_of_keys(void **state)
+/* Sizes beyond which batches overlap, just filled, one less and one more, and larger ones. */
+static void arrays_beyond_the_caches(void **state)
 {
 	const struct way *w = *state;
+	const size_t full = CACHED / w->width;
+	const size_t sizes[] = { full - 1, full, full + 1, full + full / 8 + 5, 2 * full + 1 };
+
+	for (size_t i = 0; i < LENGTH(sizes); i++) {
+		struct scene s;
+
+		open_scene(&s, *w, sizes[i], shapes[(i + 1) % LENGTH(shapes)]);
+		assert_int_equal(s.tree.overlap, sizes[i] > full);
+		ask(&s, 3000, 1000);
+		close_scene(&s);
+	}
+}
+
+/* Nothing is read beyond the keys, nor written beside the answers. */
+static void any_count_in(const struct way *w, size_t n)
+{
 	struct scene s;
 
-	open_scene(&s, *w, 5000, drawn);
+	open_scene(&s, *w, n, drawn);
 	for (size_t count = 0; count <= 300; count++) {
+		const uint32_t packet = count % 3 ? PACKET : 1 + (uint32_t)count % 150;
 		unsigned char *keys = malloc(count * w->width + 1),
 			      *answers = malloc(count * sizeof(uint32_t) + CANARIES);
 
@@ -253,17 +277,23 @@ static void any_count_of_keys(void **state)
 		memset(answers, CANARY, count * sizeof(uint32_t) + CANARIES);
 		for (size_t i = 0; i < count; i++)
 			put(keys, i, random_mix(count * 300 + i), w->width);
-		s.search(&s.tree, keys, count, (uint32_t *)answers);
+		s.search(&s.tree, keys, count, packet, (uint32_t *)answers);
 		for (size_t i = 0; i < count; i++)
 			assert_int_equal(((uint32_t *)answers)[i],
 					 lower_bound(&s, get(keys, i, w->width)));
 		for (size_t i = 0; i < CANARIES; i++)
 			assert_int_equal(answers[count * sizeof(uint32_t) + i], CANARY);
-		search_and_compare(&s, keys, count);
+		search_and_compare(&s, keys, count, packet);
 		free(keys);
 		free(answers);
 	}
 	close_scene(&s);
+}
+
+static void any_count_of_keys(void **state)
+{
+	any_count_in(*state, 5000);
+	any_count_in(*state, CACHED / ((const struct way *)*state)->width + 1);
 }
 
 static void not_on_this_machine(void **state)
@@ -321,6 +351,7 @@ int main(void)
 			continue;
 		add(&s, &ways[i], "every_small_array", every_small_array);
 		add(&s, &ways[i], "arrays_that_just_fill_a_layer", arrays_that_just_fill_a_layer);
+		add(&s, &ways[i], "arrays_beyond_the_caches", arrays_beyond_the_caches);
 		add(&s, &ways[i], "any_count_of_keys", any_count_of_keys);
 	}
 	return _cmocka_run_group_tests("tree", s.test, s.n, NULL, NULL);

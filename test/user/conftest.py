@@ -71,7 +71,7 @@ def built(user):
     done = user(
         "sh",
         "-c",
-        f"tar xf {tarball.name} && cd {folder} && ./configure --enable-werror"
+        f"tar xf {tarball.name} && cd {folder} && ./configure --enable-werror CFLAGS=-O0"
         f" --with-python={python} && make -j{os.cpu_count()}",
         timeout=900,
     )

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 
 #include "bench/core-to-core/core-to-core.h"
+#include "bench/core-to-core/one_way.h"
 #include "benchmark.h"
 #include "kit/events.h"
+#include "machine/clock.h"
 #include "machine/memory/membind.h"
 
 enum { MOST_LINES = 1024, MOST_PLAYERS = 1024 };
@@ -26,11 +28,30 @@ static const struct parameter parameters[] = {
 	{ 0 }
 };
 
-static const struct metric metrics[] = { TIME_METRIC("transfer"), { 0 } };
+enum { TIME, ONE_WAY, SKEW_BOUND };
+static const struct metric metrics[] = {
+	[TIME] = TIME_METRIC("transfer"),
+	[ONE_WAY] = { "one-way", "s", "time of single transfers, off by skew-bound at most",
+		      LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
+	[SKEW_BOUND] = { "skew-bound", "s",
+			 "by how much one-way times may be off, all of a direction alike; of the "
+			 "pair where it is largest",
+			 LOWER_IS_BETTER, NULL },
+	{ 0 }
+};
 
 static size_t bytes_of(const struct trial *t)
 {
 	return (size_t)t->value[LINES].count * (t->threads / 2) * sizeof(struct lines);
+}
+
+static void release(void *state)
+{
+	struct core_to_core *s = state;
+
+	free(s->stamps);
+	free(s->times);
+	free(s);
 }
 
 static void *prepare(const struct trial *t)
@@ -77,10 +98,17 @@ static void reset(void *state)
  * Turns are rounded up so that every exchange leaves its lines unchanged. A turn is two transfers:
  * to the other side, and back.
  */
+static uint64_t turns_of(const struct worker *w)
+{
+	const uint64_t ring = RING;
+
+	return (w->count + 2 * ring - 1) / (2 * ring) * ring;
+}
+
 static void work(void *state, struct worker *self)
 {
 	const struct core_to_core *s = state;
-	const uint64_t ring = RING, turns = (self->count + 2 * ring - 1) / (2 * ring) * ring;
+	const uint64_t turns = turns_of(self);
 
 	s->exchange(core_to_core_lines(s, self->meeting, self->group), self->role, turns);
 	self->done = 2 * turns;
@@ -95,6 +123,70 @@ static const char *verify(void *state, const struct trial *t)
 		for (unsigned j = 0; j < RING; j++)
 			if (s->lines[i].line[j].word)
 				return "a line moved more often one way than the other";
+	return NULL;
+}
+
+/* ---- one-way ---- */
+
+static void *prepare_one_way(const struct trial *t)
+{
+	struct core_to_core *s = prepare(t);
+
+	if (!s)
+		return NULL;
+	s->exchange = exchange_two_lines; /* takes the lines over */
+	s->tick = clock_tick();
+	s->stamps = apart_alloc(s->tables * sizeof(*s->stamps));
+	s->times = apart_alloc(sizeof(*s->times));
+	if (s->stamps && s->times)
+		return s;
+	release(s);
+	return NULL;
+}
+
+static void reset_one_way(void *state)
+{
+	struct core_to_core *s = state;
+
+	for (unsigned pair = 0; pair < s->tables; pair++)
+		s->stamps[pair][0].n = s->stamps[pair][1].n = 0;
+	histogram_clear(s->times);
+	reset(s);
+}
+
+static void work_one_way(void *state, struct worker *self)
+{
+	const struct core_to_core *s = state;
+	const uint64_t turns = turns_of(self);
+
+	exchange_stamps(core_to_core_lines(s, self->meeting, self->group), self->role, turns,
+			&s->stamps[self->group][self->role]);
+	self->done = 2 * turns;
+}
+
+static void collect_one_way(void *state, const struct trial *t, struct result *result)
+{
+	const struct core_to_core *s = state;
+	double most = 0, bound;
+
+	(void)t;
+	for (unsigned pair = 0; pair < s->tables; pair++)
+		if (one_way_add(s->stamps[pair], s->times, &bound))
+			most = bound > most ? bound : most;
+	if (most <= 0)
+		return;
+	report_distribution(result, ONE_WAY, s->times, s->tick);
+	report(result, SKEW_BOUND, most * s->tick);
+}
+
+static const char *verify_one_way(void *state, const struct trial *t)
+{
+	const struct core_to_core *s = state;
+
+	(void)t;
+	for (size_t i = 0; i < (size_t)s->meetings * s->tables; i++)
+		if ((s->lines[i].line[0].word | s->lines[i].line[1].word) & 1)
+			return "a thread sent a stamp that the other one did not receive";
 	return NULL;
 }
 
@@ -114,8 +206,14 @@ static struct needs needs(const struct trial *t)
 	return (struct needs){ .bytes = bytes_of(t), .meetings = (unsigned)lines };
 }
 
+static const struct ops one_way_ops = { prepare_one_way, NULL, reset_one_way, work_one_way,
+					collect_one_way, verify_one_way, release };
+
 static const struct variant variants[] = {
-	{ "ping-pong", "a line moves from one core to another and back" }, { 0 }
+	{ "ping-pong", "a line moves from one core to another and back" },
+	{ "one-way", "the same, with the ticks at which each side sends and receives",
+	  .unused = BIT(PROTOCOL), .ops = &one_way_ops, .available = one_way_lacks },
+	{ 0 }
 };
 
 static const struct role roles[] = { { "player", NULL, BY_COUNT }, { 0 } };
@@ -123,9 +221,7 @@ static const struct role roles[] = { { "player", NULL, BY_COUNT }, { 0 } };
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a transfer's cycles, whatever the frequency was" },
 	{ EVENT_L1_MISSES, "misses: the line was in another core's cache" },
-	{ EVENT_TAKEN_FROM_CORE,
-	  "loads served by another core's modified line, below the same L3" },
-	{ EVENT_L3_MISSES, "lines that came from beyond the last cache: of another package" },
+	EVENTS_OF_TAKEN_LINES,
 	{ 0 }
 };
 
@@ -139,8 +235,11 @@ const struct benchmark core_to_core_benchmark = {
 	.metrics = metrics,
 	.counters = counters,
 	.variants = variants,
-	.ops = { prepare, NULL, reset, work, NULL, verify, free },
+	.ops = { prepare, NULL, reset, work, NULL, verify, release },
 	.roles = roles,
-	.preset = { [QUICK] = { .threads = "auto", .sample = 1e-4 } },
+	.preset = {
+		[QUICK] = { "ping-pong", .threads = "auto", .sample = 1e-4 },
+		[STANDARD] = { "ping-pong,one-way" },
+	},
 	.needs = needs,
 };

@@ -5,12 +5,18 @@
 
 #include "bench/core-to-core/exchange.h"
 
+struct histogram;
+
 struct core_to_core {
 	exchange *exchange;
 	struct lines *lines;	   /* meetings * tables */
 	unsigned meetings, tables; /* meetings of a pair; pairs that meet concurrently */
 	unsigned round;		   /* rounds so far, of all batches */
 	struct team *team;	   /* NULL: tests, that play by hand */
+	/* of one-way, else NULL */
+	struct stamps (*stamps)[2]; /* by pair and side */
+	struct histogram *times;    /* ticks */
+	double tick;		    /* s */
 };
 
 /*

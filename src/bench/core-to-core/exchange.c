@@ -3,6 +3,7 @@
 
 #include "bench/core-to-core/exchange.h"
 #include "kit/opaque.h"
+#include "machine/clock.h"
 
 /*
  * Failed looks after which a waiting side yields its CPU. There is no pause instruction between
@@ -99,4 +100,37 @@ __attribute__((noinline)) void exchange_message(struct lines *l, unsigned side, 
 		send(l, 2 * turns);
 	else
 		receive(l, 2 * turns);
+}
+
+/* A stamp is the ticks and, as the lowest bit, whether its turn is odd. */
+static inline __attribute__((always_inline)) void
+receive_stamp(const _Atomic uint64_t *word, uint64_t odd, struct stamps *s)
+{
+	unsigned looks = 0;
+	uint64_t stamp;
+	int64_t took;
+
+	while (((stamp = atomic_load_explicit(word, memory_order_acquire)) & 1) != odd)
+		look_again(&looks);
+	took = (int64_t)(clock_ticks_now() - (stamp >> 1));
+	s->took[s->n++ % STAMPS] = took;
+	s->least = took < s->least ? took : s->least;
+}
+
+__attribute__((noinline)) void exchange_stamps(struct lines *l, unsigned side, uint64_t turns,
+					       struct stamps *s)
+{
+	_Atomic uint64_t *mine = &l->line[side].word, *other = &l->line[!side].word;
+
+	s->n = 0;
+	s->least = INT64_MAX;
+	for (uint64_t i = 1; i <= turns; i++) {
+		const uint64_t odd = i & 1;
+
+		if (side)
+			receive_stamp(other, odd, s);
+		atomic_store_explicit(mine, clock_ticks_now() << 1 | odd, memory_order_release);
+		if (!side)
+			receive_stamp(other, odd, s);
+	}
 }

@@ -37,4 +37,18 @@ exchange exchange_two_lines;
  */
 exchange exchange_message;
 
+/* What a side has received in an exchange of stamps. */
+enum { STAMPS = 1024 };
+struct stamps {
+	_Alignas(APART) int64_t took[STAMPS]; /* ticks, of the last STAMPS of them */
+	int64_t least;			      /* of all */
+	uint64_t n;
+};
+
+/*
+ * Each side stores the ticks that it reads to a line of its own, in turn, and notes by how much its
+ * own ticks are more when it sees the other's. Lines are left with even words.
+ */
+void exchange_stamps(struct lines *, unsigned side, uint64_t turns, struct stamps *);
+
 #endif

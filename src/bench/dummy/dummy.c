@@ -5,8 +5,12 @@
  * last one has faults.
  *
  * Unlike every real kernel it reads the clock, because a test chooses the time that it takes.
+ *
+ * The environment variable LOCUS_DUMMY_SLOWER, a factor, makes all delays longer. It plants a
+ * change that comparisons are to find: a parameter would make another trial of it.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "benchmark.h"
@@ -17,6 +21,7 @@
 #include "kit/random.h"
 #include "machine/clock.h"
 
+#define PLANTED "LOCUS_DUMMY_SLOWER"
 enum { DELAY, SIZE_OF_MAP, WHERE, POOL, WRITERS };
 enum { A_TURN = 64 }; /* bytes */
 enum where { IN_PREPARE, IN_ENTER, IN_RESET, IN_COLLECT, IN_VERIFY, IN_RELEASE, NOWHERE };
@@ -110,6 +115,16 @@ static void wait_in(const struct state *s, enum where where)
 		;
 }
 
+/* The factor that is planted; 0: what is given is none. */
+static double planted(void)
+{
+	const char *given = getenv(PLANTED);
+	char *end = NULL;
+	double factor = given ? strtod(given, &end) : 1;
+
+	return !given || (*given && !*end && isfinite(factor) && factor > 0) ? factor : 0;
+}
+
 static void drop(struct state *s)
 {
 	pool_close(s->pool);
@@ -125,6 +140,9 @@ static void *prepare(const struct trial *trial)
 
 	if (b->impossible)
 		return arena_cannot(trial->arena, "%s", b->impossible);
+	if (planted() == 0)
+		return arena_cannot(trial->arena, PLANTED "=%s is no factor above 0, like 1.05",
+				    getenv(PLANTED));
 	if (b->fail) {
 		errno = b->fail;
 		return NULL;
@@ -134,7 +152,7 @@ static void *prepare(const struct trial *trial)
 		return NULL;
 	s->behaviour = b;
 	s->ranks = trial->ranks;
-	s->delay = trial->value[DELAY].real * 1e-6;
+	s->delay = trial->value[DELAY].real * 1e-6 * planted();
 	s->drawn = random_word(trial->seed, trial->allocation);
 	s->where = b->stuck ? trial->value[WHERE].choice : NOWHERE;
 	wait_in(s, IN_PREPARE);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pruning by bounds (Hamerly 2010; by groups of centres: Ding et al. 2015, with consecutive centres
- * as groups). Each point has an upper bound of the distance to its centre, a lower bound of the
- * distance to any other, and a lower bound for each group. As centres move, bounds get looser.
- * While the first two don't cross, the label can't change, and nothing is computed. Otherwise the
- * distance to the point's centre is computed and, if they still cross, the scores of its own group
- * and of those that may be nearer.
+ * Pruning by bounds (Hamerly 2010; by groups of centres: Ding et al. 2015, with groups by
+ * bisection, grouping.c). Each point has an upper bound of the distance to its centre, a lower
+ * bound of the distance to any other, and a lower bound for each group. As centres move, bounds get
+ * looser. While the first two don't cross, the label can't change, and nothing is computed.
+ * Otherwise the distance to the point's centre is computed and, if they still cross, the scores of
+ * its own group and of those that may be nearer.
  *
  * Points are processed in chunks, so that scores of the same group are computed together. A chunk
  * in which most points would need scores is left to brute force, which also makes new bounds; this
- * costs more than brute force alone. Where pruning saves too little, only one chunk in SCOUTS keeps
- * trying bounds, ever more rarely. The choice is by operation counts and assumed costs, not by a
- * clock: the same points always take the same path.
+ * costs more than brute force alone. Where bounds cost very little to make, all chunks begin with
+ * them, until they have lost a small part of an iteration. Else a few scouts do, ever more rarely,
+ * as far as a purse allows: it gets a small part of what brute force costs. All chunks follow once
+ * what scouts save, in the iterations to come, is more than bounds cost to make. The choice is by
+ * operation counts and assumed costs, not by a clock: the same points always take the same path.
  */
 #include <float.h>
 #include <math.h>
@@ -22,7 +24,16 @@
 #include "bench/kmeans/brute.h"
 #include "bench/kmeans/suspects.h"
 
-enum { SCOUTS = 64 };
+enum {
+	SCOUTS = 8,  /* chunks, at most */
+	SPARSE = 64, /* at most one chunk in so many is a scout */
+	FEW = 4,     /* groups: too few to be worth choosing their centres */
+	/* the purse: one part in so many of an iteration by brute force at first, and with each */
+	FIRST_PART = 8,
+	EACH_PART = 64, /* bounds that are not proven may lose as much in an iteration */
+	CHEAP = 16,	/* bounds that cost one part in so many of it are always made */
+	MORE = 12, /* iterations to come, at least, where no number is given: fewer are rare */
+};
 
 static bool fits(const struct problem *p)
 {
@@ -31,7 +42,7 @@ static bool fits(const struct problem *p)
 }
 
 /*
- * With up to 3 iterations bounds don't pay, because centres still move far. With up to 30, they pay
+ * With up to 4 iterations bounds don't pay, because centres still move far. With up to 30, they pay
  * only if a suspect costs less than twice brute force, because suspects become rare late.
  */
 static bool pays(const struct problem *p)
@@ -40,7 +51,30 @@ static bool pays(const struct problem *p)
 	const struct costs c = costs_of(t, p->points.d, (p->k + t->group - 1) / t->group);
 
 	return p->iterations == 0 || p->iterations > 30 ||
-	       (p->iterations > 3 && 2 * c.all > c.suspect);
+	       (p->iterations > 4 && 2 * c.all > c.suspect);
+}
+
+static size_t chunks_of(const struct bounds *b, size_t n)
+{
+	return (n + b->chunk - 1) / b->chunk;
+}
+
+/* Cycles for a point without bounds. */
+static double force_cost(const struct bounds *b)
+{
+	return b->costs.all / (b->filters ? 2 : 1);
+}
+
+/* What a point costs more if bounds are made for it. */
+static double cost_to_make(const struct bounds *b)
+{
+	return b->costs.all - force_cost(b) + b->costs.bound;
+}
+
+/* The first iterations have no bounds: they would be of groups that change. */
+static unsigned waits(const struct bounds *b)
+{
+	return b->groups > FEW;
 }
 
 static void build(struct share *s, const struct stage *g)
@@ -48,18 +82,49 @@ static void build(struct share *s, const struct stage *g)
 	struct bounds *b = s->memory;
 
 	bounds_lay_out(b, s->n, g->d, g->k, g->real);
-	b->on = g->forced || 4 * b->costs.bound <= b->costs.all;
+	b->filters = !g->forced && filter_pays(g->real, g->k);
+	b->on = g->forced || CHEAP * cost_to_make(b) <= force_cost(b);
+	b->proven = g->forced;
+	b->purse = (double)s->n * force_cost(b) / FIRST_PART;
+	b->scouted = false;
+	b->apart = chunks_of(b, s->n) / SCOUTS > SPARSE ? chunks_of(b, s->n) / SCOUTS : SPARSE;
 	labels_before(b->label, s);
-	for (size_t c = 0; c * b->chunk < s->n; c++)
-		b->bounded[c] = false;
+	for (unsigned c = 0; c < g->k; c++)
+		b->centre_at[c] = b->place[c] = c;
+	b->grouped = false;
+	for (size_t c = 0; c < chunks_of(b, s->n); c++)
+		b->bounded[c] = b->filled[c] = b->rounded[c] = false;
 	for (unsigned i = 0; i < b->groups; i++)
 		b->drift[i] = 0;
+}
+
+/*
+ * Returns the lowest of the centres whose score is the least, for a point whose bounds don't tell
+ * them apart.
+ */
+static uint32_t lowest_of(struct bounds *b, const struct share *s, const struct stage *g,
+			  size_t point, unsigned in_block, double least)
+{
+	const uint16_t itself = 0;
+	uint32_t lowest = UINT32_MAX;
+	struct winner w;
+
+	b->tiles->relate(b->row, (const char *)s->x + point * g->d * real_bytes(g->real), g->origin,
+			 g->d);
+	for (unsigned e = 0; e < b->groups; e++) {
+		if (real_get(g->real, b->best, (size_t)e * b->tiles->block + in_block) > least)
+			continue;
+		b->tiles->of_group(b->row, &itself, 1, &b->centres, e, &w);
+		lowest = b->centre_at[w.label] < lowest ? b->centre_at[w.label] : lowest;
+	}
+	return lowest;
 }
 
 /* Brute force on the chunk from point `first` on; makes new bounds. */
 static void look_at_all(struct bounds *b, struct share *s, const struct stage *g, size_t first,
 			unsigned points)
 {
+	bool *const filled = &b->filled[first / b->chunk];
 	const unsigned block = b->tiles->block;
 	const size_t row = g->d * real_bytes(g->real), end = first + points;
 	_Alignas(64) double score[MOST_BLOCK], second[MOST_BLOCK];
@@ -71,7 +136,7 @@ static void look_at_all(struct bounds *b, struct share *s, const struct stage *g
 		char *x = b->block + first * row;
 		float *group = b->group + first * b->groups;
 
-		if (g->iteration == s->built)
+		if (!*filled)
 			b->tiles->transpose(x, (const char *)s->x + first * row, g->origin, n,
 					    g->d);
 		b->tiles->nearest_two(x, &b->centres, label, score, b->best, second);
@@ -80,19 +145,42 @@ static void look_at_all(struct bounds *b, struct share *s, const struct stage *g
 		for (size_t i = 0; i < n; i++, group += b->groups) {
 			const double least = real_get(g->real, score, i);
 			const double next = real_get(g->real, second, i);
-			float lower = INFINITY;
+			const double square = b->square[first + i];
+			const unsigned own = label[i] / b->tiles->group;
+			float lower;
 
-			b->upper[first + i] = upper_of(2 * least + b->square[first + i], g);
-			group[label[i] / b->tiles->group] =
-				lower_of(2 * next + b->square[first + i], g);
-			for (unsigned e = 0; e < b->groups; e++) {
-				lower = group[e] < lower ? group[e] : lower;
-				group[e] = (group[e] + (float)b->drift[e]) * LOWER;
+			b->upper[first + i] = upper_of(2 * least + square, g);
+			label[i] = b->centre_at[label[i]];
+			group[own] = (float)fmax(2 * next + square - 8 * g->slack, 0);
+			lower = (float)b->floats->root(group, b->rise, b->groups);
+			if (b->grouped && lower <= b->upper[first + i]) {
+				const uint32_t lowest = lowest_of(b, s, g, first + i, i, least);
+
+				if (lowest != label[i]) {
+					note_bound(b, g, first + i, own, least);
+					lower = fminf(lower, lower_of(2 * least + square, g));
+				}
+				label[i] = lowest;
 			}
 			b->lower[first + i] = lower;
 		}
 		b->tiles->move(&s->change, x, g->scale, n, b->label + first, label);
 	}
+	*filled = true;
+}
+
+/* Brute force on the points of a chunk, without bounds. */
+static void force_chunk(struct bounds *b, struct share *s, const struct stage *g, size_t chunk,
+		  size_t first, size_t last)
+{
+	if (b->filters) {
+		filter_force(&b->filter, b->label, s, g, first, last, !b->rounded[chunk]);
+		b->rounded[chunk] = true;
+		b->filters = !filter_loses(&b->filter, s->n);
+		return;
+	}
+	brute_force(b->tiles, &b->plain, b->block, b->label, s, g, first, last, !b->filled[chunk]);
+	b->filled[chunk] = true;
 }
 
 /* Adds the centres' moves to the drift of their groups. */
@@ -103,8 +191,9 @@ static struct moves follow(struct bounds *b, const struct stage *g)
 	for (unsigned i = 0; i < b->groups; i++) {
 		double most = 0;
 
-		for (unsigned c = i * b->tiles->group; c < (i + 1) * b->tiles->group && c < g->k;
-		     c++) {
+		for (unsigned at = i * b->tiles->group;
+		     at < (i + 1) * b->tiles->group && at < g->k; at++) {
+			const uint32_t c = b->centre_at[at];
 			const float moved = (float)g->moved[c] * UPPER;
 
 			most = fmax(most, g->moved[c]);
@@ -118,6 +207,7 @@ static struct moves follow(struct bounds *b, const struct stage *g)
 		}
 		b->drift[i] += most * (1 + DBL_EPSILON);
 		b->reach[i] = (float)b->drift[i] * UPPER;
+		b->rise[i] = (float)b->drift[i] * LOWER;
 	}
 	return m;
 }
@@ -150,6 +240,39 @@ static double try_bounds(struct bounds *b, struct share *s, const struct stage *
 }
 
 /*
+ * Chooses groups of centres that are near each other, once: after the first iteration, since the
+ * centres that it begins with may lie anywhere.
+ */
+static void choose_groups(struct bounds *b, const struct stage *g)
+{
+	grouping_order(g->centre, g->d, g->k, g->real, b->tiles->group, b->centre_at, b->along);
+	for (unsigned at = 0; at < g->k; at++)
+		b->place[b->centre_at[at]] = at;
+	b->grouped = true;
+}
+
+/* For force(). */
+static void pack_plain(struct bounds *b, const struct stage *g)
+{
+	if (b->filters)
+		filter_begin(&b->filter, g); /* its centres are b->plain */
+	else
+		b->tiles->pack(&b->plain, g->centre, g->half);
+}
+
+static void pack_groups(struct bounds *b, const struct stage *g)
+{
+	const size_t real = real_bytes(g->real), row = g->d * real;
+
+	for (unsigned at = 0; at < g->k; at++) {
+		memcpy(b->rows + at * row, (const char *)g->centre + b->centre_at[at] * row, row);
+		memcpy(b->halves + at * real, (const char *)g->half + b->centre_at[at] * real,
+		       real);
+	}
+	b->tiles->pack(&b->centres, b->rows, b->halves);
+}
+
+/*
  * Iterations 0 to 5, 8 and 9, 16 and 17, ...: the first of a pair makes bounds, the next uses them.
  */
 static bool time_for_scouts(uint64_t iteration)
@@ -157,31 +280,77 @@ static bool time_for_scouts(uint64_t iteration)
 	return __builtin_popcountll(iteration) <= 1 || __builtin_popcountll(iteration - 1) <= 1;
 }
 
+/* Whether scouts make bounds now, or use those that they made: a pair, if the purse has both. */
+static bool sends_scouts(const struct bounds *b, const struct share *s, uint64_t iteration)
+{
+	const size_t most = (chunks_of(b, s->n) + b->apart - 1) / b->apart * b->chunk;
+	const double points = (double)(most < s->n ? most : s->n),
+		     choose = waits(b) && !b->grouped ? b->costs.choose * b->centres.k : 0;
+
+	return b->scouted ||
+	       (time_for_scouts(iteration) &&
+		b->purse >= points * (2 * cost_to_make(b) + b->costs.suspect) + choose);
+}
+
+/*
+ * Whether to use bounds for all points from now on. `spent` and `otherwise`: cycles, with bounds
+ * and without, of the points that had bounds. The next iteration makes those of the other points.
+ */
+static bool pays_off(const struct bounds *b, const struct stage *g, double spent, double otherwise)
+{
+	const double given = (double)g->iterations - (double)g->iteration - 2,
+		     rest = g->iterations ? given : fmax(MORE, (double)g->iteration),
+		     saved = 1 - spent / otherwise;
+
+	return saved > 0.1 && (b->on || saved * force_cost(b) * rest > cost_to_make(b));
+}
+
 static void assign(struct share *s, const struct stage *g)
 {
 	struct bounds *b = s->memory;
-	const struct moves m = follow(b, g);
-	double spent = 0, otherwise = 0;
+	const double force = force_cost(b);
+	const uint64_t age = g->iteration - s->built, begin = waits(b);
+	const bool scouts = age >= begin && !b->on && sends_scouts(b, s, age - begin);
+	const double part = (double)s->n * force / EACH_PART;
+	bool wants = age >= begin && (b->on || scouts);
+	struct moves m = { 0, 0, 0 };
+	double made = 0, spent = 0, otherwise = 0;
 
-	b->tiles->pack(&b->centres, g->centre, g->half);
+	if (wants) {
+		if (begin && !b->grouped) {
+			choose_groups(b, g);
+			b->purse -= b->costs.choose * g->k;
+		}
+		m = follow(b, g);
+		pack_groups(b, g);
+	}
+	if (!wants || scouts)
+		pack_plain(b, g);
 	for (size_t first = 0, c = 0; first < s->n; first += b->chunk, c++) {
 		const unsigned n = (unsigned)(s->n - first < b->chunk ? s->n - first : b->chunk);
-		const bool wanted =
-			b->on || (c % SCOUTS == 0 && time_for_scouts(g->iteration - s->built));
+		const bool wanted = wants && (!scouts || c % b->apart == 0);
 
 		if (wanted && b->bounded[c]) {
 			spent += try_bounds(b, s, g, &m, first, n);
-			otherwise += n * b->costs.all;
+			otherwise += n * force;
 		} else if (wanted) {
 			look_at_all(b, s, g, first, n);
+			made += n * cost_to_make(b);
 		} else {
-			brute_force(b->tiles, &b->centres, b->block, b->label, s, g, first,
-				    first + n);
+			force_chunk(b, s, g, c, first, first + n);
 		}
 		b->bounded[c] = wanted;
+		if (wants && !scouts && !b->proven && spent - otherwise > part) {
+			wants = false;
+			pack_plain(b, g);
+		}
 	}
-	if (otherwise > 0 && !g->forced)
-		b->on = spent < 0.7 * otherwise;
+	b->filters &= filter_helps(&b->filter);
+	b->scouted = scouts && made > 0;
+	if (!b->proven)
+		b->purse += part - made - fmax(spent - otherwise, 0);
+	if (otherwise > 0 && (scouts || made == 0) && !g->forced)
+		b->on = b->proven = pays_off(b, g, spent, otherwise);
 }
 
 static void labels(struct share *s, const struct stage *g)
@@ -192,4 +361,5 @@ static void labels(struct share *s, const struct stage *g)
 	memcpy(s->label, b->label, s->n * sizeof(*s->label));
 }
 
-const struct method method_bounds = { "bounds", fits, pays, bounds_bytes, build, assign, labels };
+const struct method method_bounds = { "bounds", 0,     fits,   pays,
+				      bounds_bytes, build, assign, labels };

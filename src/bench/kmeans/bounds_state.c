@@ -3,13 +3,16 @@
 
 enum { BLOCKS = 8 }; /* in a chunk */
 
-/* Measured (Sapphire Rapids, AVX-512). Other CPUs have other costs, but similar ratios. */
+/* Measured (Sapphire Rapids and Zen 5, AVX-512). Other CPUs have other costs, similar ratios. */
 struct costs costs_of(const struct tiles *t, unsigned d, unsigned groups)
 {
 	const double vectors = (double)d * t->group / t->lanes; /* multiply-adds per group */
 
-	return (struct costs){ 0.62 * vectors * groups, 10.0 * groups, 200 + groups + d,
-			       60 + 1.5 * vectors };
+	return (struct costs){ .all = 0.62 * vectors * groups,
+			       .bound = 60 + 4.0 * groups,
+			       .suspect = 200 + groups + d,
+			       .look = 60 + 1.5 * vectors,
+			       .choose = log2(groups) * (100 + 0.5 * d) };
 }
 
 static void lay_out(struct bounds *b, struct carver *c, size_t n, unsigned d, unsigned k,
@@ -26,9 +29,22 @@ static void lay_out(struct bounds *b, struct carver *c, size_t n, unsigned d, un
 	b->groups = (unsigned)groups;
 	b->costs = costs_of(t, d, b->groups);
 	b->centres = packed_carve(c, d, k, real);
+	if (real == REAL_DOUBLE) {
+		filter_lay_out(&b->filter, c, n, d, k);
+		b->plain = b->filter.centres;
+	} else {
+		b->plain = packed_carve(c, d, k, real);
+	}
+	b->centre_at = carve(c, k * sizeof(*b->centre_at));
+	b->place = carve(c, k * sizeof(*b->place));
+	b->rows = carve(c, (size_t)k * d * real_bytes(real));
+	b->halves = carve(c, k * real_bytes(real));
+	b->along = carve(c, k * sizeof(*b->along));
 	b->block = carve(c, chunks * chunk * d * real_bytes(real));
 	b->label = carve(c, chunks * chunk * sizeof(*b->label));
 	b->bounded = carve(c, chunks * sizeof(*b->bounded));
+	b->filled = carve(c, chunks * sizeof(*b->filled));
+	b->rounded = carve(c, chunks * sizeof(*b->rounded));
 	b->upper = carve(c, chunks * chunk * sizeof(*b->upper));
 	b->lower = carve(c, chunks * chunk * sizeof(*b->lower));
 	b->group = carve(c, chunks * chunk * groups * sizeof(*b->group));
@@ -42,6 +58,7 @@ static void lay_out(struct bounds *b, struct carver *c, size_t n, unsigned d, un
 	b->listed = carve(c, groups * sizeof(*b->listed));
 	b->near = carve(c, (groups + 1) * sizeof(*b->near));
 	b->reach = carve(c, groups * sizeof(*b->reach));
+	b->rise = carve(c, groups * sizeof(*b->rise));
 }
 
 size_t bounds_bytes(size_t n, unsigned d, unsigned k, enum real real)

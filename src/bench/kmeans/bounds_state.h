@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "bench/kmeans/filter.h"
+#include "bench/kmeans/grouping.h"
 #include "bench/kmeans/method.h"
 #include "bench/kmeans/tiles.h"
 
@@ -14,6 +16,7 @@ struct costs {
 	double bound;	/* making bounds, on top of brute force */
 	double suspect; /* measuring a suspect's distance to its centre */
 	double look;	/* scores of one group, for a suspect */
+	double choose;	/* of a centre: to choose its group */
 };
 
 struct costs costs_of(const struct tiles *, unsigned d, unsigned groups);
@@ -22,20 +25,37 @@ struct costs costs_of(const struct tiles *, unsigned d, unsigned groups);
 struct suspect {
 	/* scores of the nearest centre, and of the second nearest in the same group */
 	double least, second;
-	uint32_t label;
+	uint32_t place; /* of the nearest centre */
 	unsigned point; /* in the chunk */
 };
 
 /* Lies at the start of a worker's memory. */
 struct bounds {
 	const struct tiles *tiles, *floats; /* for the points' type; for the bounds' */
-	struct packed centres;
+	struct packed centres; /* by place */
+	struct packed plain;   /* in the order of their numbers, for brute force */
+	/*
+	 * Groups are of centres that are near each other: the centre in each place, the place of
+	 * each centre, and room for centres in this order. `grouped`: else places are numbers.
+	 */
+	uint32_t *centre_at, *place;
+	char *rows, *halves;
+	struct along *along;
+	bool grouped;
 	unsigned chunk, groups;
 	struct costs costs;
-	bool on; /* bounds are used for all chunks; false: for the scouts only */
+	/* Bounds are used for all chunks, not only for scouts; they have saved time. */
+	bool on, proven;
+	/* Every so many chunks is a scout; they have bounds from the last iteration. */
+	size_t apart;
+	bool scouted;
+	double purse; /* cycles that they may still cost */
 	char *block;
 	uint32_t *label;
-	bool *bounded; /* by chunk: it has bounds */
+	/* By chunk: it has bounds; its blocks are filled, also as floats. */
+	bool *bounded, *filled, *rounded;
+	struct filter filter; /* for doubles: brute force */
+	bool filters;
 	/*
 	 * by point: bounds of the distance to its centre, and to any other; updated as centres move
 	 */
@@ -56,7 +76,7 @@ struct bounds {
 	uint16_t *list; /* by group: the suspects that need its scores */
 	unsigned *listed;
 	uint16_t *near;
-	float *reach; /* by group: the drift, rounded up */
+	float *reach, *rise; /* by group: the drift, rounded up and down */
 };
 
 /* The largest and second largest move of a centre in the last iteration. */

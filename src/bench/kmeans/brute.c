@@ -48,7 +48,7 @@ static void build(struct share *s, const struct stage *g)
 }
 
 void brute_force(const struct tiles *t, const struct packed *centres, char *blocks, uint32_t *label,
-		 struct share *s, const struct stage *g, size_t first, size_t last)
+		 struct share *s, const struct stage *g, size_t first, size_t last, bool fill)
 {
 	const size_t row = g->d * real_bytes(g->real);
 	uint32_t now[MOST_BLOCK];
@@ -59,7 +59,7 @@ void brute_force(const struct tiles *t, const struct packed *centres, char *bloc
 		char *block = blocks + first * row;
 
 		/* here and not in build(), so that loads overlap with computing */
-		if (g->iteration == s->built)
+		if (fill)
 			t->transpose(block, (const char *)s->x + first * row, g->origin, n, g->d);
 		t->nearest(block, centres, now);
 		t->move(&s->change, block, g->scale, n, label + first, now);
@@ -71,7 +71,8 @@ static void assign(struct share *s, const struct stage *g)
 	struct brute *b = s->memory;
 
 	b->tiles->pack(&b->centres, g->centre, g->half);
-	brute_force(b->tiles, &b->centres, b->block, b->label, s, g, 0, s->n);
+	brute_force(b->tiles, &b->centres, b->block, b->label, s, g, 0, s->n,
+		    g->iteration == s->built);
 }
 
 static void labels(struct share *s, const struct stage *g)
@@ -82,4 +83,4 @@ static void labels(struct share *s, const struct stage *g)
 	memcpy(s->label, b->label, s->n * sizeof(*s->label));
 }
 
-const struct method method_brute = { "brute", fits, NULL, bytes, build, assign, labels };
+const struct method method_brute = { "brute", 0, fits, NULL, bytes, build, assign, labels };

@@ -9,10 +9,10 @@
 extern const struct method method_brute;
 
 /*
- * Assigns a share's points first..last-1, where `first` begins a block. The first iteration after
- * build() also fills the blocks.
+ * Assigns a share's points first..last-1, where `first` begins a block. `fill`: these blocks are
+ * not filled yet.
  */
 void brute_force(const struct tiles *, const struct packed *, char *blocks, uint32_t *label,
-		 struct share *, const struct stage *, size_t first, size_t last);
+		 struct share *, const struct stage *, size_t first, size_t last, bool fill);
 
 #endif

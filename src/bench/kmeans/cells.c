@@ -5,17 +5,19 @@
  * so that a tile - as many points as fit a cache line - covers a small patch.
  *
  * A cell has a list of candidates: the centres that may be nearest to some point in its box (by a
- * linear test, as in Kanungo et al. 2002 and Pelleg and Moore 1999). A tile has a bound: how far
- * centres may move until one of its labels can change (as a point in Hamerly 2010). So most tiles
+ * linear test, as in Kanungo et al. 2002 and Pelleg and Moore 1999). A tile has a bound: how much
+ * nearer scores of its cell's candidates may come until one of its labels can change. So most tiles
  * are not touched in most iterations; the others are compared with their cell's candidates, 2 or 3
  * in the plane.
  *
  * Why the labels equal those of brute force: write a for the distance of a point to the nearest
  * centre, b for that to another one, and e for stage->slack. The other one's computed score can't
- * be the least where b^2 - a^2 > 4e, so where b - a > 2 sqrt(e) =: root. Where computed scores
- * differ by t, b^2 - a^2 >= 2t - 4e. With a <= far, b - a >= sqrt(far^2 + 2t - 4e) - far, and as
- * long as that is at most `cap`, b - a >= (2t - 4e) / (2 far + cap). From then on b - a shrinks by
- * at most what the two centres move.
+ * be the least where b^2 - a^2 > 4e, so where b - a > 2 sqrt(e) =: root. Of a centre that is no
+ * candidate, b - a shrinks by at most what the two centres move. Of candidates: where computed
+ * scores differ by t, exact ones do by t - 2e at least; the lower one stays the lower, as computed,
+ * while they differ by more than 2e. A score is linear in the point, so from one iteration to the
+ * next it changes in a box by what it changes in the middle, give or take half the box times the
+ * centre's move.
  */
 #include <float.h>
 #include <math.h>
@@ -73,17 +75,40 @@ static bool fits(const struct problem *p)
 }
 
 /*
- * Sorting the points costs as much as a few iterations of brute force, and cells save little with
- * few points per centre. Measured (Sapphire Rapids) with 20,000 to 200,000 points, 2 to 1024
- * centres, 1 to 108 iterations. Where iterations run until nothing changes, 12 are assumed: fewer
- * are rare. The same on all ranks.
+ * The share of brute force's work that remains with few points per centre, of evenly spread ones: a
+ * cell is compared with all centres, and its points with its candidates. These are in a ball about
+ * twice as wide as the cell's diagonal. By counted instructions, one of the first comparisons costs
+ * as much as 5 of brute force, one of the second as 3. Tiles that need not be looked at save more,
+ * but only with many points per centre. Measured (Zen 5), all of it takes twice as long: sorting,
+ * and many short lists.
+ */
+static double share_left(const struct problem *p)
+{
+	static const double ball[] = { 0, 2, 3.14, 4.19 }; /* its volume, if its radius is 1 */
+	const unsigned d = p->points.d;
+	const double k = p->k, full = (double)cells_full(points_of_share(p), p->k, p->points.real),
+		     volume = full * k / (double)points_of_share(p), /* of a cell, in centres */
+		     side = d == 1 ? volume : d == 2 ? sqrt(volume) : cbrt(volume),
+		     radius = 1.9 * side * sqrt(d) / 2 + 0.5;
+	double candidates = ball[d];
+
+	for (unsigned j = 0; j < d; j++)
+		candidates *= radius;
+	return 5 / full + 3 * (candidates < MOST_CANDIDATES ? fmin(candidates, k) : k) / k;
+}
+
+/*
+ * Sorting the points costs as much as a few iterations of brute force. Measured (Sapphire Rapids)
+ * with 20,000 to 200,000 points, 2 to 1024 centres, 1 to 108 iterations. Where iterations run until
+ * nothing changes, 12 are assumed: fewer are rare. The same on all ranks.
  */
 static bool pays(const struct problem *p)
 {
 	const double iterations = p->iterations ? (double)p->iterations : 12,
 		     k = p->k * (p->points.real == REAL_FLOAT ? 0.5 : 1);
 
-	return points_of_share(p) / p->k >= 32 && iterations * (32 + k) >= 300 * p->points.d;
+	return p->points.d <= MOST_DIMENSIONS && iterations * (32 + k) >= 300 * p->points.d &&
+	       (points_of_share(p) / p->k >= 32 || share_left(p) <= 0.25);
 }
 
 static void build(struct share *s, const struct stage *g)
@@ -106,4 +131,5 @@ static void labels(struct share *s, const struct stage *g)
 	form(g)->labels(s, g);
 }
 
-const struct method method_cells = { "cells", fits, pays, cells_bytes, build, assign, labels };
+const struct method method_cells = { "cells", 2,     fits,   pays,
+				     cells_bytes, build, assign, labels };

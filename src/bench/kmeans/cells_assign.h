@@ -15,57 +15,84 @@
 			(s) = MINUS_PRODUCT(s, V((p) + 2 * (size_t)TILE), SPLAT(at[2])); \
 	} while (0)
 
-/*
- * Transposes the centres, padded with centres that are never nearest. Returns the largest move of a
- * centre.
- */
-INLINE double NAME(columns)(struct index *x, const struct stage *g, unsigned d)
+/* How the centres moved, at most: the largest move, and a centre's largest distance from 0. */
+struct NAME(pace) {
+	double fastest, far;
+};
+
+/* Transposes the centres, padded with centres that are never nearest; notes their changes. */
+INLINE struct NAME(pace) NAME(columns)(struct index *x, const struct stage *g, unsigned d)
 {
 	const REAL *centre = g->centre, *half = g->half;
-	REAL *const column = x->column;
-	double fastest = 0;
+	double *change = x->change, square = 0;
+	struct NAME(pace) pace = { 0 };
 
-	for (uint32_t c = 0; c < x->padded; c++) {
-		UNROLL for (unsigned j = 0; j < d; j++) column[(size_t)j * x->padded + c] =
-			c < g->k ? centre[(size_t)c * d + j] : 0;
-		column[(size_t)d * x->padded + c] = c < g->k ? half[c] : (REAL)INFINITY;
+	for (uint32_t c = 0; c < x->padded; c++)
+		UNROLL for (unsigned j = 0; j <= d; j++)
+		{
+			REAL *const at = (REAL *)x->column + (size_t)j * x->padded + c, was = *at;
+
+			if (c >= g->k)
+				*at = j < d ? 0 : (REAL)INFINITY;
+			else
+				*at = j < d ? centre[(size_t)c * d + j] : half[c];
+			*change++ = (double)*at - (double)was;
+		}
+	for (unsigned c = 0; c < g->k; c++) {
+		pace.fastest = g->moved[c] > pace.fastest ? g->moved[c] : pace.fastest;
+		square = (double)half[c] > square ? (double)half[c] : square;
 	}
-	for (unsigned c = 0; c < g->k; c++)
-		fastest = g->moved[c] > fastest ? g->moved[c] : fastest;
-	return fastest;
+	pace.far = sqrt(2 * square);
+	return pace;
+}
+
+/*
+ * How much nearer the scores of any two of a cell's candidates have come, at most. `first` gets the
+ * largest move of a candidate.
+ */
+INLINE double NAME(approach)(const struct index *x, const struct cell *cell, const struct stage *g,
+			     double far, double *first, unsigned d)
+{
+	const uint32_t *const ids = candidates(x, cell);
+	double up = -INFINITY, down = INFINITY;
+
+	for (uint32_t i = 0; i < cell->candidates; i++) {
+		const double *const change = x->change + (size_t)ids[i] * (d + 1),
+			     moved = g->moved[ids[i]];
+		double middle = change[d], beside = 0;
+
+		UNROLL for (unsigned j = 0; j < d; j++)
+		{
+			middle -= cell->middle[j] * change[j];
+			beside += cell->half[j] * fabs(change[j]);
+		}
+		up = middle + beside > up ? middle + beside : up;
+		down = middle - beside < down ? middle - beside : down;
+		*first = moved > *first ? moved : *first;
+	}
+	/* and the rounding of `middle`, of which each term is at most a move times a distance */
+	return up > down ? up - down + 32 * DBL_EPSILON * *first * (g->reach + far) : 0;
 }
 
 /* Lists in x->due the tiles with a label that may change; returns how many. */
 INLINE size_t NAME(survey)(struct index *x, const struct stage *g, uint64_t *computed, unsigned d)
 {
-	const double fastest = NAME(columns)(x, g, d);
-	const double root = 2.001 * sqrt(g->slack);
+	const struct NAME(pace) pace = NAME(columns)(x, g, d);
 	struct due *due = x->due;
 
 	for (uint32_t c = 0; c < x->cells; c++) {
 		struct cell *const cell = &x->cell[c];
-		const uint32_t *const ids = candidates(x, cell);
 		const REAL *const until = (REAL *)x->until + (size_t)c * x->stride;
-		double first = 0, second = 0;
+		double first = 0;
 		uint64_t todo = 0;
 		NAME(vector) gone;
 
-		for (uint32_t i = 0; i < cell->candidates; i++) {
-			const double moved = g->moved[ids[i]],
-				     lesser = moved < first ? moved : first;
-
-			second = lesser > second ? lesser : second;
-			first = moved > first ? moved : first;
-		}
-		cell->gone += first + second;
-		cell->spent += fastest + first;
+		cell->gone += NAME(approach)(x, cell, g, pace.far, &first, d);
+		cell->spent += pace.fastest + first;
 		if (!(cell->spent <= cell->allowed)) {
-			NAME(look)(x, cell, g, fastest + first, d);
+			NAME(look)(x, cell, g, pace.fastest + first, d);
 			*computed += g->k;
 		}
-		cell->base = cell->gone - root - 8 * EPSILON * (cell->gone + cell->cap + root);
-		cell->limit = cell->base + cell->cap;
-		cell->base -= 2 * g->slack * cell->slope;
 		gone = SPLAT((REAL)(cell->gone * (1 + 2 * EPSILON)));
 		for (uint32_t t = 0; t * TILE < cell->points; t += LANES)
 			todo |= (uint64_t)(~BITS(GREATER(V(until + t), gone)) & EVERY) << t;
@@ -139,10 +166,9 @@ INLINE void NAME(assign)(struct share *s, const struct stage *g, unsigned d)
 			V(label + v) = which;
 		}
 		computed += (uint64_t)n * (left < TILE ? left : TILE);
-		until = (double)LEAST(apart) * cell->slope + cell->base;
-		/* the comparison keeps NaN */
-		until = until > cell->limit ? cell->limit : until;
-		((REAL *)x->until)[(size_t)this.cell * x->stride + this.tile] = (REAL)until;
+		until = (double)LEAST(apart) - 4 * g->slack + cell->gone;
+		((REAL *)x->until)[(size_t)this.cell * x->stride + this.tile] =
+			(REAL)(until * (1 - 4 * EPSILON));
 		if (changed)
 			NAME(move)
 		(&change, g, tile, old, left < TILE ? changed & ((1u << left) - 1) : changed, d);

@@ -5,13 +5,18 @@
 #include "bench/kmeans/cells_index.h"
 #include "kit/carve.h"
 
+size_t cells_full(size_t n, unsigned k, enum real real)
+{
+	const size_t tile = TILE_BYTES / real_bytes(real), wish = n / k * PER_CENTRE;
+
+	return wish < 4 * tile ? 4 * tile : wish < CELL_POINTS ? wish / tile * tile : CELL_POINTS;
+}
+
 static void lay_out(struct index *at, struct carver *c, size_t n, unsigned d, unsigned k,
 		    enum real real)
 {
-	const size_t value = real_bytes(real), tile = TILE_BYTES / value, wish = n / k * PER_CENTRE;
-	const size_t full = wish < 4 * tile	 ? 4 * tile
-			    : wish < CELL_POINTS ? wish / tile * tile
-						 : CELL_POINTS;
+	const size_t value = real_bytes(real), tile = TILE_BYTES / value,
+		     full = cells_full(n, k, real);
 	const size_t cells = (size_t)2 * SMALL * (n / full + 1), tiles = n / tile + cells;
 
 	carve(c, sizeof(*at));
@@ -32,6 +37,7 @@ static void lay_out(struct index *at, struct carver *c, size_t n, unsigned d, un
 	at->all = carve(c, k * sizeof(*at->all));
 	at->column = carve(c, (size_t)at->padded * (d + 1) * value);
 	at->score = carve(c, at->padded * value);
+	at->change = carve(c, (size_t)at->padded * (d + 1) * sizeof(*at->change));
 }
 
 size_t cells_bytes(size_t n, unsigned d, unsigned k, enum real real)

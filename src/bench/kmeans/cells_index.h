@@ -42,23 +42,16 @@ struct cell {
 	uint32_t points, first; /* its first tile */
 	uint32_t candidates;	/* how many; more than index->most: all */
 	double middle[MOST_DIMENSIONS], half[MOST_DIMENSIONS], radius; /* of its box */
-	/* the most that any two candidates together have moved since candidates were found */
+	/*
+	 * the most that the scores of any two candidates, for a point in the box, have come nearer
+	 * since candidates were found
+	 */
 	double gone;
 	/*
 	 * the most that any centre and any candidate together have moved since; beyond `allowed`,
 	 * candidates are found anew
 	 */
 	double spent, allowed;
-	/*
-	 * upper limit of a tile's bound; lower bound of 1 / (far + cap / 2) until candidates are
-	 * found anew
-	 */
-	double cap, slope;
-	/*
-	 * a tile's bound is min(limit, base + slope * the least difference of its points' two best
-	 * scores)
-	 */
-	double base, limit;
 };
 
 /* A tile that has to be looked at. */
@@ -88,6 +81,7 @@ struct index {
 	struct due *due;      /* no more than there are tiles */
 	/* centres by dimension, then their half squares; scratch */
 	void *column, *score;
+	double *change; /* by centre: of its d values and its half square, in the last iteration */
 };
 
 /* The list of a cell's candidates. */
@@ -95,6 +89,9 @@ static inline const uint32_t *candidates(const struct index *x, const struct cel
 {
 	return cell->candidates > x->most ? x->all : x->list + (size_t)(cell - x->cell) * x->most;
 }
+
+/* Room of a cell, in points. */
+size_t cells_full(size_t n, unsigned k, enum real);
 
 /* Bytes of a share's memory; cells_lay_out() sets it up at `memory`, aligned to APART. */
 size_t cells_bytes(size_t n, unsigned d, unsigned k, enum real);

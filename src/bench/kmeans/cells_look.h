@@ -79,17 +79,14 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 		found = g->k;
 	cell->candidates = found;
 	ids = found > x->most ? x->all : list;
-	/* A new candidate may become nearest: tighten the tiles' bounds by its distance. */
+	/* A new candidate may become nearest: tighten the tiles' bounds by its score. */
 	for (uint32_t i = 0; i < found && before <= x->most; i++) {
 		while (o < before && was[o] < ids[i])
 			o++;
 		if (o == before || was[o] != ids[i])
 			enter = fmin(enter, (double)score[ids[i]]);
 	}
-	enter = enter > 4 * g->slack
-			? sqrt(far * far + 2 * (enter - 4 * g->slack)) * (1 - 4 * DBL_EPSILON) -
-				  far - root
-			: -1;
+	enter -= 8 * g->slack;
 	for (uint32_t t = 0; t * TILE < cell->points; t++) {
 		const double left = (double)until[t] - cell->gone;
 
@@ -100,6 +97,4 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 			(1 - 4 * DBL_EPSILON) -
 		far - root;
 	cell->allowed = allow > most ? most : allow;
-	cell->cap = most;
-	cell->slope = far > 0 ? (1 - 8 * EPSILON) / (far + 1.5 * most) : 0;
 }

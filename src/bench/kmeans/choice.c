@@ -3,6 +3,7 @@
 #include "bench/kmeans/brute.h"
 #include "bench/kmeans/cells.h"
 #include "bench/kmeans/choice.h"
+#include "bench/kmeans/filter.h"
 #include "bench/kmeans/workspace.h"
 #include "kit/shares.h"
 #include "trial.h"
@@ -14,51 +15,42 @@ static const struct {
 } methods[] = {
 	{ &method_cells, PRUNE_CELLS },
 	{ &method_bounds, PRUNE_BOUNDS },
+	{ &method_filter, PRUNE_FILTER },
 	{ &method_brute, PRUNE_NONE },
 };
 enum { METHODS = sizeof(methods) / sizeof(*methods) };
+_Static_assert((int)METHODS <= (int)MOST_METHODS, "struct choice has room for all methods");
 
-/* The first row from `first` on that fits; METHODS: none does. */
-static int first_fit(const struct problem *p, enum prune prune, int first)
+static bool is_wanted(const struct method *m, enum prune own, const struct problem *p,
+		      enum prune prune)
 {
-	for (int i = first; i < METHODS; i++) {
-		const struct method *m = methods[i].method;
-		const bool wanted =
-			prune == PRUNE_AUTO ? !m->pays || m->pays(p) : prune == methods[i].prune;
-
-		if (wanted && m->fits(p))
-			return i;
-	}
-	return METHODS;
+	return (prune == PRUNE_AUTO ? !m->pays || m->pays(p) : prune == own) && m->fits(p);
 }
 
 /* Whether the rank with the most points has room, so that all ranks choose alike. */
-static bool has_room(const struct problem *p, const struct choice *choice)
+static bool has_room(const struct problem *p, const struct method *m)
 {
+	const struct choice alone = { { m } };
 	struct problem largest = *p;
 
 	largest.points.n = share_size(p->all, 0, ranks_of(p->ranks));
-	return !p->room || workspace_bytes(&largest, choice) <= p->room;
+	return !p->room || workspace_bytes(&largest, &alone) <= p->room;
 }
 
 /*
- * Auto skips methods that need more memory than there is. The last one needs least: if even that
- * has no room, the planner refuses the trial.
+ * Auto skips methods that need more memory than there is, but not the last one: if that has no
+ * room, the planner refuses the trial.
  */
 struct choice choice_make(const struct problem *p, enum prune prune)
 {
-	struct choice choice = { NULL, NULL };
+	struct choice choice = { { NULL } };
 
-	for (int i = first_fit(p, prune, 0); i < METHODS; i = first_fit(p, prune, i + 1)) {
-		choice = (struct choice){ methods[i].method, NULL };
-		if (prune != PRUNE_AUTO || !choice.method->pays)
-			return choice;
-		for (int j = first_fit(p, prune, i ? i : 1); j < METHODS;
-		     j = first_fit(p, prune, j + 1)) {
-			choice.otherwise = methods[j].method;
-			if (has_room(p, &choice))
-				return choice;
-		}
+	for (unsigned i = 0, n = 0; i < METHODS; i++) {
+		const struct method *m = methods[i].method;
+
+		if (is_wanted(m, methods[i].prune, p, prune) &&
+		    (prune != PRUNE_AUTO || !m->pays || has_room(p, m)))
+			choice.method[n++] = m;
 	}
 	return choice;
 }

@@ -5,11 +5,11 @@
 
 #include "bench/kmeans/method.h"
 
-enum prune { PRUNE_AUTO, PRUNE_NONE, PRUNE_BOUNDS, PRUNE_CELLS };
+enum prune { PRUNE_AUTO, PRUNE_NONE, PRUNE_BOUNDS, PRUNE_CELLS, PRUNE_FILTER };
 /* the choices of a parameter, in the order of enum prune */
-#define PRUNE_CHOICES "auto,none,bounds,cells"
+#define PRUNE_CHOICES "auto,none,bounds,cells,filter"
 
-/* The method is NULL if the kind of pruning does not fit the problem. The same on all ranks. */
+/* No method: the kind of pruning does not fit the problem. The same on all ranks. */
 struct choice choice_make(const struct problem *, enum prune);
 
 #endif

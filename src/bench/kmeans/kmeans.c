@@ -48,8 +48,8 @@ static const struct parameter parameters[] = {
 	[CENTRES] = { "centres", NULL, "FILE of start centres; drawn: points drawn by the seed",
 		      P_PATH, .value = { DRAWN }, .input = kmeans_reads_centres },
 	[PRUNE] = { "prune", NULL,
-		    "how best prunes distances: not at all, by bounds for each point, or by cells "
-		    "of a grid, in few dimensions",
+		    "how best saves distances: not at all, by bounds for each point, by cells of a "
+		    "grid, in few dimensions, or, of doubles, by scores in float first",
 		    P_CHOICE, .choices = PRUNE_CHOICES, .value = { "auto" } },
 	[SAVE_LABELS] = { "save-labels", NULL,
 			  "FILE (NPY) for the cluster of each point; none: nowhere", P_PATH,

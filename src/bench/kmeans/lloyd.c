@@ -23,7 +23,7 @@ size_t lloyd_bytes(const struct problem *p, enum prune prune)
 {
 	const struct choice choice = choice_make(p, prune);
 
-	return choice.method ? workspace_bytes(p, &choice) : 0;
+	return choice.method[0] ? workspace_bytes(p, &choice) : 0;
 }
 
 struct lloyd *lloyd_open(const struct problem *p, enum prune prune, struct arena *arena)
@@ -34,9 +34,9 @@ struct lloyd *lloyd_open(const struct problem *p, enum prune prune, struct arena
 		return NULL;
 	l->problem = *p;
 	l->choice = choice_make(p, prune);
-	if (!l->choice.method)
+	if (!l->choice.method[0])
 		errno = EINVAL;
-	if (!l->choice.method || workspace_open(&l->space, p, &l->choice, arena)) {
+	if (!l->choice.method[0] || workspace_open(&l->space, p, &l->choice, arena)) {
 		lloyd_close(l);
 		return NULL;
 	}
@@ -62,7 +62,7 @@ const struct solution *lloyd_solution(const struct lloyd *l)
 
 const char *lloyd_method(const struct lloyd *l)
 {
-	return l->choice.method->name;
+	return l->choice.method[0]->name;
 }
 
 void lloyd_enter(struct lloyd *l, struct worker *w)
@@ -115,23 +115,26 @@ static void begin(struct lloyd *l, struct worker *w)
 		prepare(l);
 	team_barrier(l->problem.team);
 	s->built = 0;
-	l->choice.method->build(s, &l->space.frame.stage);
+	l->choice.method[0]->build(s, &l->space.frame.stage);
 }
 
 /*
- * pays() only guesses. After two iterations the worker knows how many distances the method
- * computes; if that is most of them, it goes on with the other method: labels are the same.
+ * pays() only guesses. After some iterations the worker knows how many distances the method
+ * computes; if that is most of them, it goes on with the next method: labels are the same.
  */
-static const struct method *judge(const struct lloyd *l, struct share *s, const struct method *m)
+static const struct method *const *judge(const struct lloyd *l, struct share *s,
+					 const struct method *const *m)
 {
-	if (m == l->choice.otherwise || !l->choice.otherwise ||
-	    l->space.frame.stage.iteration < 2 ||
-	    (double)*s->change.computed < MOST_COMPUTED * (double)s->n * l->space.frame.stage.k)
+	const struct stage *g = &l->space.frame.stage;
+
+	if (!m[1] || !(*m)->learns || g->iteration - s->built < (*m)->learns ||
+	    (double)*s->change.computed < MOST_COMPUTED * (double)s->n * g->k)
 		return m;
-	m->labels(s, &l->space.frame.stage);
-	s->built = l->space.frame.stage.iteration;
-	l->choice.otherwise->build(s, &l->space.frame.stage);
-	return l->choice.otherwise;
+	(*m)->labels(s, g);
+	s->built = g->iteration;
+	m++;
+	(*m)->build(s, g);
+	return m;
 }
 
 /* Adds up all workers' changes of some clusters; worker 0 also the totals. */
@@ -212,16 +215,16 @@ static bool update(struct lloyd *l, struct worker *w, uint64_t done)
 void lloyd_work(struct lloyd *l, struct worker *w)
 {
 	struct share *s = &l->space.share[w->index];
-	const struct method *m = l->choice.method;
+	const struct method *const *m = l->choice.method;
 	uint64_t done = 0;
 
 	begin(l, w);
 	for (;;) {
 		sums_clear(&s->change);
-		m->assign(s, &l->space.frame.stage);
+		(*m)->assign(s, &l->space.frame.stage);
 		if (!update(l, w, done++))
 			break;
 		m = judge(l, s, m);
 	}
-	m->labels(s, &l->space.frame.stage);
+	(*m)->labels(s, &l->space.frame.stage);
 }

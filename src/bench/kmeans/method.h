@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The contract of the methods (cells, bounds, brute). A method assigns points to centres; lloyd.c
- * does all else: threads, ranks, sums, means, the end.
+ * The contract of the methods (cells, bounds, filter, brute). A method assigns points to centres;
+ * lloyd.c does all else: threads, ranks, sums, means, the end.
  *
  * All methods give the same labels, bit for bit, because labels are defined by a fixed computation.
  * Coordinates are relative to the middle of the box of all points (so data far from zero lose no
@@ -42,6 +42,7 @@ struct stage {
 	double slack;
 	const double *scale; /* d: of sums */
 	uint64_t iteration;  /* 0, 1, ... */
+	uint64_t iterations; /* to be done; 0: until no label changes */
 	/* distances computed in the last iteration, by all workers of all ranks */
 	uint64_t computed;
 	enum isa widest; /* that may be used: tests also take narrower ones */
@@ -75,6 +76,11 @@ static inline void labels_before(uint32_t *label, const struct share *s)
 
 struct method {
 	const char *name;
+	/*
+	 * iterations after build() from which on it is replaced if it computes most distances; 0:
+	 * never
+	 */
+	unsigned learns;
 	bool (*fits)(const struct problem *); /* the same on all ranks */
 	/* whether auto should choose it; the same on all ranks. NULL: always */
 	bool (*pays)(const struct problem *);
@@ -89,11 +95,10 @@ struct method {
 	void (*labels)(struct share *, const struct stage *);
 };
 
-/* The chosen methods. */
+/* The chosen methods, NULL after the last. Each takes over if the one before does not pay. */
+enum { MOST_METHODS = 4 };
 struct choice {
-	const struct method *method;
-	/* takes over if `method` turns out not to pay; NULL: none does */
-	const struct method *otherwise;
+	const struct method *method[MOST_METHODS + 1];
 };
 
 #endif

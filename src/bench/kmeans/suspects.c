@@ -48,7 +48,7 @@ size_t suspects_narrow(struct bounds *b, struct share *s, const struct stage *g,
 	memset(b->listed, 0, b->groups * sizeof(*b->listed));
 	for (unsigned i = 0; i < all; i++) {
 		const size_t point = first + b->suspect[i].point;
-		const uint32_t label = b->label[point], own = label / b->tiles->group;
+		const uint32_t label = b->label[point], own = b->place[label] / b->tiles->group;
 		char *x = b->row + left * row;
 		unsigned near;
 		float limit;
@@ -73,7 +73,7 @@ size_t suspects_narrow(struct bounds *b, struct share *s, const struct stage *g,
 	return looks;
 }
 
-/* Groups come in ascending order, so of equal scores the lowest centre wins. */
+/* Of equal scores the lowest centre wins: the first in its group, but groups have any order. */
 void suspects_look(struct bounds *b, struct share *s, const struct stage *g, size_t first)
 {
 	const unsigned size = b->tiles->group;
@@ -88,13 +88,15 @@ void suspects_look(struct bounds *b, struct share *s, const struct stage *g, siz
 			struct suspect *p = &b->suspect[list[i]];
 			const struct winner *w = &b->winner[i];
 
-			if (w->score < p->least) {
+			if (w->score < p->least ||
+			    (w->score <= p->least &&
+			     b->centre_at[w->label] < b->centre_at[p->place])) {
 				if (p->least < INFINITY)
-					note_bound(b, g, first + p->point, p->label / size,
+					note_bound(b, g, first + p->point, p->place / size,
 						   p->least);
 				p->least = w->score;
 				p->second = w->second;
-				p->label = w->label;
+				p->place = w->label;
 			} else {
 				note_bound(b, g, first + p->point, e, w->score);
 			}
@@ -110,18 +112,18 @@ void suspects_finish(struct bounds *b, struct share *s, const struct stage *g, s
 	for (unsigned i = 0; i < suspects; i++) {
 		const struct suspect *p = &b->suspect[i];
 		const size_t point = first + p->point;
-		const uint32_t label = b->label[point];
+		const uint32_t label = b->label[point], now = b->centre_at[p->place];
 		const void *x = b->row + i * row;
 
 		b->upper[point] = upper_of(2 * p->least + b->square[point], g);
-		note_bound(b, g, point, p->label / b->tiles->group, p->second);
+		note_bound(b, g, point, p->place / b->tiles->group, p->second);
 		near_groups(b, point, 0);
-		if (p->label == label)
+		if (now == label)
 			continue;
 		if (g->real == REAL_FLOAT)
-			sums_move_float(&s->change, x, g->scale, label, p->label);
+			sums_move_float(&s->change, x, g->scale, label, now);
 		else
-			sums_move_double(&s->change, x, g->scale, label, p->label);
-		b->label[point] = p->label;
+			sums_move_double(&s->change, x, g->scale, label, now);
+		b->label[point] = now;
 	}
 }

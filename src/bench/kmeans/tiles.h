@@ -56,6 +56,14 @@ struct tiles {
 	 */
 	void (*nearest_two)(const void *block, const struct packed *, uint32_t *label, void *score,
 			    void *bests, void *seconds);
+	/*
+	 * Also returns the points (bit i: point i) whose least score is below those of all other
+	 * centres by more than `margin`.
+	 */
+	uint64_t (*nearest_apart)(const void *block, const struct packed *, double margin,
+				  uint32_t *label);
+	/* Finds the nearest centre of each of n rows (relative). */
+	void (*of_rows)(const void *rows, unsigned n, const struct packed *, uint32_t *label);
 	/* Finds, for n listed rows (relative), the nearest centre of one group. */
 	void (*of_group)(const void *rows, const uint16_t *list, unsigned n, const struct packed *,
 			 unsigned group, struct winner *);
@@ -63,11 +71,16 @@ struct tiles {
 	/* squared distance of two rows */
 	double (*square)(const void *row, const void *other, unsigned d);
 	/*
-	 * Computes |x|^2 and, from the least score of each group, lower bounds of distances
-	 * (squares less a margin); those of point i are at [i * groups].
+	 * Computes |x|^2 and, from the least score of each group, lower bounds of squared distances
+	 * (less a margin, at least 0); those of point i are at [i * groups].
 	 */
 	void (*lower)(const void *block, const void *bests, unsigned d, unsigned groups,
 		      double margin, float *lower, double *squares);
+	/*
+	 * Replaces n bounds of squared distances by bounds of distances plus `rise`; returns the
+	 * least of these bounds, without it. Arrays have the loops' type.
+	 */
+	double (*root)(void *bounds, const void *rise, unsigned n);
 	/*
 	 * Lists which of n bounds, less the reach of each, are at most `limit`, and finds the least
 	 * of all. Returns how many. Arrays have the loops' type.

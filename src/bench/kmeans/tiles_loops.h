@@ -30,8 +30,8 @@
 static const struct tiles
 	NAME(tiles) = { BLOCK,		 GROUP,	       LANES,	      NAME(pack),
 			NAME(transpose), NAME(box),    NAME(nearest), NAME(nearest_two),
-			NAME(of_group),	 NAME(relate), NAME(square),  NAME(lower),
-			NAME(near),	 NAME(move),   NAME(spin) };
+			NAME(nearest_apart), NAME(of_rows), NAME(of_group), NAME(relate),
+			NAME(square), NAME(lower), NAME(root), NAME(near), NAME(move), NAME(spin) };
 
 #undef VECTORS
 #undef ROWS

@@ -60,62 +60,71 @@ TARGET static inline REAL NAME(least_but)(const NAME(vector) * s, unsigned but)
 	return LEAST(least);
 }
 
+/* The least score of each point of a block for one group of centres. */
+TARGET __attribute__((always_inline)) static inline void
+NAME(least_of_group)(const REAL *x, const REAL *group, const REAL *half, size_t d,
+		     NAME(vector) best[VECTORS])
+{
+	UNROLL for (unsigned first = 0; first < GROUP; first += ROWS)
+	{
+		NAME(vector) s[ROWS][VECTORS];
+
+		UNROLL for (unsigned r = 0; r < ROWS; r++)
+			UNROLL for (unsigned p = 0; p < VECTORS; p++) s[r][p] =
+				SPLAT(half[first + r]);
+		for (size_t j = 0; j < d; j++) {
+			const REAL *at = x + j * BLOCK, *value = group + j * GROUP + first;
+
+			UNROLL for (unsigned r = 0; r < ROWS; r++)
+				UNROLL for (unsigned p = 0; p < VECTORS; p++) s[r][p] =
+					MINUS_PRODUCT(s[r][p], V(at + p * LANES), SPLAT(value[r]));
+		}
+		UNROLL for (unsigned p = 0; p < VECTORS; p++)
+		{
+			UNROLL for (unsigned r = 0; r < ROWS; r += 2) s[r][p] =
+				MIN(s[r][p], s[r + 1][p]);
+			UNROLL for (unsigned r = 0; r < ROWS; r += 4) s[r][p] =
+				MIN(s[r][p], s[r + 2][p]);
+			UNROLL for (unsigned r = 4; r < ROWS; r += 4) s[0][p] =
+				MIN(s[0][p], s[r][p]);
+			best[p] = first ? MIN(best[p], s[0][p]) : s[0][p];
+		}
+	}
+}
+
 /*
- * See struct tiles; with `bound` nearest_two(), else nearest(). Prefetches the next block, which
- * follows this one in memory.
+ * See struct tiles; with `bound` nearest_two(), with `apart` nearest_apart(), else nearest(). The
+ * second least score is that of the nearest centre's group with `bound`, of all with `apart`.
  */
 TARGET __attribute__((always_inline)) static inline void
 NAME(look)(const void *block, const struct packed *centres, uint32_t *label, void *scores,
-	   const bool bound, void *bests, void *seconds)
+	   const bool bound, const bool apart, void *bests, void *seconds)
 {
 	const REAL *x = block, *c = centres->value, *half = centres->half;
 	const size_t d = centres->d, step = d * GROUP;
 	const char *next = (const char *)(x + d * BLOCK), *end = next + d * BLOCK * sizeof(REAL);
-	NAME(vector) least[VECTORS], *keep = bests;
+	NAME(vector) least[VECTORS], other[VECTORS], *keep = bests;
 	NAME(integers) group[VECTORS];
 	const INT *groups = (const INT *)group;
 	const REAL *score = scores;
 
 	for (unsigned p = 0; p < VECTORS; p++) {
-		least[p] = (NAME(vector)){ 0 } + (REAL)INFINITY;
+		least[p] = other[p] = (NAME(vector)){ 0 } + (REAL)INFINITY;
 		group[p] = (NAME(integers)){ 0 };
 	}
 	for (unsigned g = 0; g < centres->groups; g++) {
-		const REAL *halves = half + (size_t)g * GROUP;
 		NAME(vector) best[VECTORS];
 
 		for (unsigned i = 0; i < 2 && next < end; i++, next += 64)
 			__builtin_prefetch(next);
-		UNROLL for (unsigned first = 0; first < GROUP; first += ROWS)
+		NAME(least_of_group)(x, c + g * step, half + (size_t)g * GROUP, d, best);
+		UNROLL for (unsigned p = 0; p < VECTORS; p++)
 		{
-			NAME(vector) s[ROWS][VECTORS];
-
-			UNROLL for (unsigned r = 0; r < ROWS; r++)
-				UNROLL for (unsigned p = 0; p < VECTORS; p++) s[r][p] =
-					SPLAT(halves[first + r]);
-			for (size_t j = 0; j < d; j++) {
-				const REAL *at = x + j * BLOCK,
-					   *value = c + g * step + j * GROUP + first;
-
-				UNROLL for (unsigned r = 0; r < ROWS; r++)
-					UNROLL for (unsigned p = 0; p < VECTORS; p++) s[r][p] =
-						MINUS_PRODUCT(s[r][p], V(at + p * LANES),
-							      SPLAT(value[r]));
-			}
-			UNROLL for (unsigned p = 0; p < VECTORS; p++)
-			{
-				UNROLL for (unsigned r = 0; r < ROWS; r += 2) s[r][p] =
-					MIN(s[r][p], s[r + 1][p]);
-				UNROLL for (unsigned r = 0; r < ROWS; r += 4) s[r][p] =
-					MIN(s[r][p], s[r + 2][p]);
-				UNROLL for (unsigned r = 4; r < ROWS; r += 4) s[0][p] =
-					MIN(s[0][p], s[r][p]);
-				best[p] = first ? MIN(best[p], s[0][p]) : s[0][p];
-			}
-		}
-		UNROLL for (unsigned p = 0; p < VECTORS; p++) NOTE(least[p], group[p], best[p], g);
-		if (bound) {
-			UNROLL for (unsigned p = 0; p < VECTORS; p++) *keep++ = best[p];
+			if (apart)
+				other[p] = MIN(other[p], MAX(least[p], best[p]));
+			NOTE(least[p], group[p], best[p], g);
+			if (bound)
+				*keep++ = best[p];
 		}
 	}
 	for (unsigned p = 0; p < VECTORS; p++)
@@ -138,10 +147,12 @@ NAME(look)(const void *block, const struct packed *centres, uint32_t *label, voi
 			const unsigned first = NAME(first_with)(s[q], score + i + q);
 
 			label[i + q] = (uint32_t)groups[i + q] * GROUP + first;
-			if (bound)
+			if (bound || apart)
 				((REAL *)seconds)[i + q] = NAME(least_but)(s[q], first);
 		}
 	}
+	for (unsigned p = 0; apart && p < VECTORS; p++)
+		((NAME(vector) *)seconds)[p] = MIN(((NAME(vector) *)seconds)[p], other[p]);
 }
 
 /* See struct tiles. */
@@ -149,14 +160,71 @@ TARGET static void NAME(nearest)(const void *block, const struct packed *centres
 {
 	REAL scores[BLOCK] __attribute__((aligned(WIDTH)));
 
-	NAME(look)(block, centres, label, scores, false, NULL, NULL);
+	NAME(look)(block, centres, label, scores, false, false, NULL, NULL);
 }
 
 /* See struct tiles. */
 TARGET static void NAME(nearest_two)(const void *block, const struct packed *centres,
 				     uint32_t *label, void *scores, void *bests, void *seconds)
 {
-	NAME(look)(block, centres, label, scores, true, bests, seconds);
+	NAME(look)(block, centres, label, scores, true, false, bests, seconds);
+}
+
+/* See struct tiles. */
+TARGET static uint64_t NAME(nearest_apart)(const void *block, const struct packed *centres,
+					   double margin, uint32_t *label)
+{
+	REAL scores[BLOCK] __attribute__((aligned(WIDTH))),
+		seconds[BLOCK] __attribute__((aligned(WIDTH)));
+	const REAL most = (REAL)margin;
+	uint64_t apart = 0;
+
+	NAME(look)(block, centres, label, scores, false, true, NULL, seconds);
+	UNROLL for (unsigned p = 0; p < VECTORS; p++)
+	{
+		const NAME(vector) gap = V(seconds + p * LANES) - V(scores + p * LANES);
+
+		apart |= (uint64_t)BITS(GREATER(gap, SPLAT(most))) << p * LANES;
+	}
+	return apart;
+}
+
+/* See struct tiles. */
+TARGET static void NAME(of_rows)(const void *rows, unsigned n, const struct packed *centres,
+				 uint32_t *label)
+{
+	const REAL *c = centres->value, *half = centres->half;
+	const size_t d = centres->d;
+
+	for (unsigned i = 0; i < n; i += 4) {
+		REAL least[4] = { (REAL)INFINITY, (REAL)INFINITY, (REAL)INFINITY, (REAL)INFINITY };
+		uint32_t found[4] = { 0 };
+		const REAL *point[4];
+
+		UNROLL for (unsigned q = 0; q < 4; q++) point[q] =
+			(const REAL *)rows + (i + q < n ? i + q : i) * d;
+		for (unsigned g = 0; g < centres->groups; g++, c += d * GROUP, half += GROUP) {
+			NAME(vector) s[4][GROUP_VECTORS];
+			const REAL *at[4] = { c, c, c, c }, *halves[4] = { half, half, half, half };
+
+#define VALUE(q, j) (point[q] + (j))
+			SCORES_OF_FOUR(s, VALUE, at, halves);
+#undef VALUE
+			UNROLL for (unsigned q = 0; q < 4; q++)
+			{
+				const REAL low = NAME(least_but)(s[q], GROUP);
+
+				if (low >= least[q])
+					continue;
+				least[q] = low;
+				found[q] = g * GROUP + NAME(first_with)(s[q], &low);
+			}
+		}
+		c = centres->value;
+		half = centres->half;
+		for (unsigned q = 0; q < 4 && i + q < n; q++)
+			label[i + q] = found[q];
+	}
 }
 
 /* See struct tiles. */

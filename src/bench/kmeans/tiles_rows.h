@@ -40,8 +40,8 @@ TARGET static double NAME(square)(const void *a, const void *b, unsigned d)
 }
 
 /*
- * Computes lower bounds of the distance of each point of a block to each group, from the group's
- * least score. Also |x|^2.
+ * Computes lower bounds of the squared distance of each point of a block to each group, from the
+ * group's least score. Also |x|^2.
  */
 TARGET static void NAME(lower)(const void *block, const void *bests, unsigned d, unsigned groups,
 			       double margin, float *lower, double *squares)
@@ -60,12 +60,41 @@ TARGET static void NAME(lower)(const void *block, const void *bests, unsigned d,
 			const NAME(vector) v = ((const NAME(vector) *)bests)[g * VECTORS + p] * 2 +
 					       square[p] - (REAL)margin;
 
-			*(NAME(unaligned) *)(least + p * LANES) =
-				ROOT(-MIN(-v, (NAME(vector)){ 0 }));
+			*(NAME(unaligned) *)(least + p * LANES) = -MIN(-v, (NAME(vector)){ 0 });
 		}
 		for (unsigned i = 0; i < BLOCK; i++)
-			lower[(size_t)i * groups + g] = (float)least[i] * LOWER;
+			lower[(size_t)i * groups + g] = (float)least[i];
 	}
+}
+
+/* See struct tiles. */
+TARGET static double NAME(root)(void *bounds, const void *rise, unsigned n)
+{
+	REAL *b = bounds;
+	const REAL *r = rise;
+	NAME(vector) least = (NAME(vector)){ 0 } + (REAL)INFINITY;
+
+	for (unsigned e = 0; e < n; e += LANES) {
+		const unsigned left = n - e < LANES ? n - e : LANES;
+		REAL some[LANES] __attribute__((aligned(WIDTH))), more[LANES];
+		NAME(vector) bound;
+
+		for (unsigned i = 0; left < LANES && i < LANES; i++) {
+			some[i] = i < left ? b[e + i] : (REAL)INFINITY;
+			more[i] = i < left ? r[e + i] : 0;
+		}
+		bound = ROOT(*(const NAME(unaligned) *)(left < LANES ? some : b + e)) * (REAL)LOWER;
+		least = MIN(least, bound);
+		bound = (bound + *(const NAME(unaligned) *)(left < LANES ? more : r + e)) *
+			(REAL)LOWER;
+		if (left == LANES) {
+			*(NAME(unaligned) *)(b + e) = bound;
+			continue;
+		}
+		V(some) = bound;
+		memcpy(b + e, some, left * sizeof(*b));
+	}
+	return (double)LEAST(least);
 }
 
 /* See struct tiles. */

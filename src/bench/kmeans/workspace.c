@@ -37,14 +37,16 @@ static void lay_out_share(struct share *s, struct carver *c, const struct proble
 			  const struct choice *choice, unsigned worker, size_t granule)
 {
 	const size_t begin = c->used;
-	size_t room, other = 0;
+	size_t most = 0;
 
 	s->n = share_size(p->points.n, worker, p->threads);
 	s->change = carve_sums(c, p);
-	room = choice->method->bytes(s->n, p->points.d, p->k, p->points.real);
-	if (choice->otherwise)
-		other = choice->otherwise->bytes(s->n, p->points.d, p->k, p->points.real);
-	s->memory = carve(c, other > room ? other : room);
+	for (const struct method *const *m = choice->method; *m; m++) {
+		const size_t bytes = (*m)->bytes(s->n, p->points.d, p->k, p->points.real);
+
+		most = bytes > most ? bytes : most;
+	}
+	s->memory = carve(c, most);
 	c->used = round_up(c->used, granule);
 	s->bytes = c->used - begin;
 }

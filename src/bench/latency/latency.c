@@ -299,7 +299,7 @@ static const struct override
 				   { LOADS, { "0" } },
 				   { PAGES, { "base", "base,thp", "base" } },
 				   { 0 } },
-	parallel_defaults[] = { { BYTES, { "16K,1M,auto" } },
+	parallel_defaults[] = { { BYTES, { "16K,256K,4M,auto" } },
 				{ CHAINS, { "1,2,3,4,6,8,12,16,24,32" } },
 				{ LOADS, { "0" } },
 				{ PAGES, { "thp" } },

@@ -19,11 +19,12 @@ __attribute__((noinline)) void readers_read(void *words, uint64_t n)
 __attribute__((noinline)) void readers_write(void *words, uint64_t n)
 {
 	const struct words *p = words;
-	uint64_t value = atomic_load_explicit(p->written, memory_order_relaxed);
+	_Atomic uint64_t *word = p->written;
+	uint64_t value = atomic_load_explicit(word, memory_order_relaxed);
 	const uint64_t pauses = p->pauses;
 
 	for (; n; n--) {
-		atomic_store_explicit(p->written, ++value, memory_order_relaxed);
+		atomic_store_explicit(word, ++value, memory_order_relaxed);
 		for (uint64_t i = 0; i < pauses; i++)
 			cpu_pause();
 	}

@@ -155,16 +155,14 @@ static const struct role roles[] = { { "reader", all_but_one, BY_DEADLINE },
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a read's cycles, whatever the frequency was" },
 	{ EVENT_L1_MISSES, "misses: the line was taken from the reader, or from the writer" },
-	{ EVENT_TAKEN_FROM_CORE,
-	  "loads served by another core's modified line, below the same L3" },
-	{ EVENT_L3_MISSES, "lines that came from beyond the last cache: of another package" },
+	EVENTS_OF_TAKEN_LINES,
 	{ 0 }
 };
 
 const struct benchmark readers_benchmark = {
 	.name = "readers",
 	.summary = "cost of reading a line that one thread writes, for readers and writer",
-	.protocol = { 1,
+	.protocol = { 2,
 		      "one thread stores to a word, the others load one, as fast as they can; "
 		      "scored over the time in which all are at work",
 		      .scored = TOGETHER },

@@ -2,18 +2,6 @@
 #include "bench/search/best.h"
 #include "machine/clock.h"
 
-/* Looks up n packets, which lie one after the other. */
-static void search_packets(const struct searcher *s, tree_search *search,
-			   const struct stream *stream, uint32_t n)
-{
-	const unsigned char *keys = stream_next(stream);
-	const size_t bytes = (size_t)stream->packet * stream->width;
-
-	for (uint32_t i = 0; i < n; i++)
-		search(s->tree, keys + i * bytes, stream->packet,
-		       s->answers + (size_t)i * stream->packet);
-}
-
 void best_search(struct searcher *s, tree_search *search, struct stream *stream, uint64_t packets)
 {
 	searcher_begin(s);
@@ -25,7 +13,7 @@ void best_search(struct searcher *s, tree_search *search, struct stream *stream,
 
 		n = (uint32_t)(packets < left ? packets : left);
 		n = n < most ? n : (uint32_t)most;
-		search_packets(s, search, stream, n);
+		search(s->tree, keys, (size_t)n * stream->packet, stream->packet, s->answers);
 		searcher_note(s, keys, (size_t)n * stream->packet, 0, clock_ticks() - began);
 		stream_go_on(stream, n);
 	}

@@ -4,6 +4,7 @@
 #define LOCUS_SEARCH_BEST_H
 
 #include "bench/search/searcher.h"
+#include "bench/search/stream.h"
 #include "bench/search/tree.h"
 
 /*
@@ -18,8 +19,8 @@ static inline uint32_t packets_timed(uint32_t packet)
 }
 
 /*
- * Looks up `packets` packets, one a call, as the other variants search them. The searcher needs
- * room for the answers to packets_timed().
+ * Looks up `packets` packets, in batches of a packet at most, as the other variants search them.
+ * The searcher needs room for the answers to packets_timed().
  */
 void best_search(struct searcher *, tree_search *, struct stream *, uint64_t packets);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The measured kernels of search, except the tree: binary search, dealing keys to searchers, and
- * grouping keys in place, each for keys of 32 and 64 bits. Searches are separate functions, so that
+ * grouping keys, each for keys of 32 and 64 bits. Searches are separate functions, so that
  * a test can read their machine code.
  */
 #ifndef LOCUS_SEARCH_KERNELS_H
@@ -58,5 +58,16 @@ void deal_rest(struct dealer *);
  */
 typedef void partition(void *keys, size_t n, const struct ranges *, uint32_t *cut, uint32_t *next);
 partition partition_32, partition_64;
+
+/*
+ * To group keys by owner elsewhere, in two passes that look for each key's owner once. The first
+ * notes it, and adds to count[owner]; the second copies keys[i] to the element of `to` that
+ * next[owner[i]] says, which it advances.
+ */
+typedef void find_owners(const void *keys, size_t n, const struct ranges *, uint32_t *owner,
+			 size_t *count);
+find_owners find_owners_32, find_owners_64;
+typedef void hand_out(const void *keys, size_t n, const uint32_t *owner, void *to, size_t *next);
+hand_out hand_out_32, hand_out_64;
 
 #endif

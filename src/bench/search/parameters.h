@@ -17,13 +17,14 @@ struct way {
 	enum {
 		FLOW,	   /* flow.h */
 		PARTITION, /* partitioned.h */
-		TREE,	   /* best.h */
+		OWN,	   /* best.h */
 		REMOTE,	   /* remote.h */
 	} kind;
 	/*
 	 * by_range: keys go to the owner of their range; apart: the owner searches only its range
 	 */
 	bool by_range, apart;
+	bool tree;     /* keys are looked up in the tree, not in the array */
 	bool weighted; /* ranges are cut by the weight of the keys */
 	bool stealing; /* searchers without packets take those of others */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "bench/search/best.h"
 #include "bench/search/partitioned.h"
 #include "machine/clock.h"
 
@@ -19,21 +20,28 @@ void partitioned_reset(struct partitioned *p)
 	team_run(p->team, refill, p);
 }
 
-/* Searches for n keys, packet by packet; the last packet may be smaller. */
+/*
+ * Searches for n keys, packet by packet; the last packet may be smaller. Packets of a tree are
+ * timed many at once.
+ */
 static void search_keys(struct partitioned *p, unsigned me, const unsigned char *keys, size_t n)
 {
 	const struct part *part = &p->part[me];
 	const uint32_t packet = p->stream->packet;
+	const size_t timed = p->tree_search ? (size_t)packet * packets_timed(packet) : packet;
 	struct searcher *s = &p->searcher[me];
 
 	for (size_t at = 0, count; at < n; at += count) {
 		const unsigned char *from = keys + at * p->stream->width;
 		uint64_t began;
 
-		count = n - at < packet ? n - at : packet;
+		count = n - at < timed ? n - at : timed;
 		began = clock_ticks();
-		p->search(part->array, part->n, part->first, from, count, s->answers);
-		searcher_note(s, from, count, packet, clock_ticks() - began);
+		if (p->tree_search)
+			p->tree_search(s->tree, from, count, packet, s->answers);
+		else
+			p->search(part->array, part->n, part->first, from, count, s->answers);
+		searcher_note(s, from, count, p->tree_search ? 0 : packet, clock_ticks() - began);
 	}
 }
 

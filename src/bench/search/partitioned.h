@@ -7,13 +7,15 @@
 #define LOCUS_SEARCH_PARTITIONED_H
 
 #include "bench/search/searcher.h"
+#include "bench/search/tree.h"
 #include "machine/threads/team.h"
 
 struct partitioned {
 	struct team *team;
 	const struct ranges *ranges; /* one for each thread */
 	const struct part *part;     /* by thread */
-	search *search;
+	search *search;		  /* of the part */
+	tree_search *tree_search; /* of the searcher's tree, instead; NULL: of the part */
 	partition *partition;
 	struct stream *stream;	   /* by thread */
 	struct searcher *searcher; /* likewise */

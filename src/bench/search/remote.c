@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/search/remote.h"
+#include "base/arithmetic.h"
 #include "kit/carve.h"
 #include "kit/shares.h"
 #include "machine/clock.h"
@@ -7,6 +8,7 @@
 enum {
 	MOST_PACKETS = 64,    /* of a thread in a round: some 100 us of search */
 	MOST_ROOM = 64 << 20, /* bytes for the keys that others send in a round */
+	KEYS_AT_ONCE = 10000, /* some 30 us of search, after which messages may get on */
 };
 
 /* ---- memory ---- */
@@ -32,6 +34,15 @@ static struct remote_round round_in(struct carver *c, unsigned ranks, size_t key
 	};
 }
 
+static struct remote_own own_in(struct carver *c, unsigned ranks, size_t keys)
+{
+	return (struct remote_own){
+		.owner = carve(c, keys * sizeof(uint32_t)),
+		.count = carve(c, ranks * sizeof(size_t)),
+		.next = carve(c, ranks * sizeof(size_t)),
+	};
+}
+
 size_t remote_bytes(unsigned ranks, unsigned threads, uint32_t packet, unsigned width)
 {
 	const size_t block = (size_t)remote_packets(ranks, threads, packet, width) * packet;
@@ -40,10 +51,8 @@ size_t remote_bytes(unsigned ranks, unsigned threads, uint32_t packet, unsigned 
 	for (unsigned i = 0; i < ROUNDS_AT_ONCE; i++)
 		round_in(&c, ranks, block * threads, width);
 	carve(&c, threads * sizeof(struct remote_own));
-	for (unsigned i = 0; i < threads; i++) {
-		carve(&c, block * width);
-		carve(&c, (2 * (size_t)ranks + 1) * sizeof(uint32_t));
-	}
+	for (unsigned i = 0; i < threads; i++)
+		own_in(&c, ranks, block);
 	return c.used;
 }
 
@@ -60,11 +69,8 @@ void remote_open(struct remote *r, void *memory)
 	for (unsigned i = 0; i < ROUNDS_AT_ONCE; i++)
 		r->round[i] = round_in(&c, ranks_of(r->ranks), block * r->threads, width);
 	r->own = carve(&c, r->threads * sizeof(*r->own));
-	for (unsigned i = 0; i < r->threads; i++) {
-		r->own[i].block = carve(&c, block * width);
-		r->own[i].cut = carve(&c, (2 * (size_t)ranks_of(r->ranks) + 1) * sizeof(uint32_t));
-		r->own[i].next = r->own[i].cut + ranks_of(r->ranks) + 1;
-	}
+	for (unsigned i = 0; i < r->threads; i++)
+		r->own[i] = own_in(&c, ranks_of(r->ranks), block);
 }
 
 /* ---- a round ---- */
@@ -74,28 +80,29 @@ static struct remote_round *round_at(struct remote *r, uint64_t number)
 	return &r->round[number % ROUNDS_AT_ONCE];
 }
 
-/* Groups a thread's next packets by owner. */
-static void group(struct remote *r, unsigned me, uint64_t packets)
+/* Finds and counts the owners of a thread's next packets, which stay in its stream. */
+static void count(struct remote *r, unsigned me, uint64_t packets)
 {
-	struct stream *stream = &r->stream[me];
-	const size_t bytes = (size_t)stream->packet * stream->width;
+	struct stream stream = r->stream[me];
+	const struct remote_own *own = &r->own[me];
 
+	memset(own->count, 0, ranks_of(r->ranks) * sizeof(*own->count));
 	for (uint64_t i = 0; i < packets; i++) {
-		memcpy(r->own[me].block + i * bytes, stream_next(stream), bytes);
-		stream_go_on(stream, 1);
+		r->find_owners(stream_next(&stream), stream.packet, r->ranges,
+			       own->owner + i * stream.packet, own->count);
+		stream_go_on(&stream, 1);
 	}
-	r->partition(r->own[me].block, packets * stream->packet, r->ranges, r->own[me].cut,
-		     r->own[me].next);
 }
 
 /*
- * Copies a thread's grouped keys next to those of the other threads, owner by owner; thread 0 sets
- * the pieces.
+ * Copies these packets' keys next to those of the other threads, owner by owner; thread 0 sets the
+ * pieces.
  */
-static void gather(struct remote *r, unsigned me, struct remote_round *to)
+static void gather(struct remote *r, unsigned me, uint64_t packets, struct remote_round *to)
 {
 	const unsigned width = r->stream->width;
-	const uint32_t *cut = r->own[me].cut;
+	struct stream *stream = &r->stream[me];
+	struct remote_own *own = &r->own[me];
 	size_t at = 0;
 
 	for (unsigned rank = 0; rank < ranks_of(r->ranks); rank++) {
@@ -103,10 +110,8 @@ static void gather(struct remote *r, unsigned me, struct remote_round *to)
 
 		for (unsigned i = 0; i < r->threads; i++) {
 			if (i == me)
-				memcpy(to->room_for_keys + at * width,
-				       r->own[me].block + (size_t)cut[rank] * width,
-				       (size_t)(cut[rank + 1] - cut[rank]) * width);
-			at += r->own[i].cut[rank + 1] - r->own[i].cut[rank];
+				own->next[rank] = at;
+			at += r->own[i].count[rank];
 		}
 		if (me == 0) {
 			to->keys[rank] = (struct piece){ to->room_for_keys + begin * width,
@@ -118,6 +123,11 @@ static void gather(struct remote *r, unsigned me, struct remote_round *to)
 	}
 	if (me == 0)
 		to->count = at;
+	for (uint64_t i = 0; i < packets; i++) {
+		r->hand_out(stream_next(stream), stream->packet, own->owner + i * stream->packet,
+			    to->room_for_keys, own->next);
+		stream_go_on(stream, 1);
+	}
 }
 
 static void *begin(struct remote *r, const struct piece *out, struct piece *in)
@@ -164,17 +174,23 @@ static void look(struct remote *r, struct worker *self, struct remote_round *of)
 
 	for (unsigned rank = 0; rank < ranks_of(r->ranks); rank++) {
 		const size_t n = of->asked[rank].size / width,
-			     from = share_begin(n, self->index, r->threads),
 			     to = share_begin(n, self->index + 1, r->threads);
-		uint32_t *found = (uint32_t *)of->found[rank].bytes + from;
-		const uint64_t began = clock_ticks();
 
-		r->search(r->tree, (unsigned char *)of->asked[rank].bytes + from * width, to - from,
-			  found);
-		for (size_t i = 0; i < to - from; i++)
-			found[i] += first;
-		timesheet->searching += clock_ticks() - began;
-		timesheet->keys += to - from;
+		for (size_t at = share_begin(n, self->index, r->threads), keys; at < to;
+		     at += keys) {
+			uint32_t *found = (uint32_t *)of->found[rank].bytes + at;
+			const uint64_t began = clock_ticks();
+
+			keys = smaller(to - at, KEYS_AT_ONCE);
+			r->search(r->tree, (unsigned char *)of->asked[rank].bytes + at * width,
+				  keys, r->stream->packet, found);
+			for (size_t i = 0; i < keys; i++)
+				found[i] += first;
+			timesheet->searching += clock_ticks() - began;
+			timesheet->keys += keys;
+			if (r->ranks && self->index == 0)
+				r->ranks->progress();
+		}
 	}
 }
 
@@ -207,14 +223,13 @@ void remote_search(struct remote *r, struct worker *self, uint64_t packets)
 		struct remote_round *under_way =
 			n > 0 && n - 1 < rounds ? round_at(r, n - 1) : NULL;
 		struct remote_round *old = n > 1 ? round_at(r, n - 2) : NULL;
+		const uint64_t taken = new ? smaller(packets - n * r->packets, r->packets) : 0;
 
 		if (new)
-			group(r, self->index,
-			      packets - n * r->packets < r->packets ? packets - n * r->packets
-								    : r->packets);
+			count(r, self->index, taken);
 		team_barrier(r->team);
 		if (new)
-			gather(r, self->index, new);
+			gather(r, self->index, taken, new);
 		team_barrier(r->team);
 		if (speaks && new)
 			ask(r, new);

@@ -27,10 +27,11 @@ struct remote_round {
 	void *asking, *answering; /* exchanges under way */
 };
 
-/* A thread's keys of a round, grouped by rank. */
+/* A thread's keys of a round. */
 struct remote_own {
-	unsigned char *block;
-	uint32_t *cut, *next; /* ranks + 1, ranks */
+	uint32_t *owner; /* by key: the rank */
+	/* by rank: how many of them it owns; where the next one goes in room_for_keys */
+	size_t *count, *next;
 };
 
 struct remote {
@@ -39,7 +40,8 @@ struct remote {
 	const struct ranges *ranges; /* of the array, a part for each rank */
 	const struct tree *tree;     /* of this rank's part */
 	tree_search *search;
-	partition *partition;
+	find_owners *find_owners;
+	hand_out *hand_out;
 	struct stream *stream;	   /* by thread */
 	struct searcher *searcher; /* likewise */
 	unsigned threads;

@@ -169,20 +169,19 @@ void search_collect(void *state, const struct trial *t, struct result *result)
 	}
 	report(result, SEARCH_TIME, sum.searching / keys * (double)t->value[PACKET].count);
 	report(result, KEY_TIME, sum.searching / keys);
-	if (s->way->kind != TREE) { /* a tree's packets are timed many at once; no imbalance */
+	if (!s->way->tree) /* a tree's packets are timed many at once */
 		collect_packets(s, t, result);
-		for (unsigned i = 0; i < s->searchers; i++)
-			report_by_worker(result, IMBALANCE, t->threads - s->searchers + i,
-					 (double)s->searcher[i].timesheet.keys);
-	}
+	for (unsigned i = 0; s->way->kind != OWN && i < s->searchers; i++)
+		report_by_worker(result, IMBALANCE, t->threads - s->searchers + i,
+				 (double)s->searcher[i].timesheet.keys);
 	if (s->way->kind == FLOW)
 		collect_flow(s, &sum, result);
 	if (s->way->kind == PARTITION)
 		report(result, BUILD_TIME, sum.partitioned);
-	if (s->way->kind == TREE) {
+	if (s->way->kind == OWN)
 		report(result, BUILD_TIME, s->build_time);
+	if (s->way->tree)
 		report(result, OVERHEAD,
 		       (double)(s->padded * s->recipe.width + s->copies * tree_room(t)) / bytes -
 			       1);
-	}
 }

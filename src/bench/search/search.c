@@ -55,6 +55,8 @@ static const struct ratio ratios[] = {
 	  "throughput" },
 	{ "gain", "of taking packets from others", P_VARIANT, "divided", "stealing", "throughput" },
 	{ "gain", "of a tree of cache lines", P_VARIANT, "whole", "best", "search-time" },
+	{ "gain", "of keys that go to the owner of their range, which has it on its node",
+	  P_VARIANT, "best", "best-partitioned", "throughput" },
 	{ "gain", "of conditional moves", SEARCH, "branchy", "branchless", "search-time" },
 	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
 	{ 0 }
@@ -73,7 +75,9 @@ static const struct way
 	weighted = { .kind = FLOW, .by_range = true, .apart = true, .weighted = true },
 	stealing = { .kind = FLOW, .by_range = true, .apart = true, .stealing = true },
 	partitioned = { .kind = PARTITION, .by_range = true, .apart = true },
-	best = { .kind = TREE }, distributed = { .kind = REMOTE, .by_range = true };
+	best = { .kind = OWN, .tree = true },
+	best_partitioned = { .kind = PARTITION, .by_range = true, .apart = true, .tree = true },
+	distributed = { .kind = REMOTE, .by_range = true, .tree = true };
 
 static const char *settle(const struct trial *t, union value *value, uint64_t given)
 {
@@ -117,14 +121,6 @@ static void enter(void *state, struct worker *self)
 		enter_searcher(s, self->index - first);
 }
 
-static void enter_partitioned(void *state, struct worker *self)
-{
-	const struct partitioned *p = &((struct state *)state)->partitioned;
-
-	enter(state, self);
-	memset(p->blocks + self->index * p->stride, 0, p->stride);
-}
-
 static void enter_tree(void *state, struct worker *self)
 {
 	struct state *s = state;
@@ -143,6 +139,15 @@ static void enter_tree(void *state, struct worker *self)
 	tree_build(&copy->tree, s->array, s->held, s->recipe.width, copy->memory);
 	if (copy == s->copy)
 		s->build_time = clock_now() - began;
+}
+
+static void enter_partitioned(void *state, struct worker *self)
+{
+	const struct state *s = state;
+
+	memset(s->partitioned.blocks + self->index * s->partitioned.stride, 0,
+	       s->partitioned.stride);
+	(s->way->tree ? enter_tree : enter)(state, self);
 }
 
 static void enter_remote(void *state, struct worker *self)
@@ -220,6 +225,7 @@ static const char *verify(void *state, const struct trial *t)
 static const struct override
 	owned_defaults[] = { { KEYS, { "uniform", "uniform,zipf,hot", "uniform" } }, { 0 } },
 	best_defaults[] = { { PAGES, { "base,thp" } }, { P_THREADS, { "1,auto" } }, { 0 } },
+	partitioned_defaults[] = { { PAGES, { "base,thp" } }, { 0 } },
 	distributed_defaults[] = { { PAGES, { "base,thp" } }, { P_THREADS, { "auto" } }, { 0 } };
 static const struct ops partitioned_ops = { search_prepare,   enter_partitioned, reset_partitioned,
 					    work_partitioned, search_collect,	 verify,
@@ -244,6 +250,9 @@ static const struct variant variants[] = {
 	  &partitioned, .ops = &partitioned_ops, .roles = partitioned_roles },
 	{ "best", "a tree of cache lines, which each thread searches for keys of its own", &best,
 	  .unused = BIT(SEARCH), .defaults = best_defaults, .ops = &best_ops, .roles = own_roles },
+	{ "best-partitioned", "as partitioned, but each thread searches the tree for its keys",
+	  &best_partitioned, .unused = BIT(SEARCH), .defaults = partitioned_defaults,
+	  .ops = &partitioned_ops, .roles = partitioned_roles },
 	{ "distributed",
 	  "a part of the tree on each rank: keys travel to the rank of their range, answers back",
 	  &distributed, .unused = BIT(SEARCH), .defaults = distributed_defaults, .ops = &remote_ops,
@@ -281,7 +290,8 @@ const struct benchmark search_benchmark = {
 	.roles = flow_roles,
 	.preset = {
 		[QUICK] = { "whole,routed,divided,partitioned,best", "auto", .sample = 10e-3 },
-		[STANDARD] = { "whole,routed,divided,weighted,stealing,partitioned,best" },
+		[STANDARD] = { "whole,routed,divided,weighted,stealing,partitioned,best,"
+			       "best-partitioned" },
 		[PAPER] = { "whole,divided", "9", .sample = 5, .repeats = 20 },
 	},
 	.settle = settle,

@@ -30,7 +30,7 @@ unsigned streams_of(const struct trial *t)
 
 bool has_tree(const struct trial *t)
 {
-	return way_of(t)->kind == TREE || way_of(t)->kind == REMOTE;
+	return way_of(t)->tree;
 }
 
 unsigned width_of(const struct trial *t)
@@ -88,7 +88,8 @@ size_t packet_room(const struct trial *t)
 
 size_t own_stride(const struct trial *t)
 {
-	const size_t packets = way_of(t)->kind == TREE ? packets_timed(packet_of(t)) : 1;
+	const bool many = has_tree(t) && way_of(t)->kind != REMOTE;
+	const size_t packets = many ? packets_timed(packet_of(t)) : 1;
 
 	return round_up(ring_bytes(packet_room(t)) + packet_bytes(packet_room(t)) +
 				packets * packet_of(t) * sizeof(uint32_t),
@@ -116,7 +117,7 @@ unsigned copies_of(const struct trial *t)
 {
 	const unsigned nodes = machine_cpu_nodes(t->machine);
 
-	if (way_of(t)->kind != TREE)
+	if (!has_tree(t) || way_of(t)->kind == REMOTE)
 		return has_tree(t);
 	return t->threads < nodes ? t->threads : nodes;
 }

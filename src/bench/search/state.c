@@ -115,7 +115,7 @@ static int map_copy(struct state *s, const struct trial *t, unsigned maker)
 	if (!region)
 		return -1;
 	region_home(region, 0, tree_room(t), node);
-	if (s->way->kind == TREE)
+	if (s->way->kind != REMOTE)
 		region_user(region, 0, tree_room(t), node);
 	s->copy[s->copies++] =
 		(struct copy){ .memory = region_base(region), .maker = maker, .node = node };
@@ -243,6 +243,7 @@ static void lay_out_partitioned(struct state *s, const struct trial *t)
 				   .ranges = &s->ranges,
 				   .part = s->part,
 				   .search = choose_search(t),
+				   .tree_search = has_tree(t) ? s->tree_search : NULL,
 				   .partition = choose_partition(t),
 				   .stream = s->stream,
 				   .searcher = s->searcher,
@@ -254,12 +255,15 @@ static void lay_out_partitioned(struct state *s, const struct trial *t)
 
 static void lay_out_remote(struct state *s, const struct trial *t)
 {
+	const bool wide = t->value[TYPE].choice == U64;
+
 	s->remote = (struct remote){ .ranks = t->ranks,
 				     .team = t->team,
 				     .ranges = &s->ranges,
 				     .tree = s->copy ? &s->copy->tree : NULL,
 				     .search = s->tree_search,
-				     .partition = choose_partition(t),
+				     .find_owners = wide ? find_owners_64 : find_owners_32,
+				     .hand_out = wide ? hand_out_64 : hand_out_32,
 				     .stream = s->stream,
 				     .searcher = s->searcher,
 				     .threads = t->threads };

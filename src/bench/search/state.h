@@ -29,8 +29,8 @@ struct state {
 	size_t own_stride;
 	struct partitioned partitioned;
 	/*
-	 * best, distributed: the tree above the array. Best has it on each node whose threads
-	 * search it, built by the first of them
+	 * The tree above the array, where there is one: on each node whose threads search it, built
+	 * by the first of them. Distributed: one on each rank
 	 */
 	struct copy {
 		struct tree tree;

@@ -14,6 +14,9 @@
  */
 #define NEAR ((size_t)64 << 10)
 
+/* Batches overlap in larger arrays. In smaller ones caches deliver the bottom's lines in time. */
+#define OVERLAP ((size_t)8 << 20)
+
 static size_t fan(unsigned width)
 {
 	return TREE_LINE / width;
@@ -106,6 +109,7 @@ void tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, vo
 		if (t->far > layers && lines[layers - l] * TREE_LINE > NEAR)
 			t->far = l;
 	}
+	t->overlap = lines[0] * TREE_LINE > OVERLAP;
 	while ((size_t)1 << t->depth < lines[layers - t->first])
 		t->depth++;
 	lay_top(t, memory, lines[layers - t->first]);
@@ -114,29 +118,41 @@ void tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, vo
 #define UNROLL _Pragma("GCC unroll 64")
 
 /*
- * GROUP: keys that descend together, without a branch. BATCH: keys that pass a layer before the
- * next; enough for a line to arrive before it is used.
+ * GROUP: keys that descend together, without a branch. ENTERING: vectors of keys that go through
+ * the top together. BATCH: keys that pass a layer before the next; enough for a line to arrive
+ * before it is used.
  */
-enum { GROUP = 16, BATCH = 256 };
+enum { GROUP = 16, ENTERING = 4, BATCH = 128 };
 
 #ifdef __x86_64__
 #include <immintrin.h>
 
 #define TARGET TARGET_AVX512
 
+/* In assembly, because compilers store it by way of a general register. */
+#define STORE_MASK(to, mask) __asm__("kmovw %1, %0" : "=m"(to) : "k"((__mmask16)(mask)))
+
+TARGET static inline __mmask16 mask_u32_avx512(const uint32_t *line, uint32_t key)
+{
+	return _mm512_cmplt_epu32_mask(_mm512_load_si512(line), _mm512_set1_epi32((int)key));
+}
+
 TARGET static inline unsigned rank_u32_avx512(const uint32_t *line, uint32_t key)
 {
-	unsigned less =
-		_mm512_cmplt_epu32_mask(_mm512_load_si512(line), _mm512_set1_epi32((int)key));
+	unsigned less = mask_u32_avx512(line, key);
 
 	OPAQUE(less); /* else compilers mask the upper 16 bits first */
 	return (unsigned)__builtin_popcount(less);
 }
 
+TARGET static inline __mmask16 mask_u64_avx512(const uint64_t *line, uint64_t key)
+{
+	return _mm512_cmplt_epu64_mask(_mm512_load_si512(line), _mm512_set1_epi64((long long)key));
+}
+
 TARGET static inline unsigned rank_u64_avx512(const uint64_t *line, uint64_t key)
 {
-	unsigned less =
-		_mm512_cmplt_epu64_mask(_mm512_load_si512(line), _mm512_set1_epi64((long long)key));
+	unsigned less = mask_u64_avx512(line, key);
 
 	OPAQUE(less);
 	return (unsigned)__builtin_popcount(less);
@@ -148,6 +164,7 @@ TARGET static inline unsigned rank_u64_avx512(const uint64_t *line, uint64_t key
 #define FIRST(tree)    (tree)->first
 #define OP(name)       _mm512_##name##_epi32
 #define LESS(a, b)     _mm512_cmplt_epu32_mask(a, b)
+#define MASK	       mask_u32_avx512
 #define HAS(a, bits)   _mm512_test_epi32_mask(a, _mm512_set1_epi32(bits))
 #define STORE(to, v)   _mm512_storeu_si512(to, v)
 #include "bench/search/lines.h"
@@ -158,6 +175,7 @@ TARGET static inline unsigned rank_u64_avx512(const uint64_t *line, uint64_t key
 #define FIRST(tree)    (tree)->first
 #define OP(name)       _mm512_##name##_epi64
 #define LESS(a, b)     _mm512_cmplt_epu64_mask(a, b)
+#define MASK	       mask_u64_avx512
 #define HAS(a, bits)   _mm512_test_epi64_mask(a, _mm512_set1_epi64(bits))
 #define STORE(to, v)   _mm256_storeu_si256((__m256i *)(to), _mm512_cvtepi64_epi32(v))
 #include "bench/search/lines.h"

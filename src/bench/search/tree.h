@@ -18,13 +18,15 @@
  * FAN, the keys of a line, is 16 or 8. The number of slots less than the key selects the child.
  *
  * A batch of keys goes through one layer after the other, and each key's line of the next layer is
- * prefetched. (Pipelines, in which groups of keys are in different layers at a time, were tried in
- * many forms and were slower: lines from all layers then compete for the same few fill buffers.)
- * Calls with a packet of 128 keys are hardly slower, per key, than calls with many.
+ * prefetched. Where the bottom's lines come from memory, two batches overlap: the lines of one are
+ * on their way while the next goes through the layers above. (Pipelines, in which all layers or
+ * several passes are mixed, were tried in many forms and were slower: lines from all layers then
+ * compete for the same few fill buffers.)
  */
 #ifndef LOCUS_SEARCH_TREE_H
 #define LOCUS_SEARCH_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +44,7 @@ struct tree {
 	unsigned first, depth;
 	/* from this layer on, lines are prefetched; those above stay in the cache */
 	unsigned far;
+	bool overlap; /* batches do, since the bottom's lines come from memory */
 	const void *top, *layer[MOST_LAYERS + 1]; /* layer[0] the root, layer[layers] the bottom */
 };
 
@@ -57,10 +60,11 @@ size_t tree_bytes(size_t n, unsigned width); /* of memory that a tree needs besi
 void tree_build(struct tree *, const void *sorted, size_t n, unsigned width, void *memory);
 
 /*
- * answers[i]: how many elements are less than keys[i]. Keys and answers need no alignment; nothing
- * beyond `count` of them is read or written.
+ * answers[i]: how many elements are less than keys[i]. A batch has no more keys than `packet`, at
+ * least 1. Keys and answers need no alignment; nothing beyond `count` of them is read or written.
  */
-typedef void tree_search(const struct tree *, const void *keys, size_t count, uint32_t *answers);
+typedef void tree_search(const struct tree *, const void *keys, size_t count, uint32_t packet,
+			 uint32_t *answers);
 
 /* NULL: not compiled in. The caller asks isa_usable() whether this CPU can run it. */
 tree_search *tree_searcher(unsigned width, enum isa);

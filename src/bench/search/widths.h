@@ -103,6 +103,26 @@ void NAME(partition)(void *keys, size_t n, const struct ranges *r, uint32_t *cut
 		}
 }
 
+void NAME(find_owners)(const void *keys, size_t n, const struct ranges *r, uint32_t *owner,
+		       size_t *count)
+{
+	const KEY *k = keys;
+
+	for (size_t i = 0; i < n; i++) {
+		owner[i] = NAME(owner)(r, k[i]);
+		count[owner[i]]++;
+	}
+}
+
+void NAME(hand_out)(const void *keys, size_t n, const uint32_t *owner, void *to, size_t *next)
+{
+	const KEY *from = keys;
+	KEY *k = to;
+
+	for (size_t i = 0; i < n; i++)
+		k[next[owner[i]]++] = from[i];
+}
+
 #undef KEY
 #undef NAME
 #undef REGISTER

@@ -34,7 +34,7 @@ static const struct parameter parameters[] = {
 		     P_CHOICE, .choices = "shared,dense,padded",
 		     .value = { "shared,dense,padded" } },
 	[LOCK] = { "lock", NULL, "kind of lock", P_CHOICE, .choices = "mutex,spin,ticket,mcs,futex",
-		   .value = { "mutex", "mutex,spin,ticket,mcs,futex" } },
+		   .value = { "mutex", "mutex,futex", "mutex,spin,ticket,mcs,futex" } },
 	[OPERATIONS] = { "operations", "operations",
 			 "operations of all threads together; 0: as many as a sample has time for",
 			 P_COUNT, .value = { "0", NULL, "33554432" }, .zero = "auto" },
@@ -58,9 +58,7 @@ enum { TIME, THROUGHPUT, FAIRNESS, LOST };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("operation"),
 	[THROUGHPUT] = THROUGHPUT_METRIC("operation"),
-	[FAIRNESS] = { "fairness", "1",
-		       "operations of the slowest thread over those of the fastest",
-		       HIGHER_IS_BETTER, .kind = M_FAIRNESS },
+	[FAIRNESS] = FAIRNESS_METRIC("operation"),
 	[LOST] = { "lost", "1", "share of updates lost to races", NEITHER_IS_BETTER, NULL },
 	{ 0 }
 };
@@ -347,9 +345,7 @@ static const struct explained counters[] = {
 	{ EVENT_CYCLES, "an operation's cycles, whatever the frequency was" },
 	{ EVENT_INSTRUCTIONS, "instructions: those of a lock grow with failed tries" },
 	{ EVENT_L1_MISSES, "misses: the line was in another core's cache" },
-	{ EVENT_TAKEN_FROM_CORE,
-	  "loads served by another core's modified line, below the same L3" },
-	{ EVENT_L3_MISSES, "lines that came from beyond the last cache: of another package" },
+	EVENTS_OF_TAKEN_LINES,
 	{ 0 }
 };
 

@@ -168,7 +168,8 @@ static json_t *ratio_json(const struct ratio *r, const struct series *s, const s
 
 	if (!isfinite(e.value) || s->wrong || to->wrong)
 		return NULL;
-	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o, s:o}", "name", r->name, "metric",
+	return json_pack("{s:i, s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o, s:o}", "ratio",
+			 (int)(r - t->benchmark->ratios), "name", r->name, "metric",
 			 m ? m->name : "time", "of", side(r, r->of, t), "to",
 			 side(r, r->to, &to->planned->trial), "parameter",
 			 ratios_parameter(r, t->benchmark), "trial", to->planned->id, "value",

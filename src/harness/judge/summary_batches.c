@@ -8,14 +8,14 @@
 #include "harness/sample/metrics.h"
 
 /*
- * The medians of the batches; if all are the same, one number. `value`: by sample, NULL: the time.
- * NULL: no batch has one.
+ * The medians of the batches; one number if all are the same, unless they are times. `value`: by
+ * sample, NULL: the time. NULL: no batch has one.
  */
 static json_t *column_json(const struct series *s, const double *value)
 {
 	json_t *list = json_array();
 	const double first = estimates_batch(s, 0, value, false);
-	bool same = isfinite(first), known = false;
+	bool same = value && isfinite(first), known = false;
 
 	for (unsigned i = 0; i < s->batches; i++) {
 		const double one = estimates_batch(s, i, value, false);

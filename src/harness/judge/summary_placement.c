@@ -48,11 +48,10 @@ json_t *placement_json(const struct series *s)
 		return json_null();
 	before = one_placement_json(&s->placements.before);
 	after = one_placement_json(&s->placements.after);
-	if (json_equal(before, after)) {
-		json_decref(after);
-		after = json_null();
-	}
-	return json_pack("{s:o, s:o}", "before", before, "after", after);
+	if (!json_equal(before, after))
+		json_object_set(before, "after", after);
+	json_decref(after);
+	return before;
 }
 
 static void judge_placement(const struct placement *p, const char *when, const struct machine *m,

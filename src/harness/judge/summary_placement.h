@@ -14,7 +14,8 @@
  */
 #define PLACEMENT_MOST_ASTRAY 0.001
 
-json_t *placement_json(const struct series *); /* `placement` of the trial line */
+/* `placement` of the trial line: before its samples; in it `after`, if that differs. */
+json_t *placement_json(const struct series *);
 /*
  * Judges misplaced pages; notes pages that were not read back one by one, and threads on nodes
  * where first touch leaves none.

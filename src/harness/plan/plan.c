@@ -97,8 +97,8 @@ static bool leave_out(struct plan *plan, const struct request *r, const struct v
 {
 	if (r->options->variant || !lacks_nodes(r, v) || is_meant(r, v))
 		return false;
-	plan->left_out = "first touch cannot matter here: there is one NUMA node, where all "
-			 "pages lie";
+	plan->left_out = "there is one NUMA node here: which one pages and threads are on cannot "
+			 "matter";
 	return true;
 }
 

@@ -119,9 +119,13 @@ static void lean_identity(json_t *trial)
 static void lean_placement(json_t *placement)
 {
 	static const char *const counts[] = { "unmapped", "misplaced", "huge_bytes", NULL };
+	const char *how = json_string_value(json_object_get(placement, "how"));
 
-	leave_out_zeros(json_object_get(placement, "before"), counts);
-	leave_out_zeros(json_object_get(placement, "after"), counts);
+	leave_out_zeros(placement, counts);
+	if (how && !strcmp(how, "verified"))
+		json_object_del(placement, "how");
+	if (json_object_get(placement, "after"))
+		lean_placement(json_object_get(placement, "after"));
 }
 
 /* If only one role has workers, its numbers follow from the trial's. */
@@ -138,32 +142,52 @@ static void lean_roles(json_t *trial)
 }
 
 /* A metric that was the same in all batches is left out: that number is its value. */
-static void lean_batches(json_t *batches)
+static void lean_columns(json_t *columns)
 {
-	json_t *metrics = json_object_get(batches, "metrics"), *column;
 	const char *name;
+	json_t *column;
 	void *next;
 
-	json_object_foreach_safe(metrics, next, name, column)
+	json_object_foreach_safe(columns, next, name, column)
 	{
-		if (json_is_number(column) && strcmp(name, "time"))
-			json_object_del(metrics, name);
+		if (json_is_number(column))
+			json_object_del(columns, name);
 	}
 }
 
-/* Those with a value, by name. */
-static void lean_metrics(json_t *trial)
+/* Whether an interval, or a range, is a single number. */
+static bool has_no_width(const json_t *metric)
 {
-	static const char *const told[] = { "name", "unit", "better", NULL };
+	const json_t *ci = json_object_get(metric, "ci"), *range = json_object_get(metric, "range");
+
+	return ci ? json_equal(json_array_get(ci, 0), json_array_get(ci, 1))
+		  : range && json_equal(json_object_get(range, "low"),
+					json_object_get(range, "high"));
+}
+
+/*
+ * Metrics with a value, by name. The interval of a rate follows from that of the time; where all
+ * batches had the same, it is the value.
+ */
+static void lean_metrics(json_t *trial, const json_t *columns)
+{
+	static const char *const told[] = { "name", "unit", "better", "rate", NULL },
+				 *const interval[] = { "ci", "range", NULL },
+				 *const of_time[] = { "ci", "range", "with_noise", NULL };
 	json_t *metrics = json_object(), *metric;
 	size_t i;
 
 	json_array_foreach(json_object_get(trial, "metrics"), i, metric)
 	{
+		const char *name = json_string_value(json_object_get(metric, "name"));
+
 		if (!json_object_get(metric, "value"))
 			continue;
-		json_object_set(metrics, json_string_value(json_object_get(metric, "name")),
-				metric);
+		if (json_is_true(json_object_get(metric, "rate")))
+			leave_out(metric, of_time);
+		else if (has_no_width(metric) && !json_object_get(columns, name))
+			leave_out(metric, interval);
+		json_object_set(metrics, name, metric);
 		leave_out(metric, told);
 	}
 	if (json_object_size(metrics))
@@ -173,18 +197,74 @@ static void lean_metrics(json_t *trial)
 	json_decref(metrics);
 }
 
-/* A ratio is one of times unless it says otherwise. */
+/* The shortest time of a list; INFINITY if it has none. */
+static double least_of(const json_t *times)
+{
+	double least = INFINITY;
+	const json_t *time;
+	size_t i;
+
+	json_array_foreach(times, i, time)
+		if (json_number_value(time) > 0)
+			least = fmin(least, json_number_value(time));
+	return least;
+}
+
+/* A whole multiple of `scale`, or null. */
+static json_t *scaled(const json_t *time, double scale)
+{
+	return json_is_number(time) ? json_integer(llround(json_number_value(time) / scale))
+				    : json_null();
+}
+
+static json_t *scaled_list(const json_t *times, double scale)
+{
+	json_t *list = json_array();
+	const json_t *time;
+	size_t i;
+
+	json_array_foreach(times, i, time) json_array_append_new(list, scaled(time, scale));
+	return list;
+}
+
+/*
+ * Times of batches, quantiles and modes become whole multiples of `scale`, a power of ten with
+ * which the shortest has five digits.
+ */
+static void lean_times(json_t *trial, json_t *columns)
+{
+	json_t *samples = json_object_get(trial, "samples"), *mode;
+	const json_t *quantiles = json_object_get(samples, "quantiles"),
+		     *times = json_object_get(columns, "time");
+	const double least = fmin(least_of(quantiles), least_of(times)),
+		     scale = pow(10, floor(log10(least)) - 4);
+	size_t i;
+
+	if (!isfinite(least))
+		return;
+	if (quantiles)
+		json_object_set_new(samples, "quantiles", scaled_list(quantiles, scale));
+	if (times)
+		json_object_set_new(columns, "time", scaled_list(times, scale));
+	json_array_foreach(json_object_get(samples, "modes"), i, mode)
+		json_object_set_new(mode, "time", scaled(json_object_get(mode, "time"), scale));
+	json_object_set_new(trial, "scale", json_real(scale));
+}
+
+/* The benchmark's line says what is compared; of numbers of threads, the trials. */
 static void lean_ratios(json_t *ratios)
 {
+	static const char *const told[] = { "name", "metric", "parameter", "of", NULL };
 	json_t *ratio;
 	size_t i;
 
 	json_array_foreach(ratios, i, ratio)
 	{
-		const char *metric = json_string_value(json_object_get(ratio, "metric"));
+		const char *parameter = json_string_value(json_object_get(ratio, "parameter"));
 
-		if (metric && !strcmp(metric, "time"))
-			json_object_del(ratio, "metric");
+		if (parameter && strcmp(parameter, "threads"))
+			json_object_del(ratio, "to");
+		leave_out(ratio, told);
 	}
 }
 
@@ -193,7 +273,8 @@ json_t *lean_trial(const json_t *line)
 	static const char *const derived[] = { "spread_within", "spread_between", "cycles", NULL },
 				 *const of_samples[] = { "batches", NULL },
 				 *const of_noise[] = { "samples", NULL };
-	json_t *copy = lean(line);
+	json_t *copy = lean(line),
+	       *columns = json_object_get(json_object_get(copy, "batches"), "metrics");
 
 	leave_out(copy, derived);
 	leave_out(json_object_get(copy, "samples"), of_samples);
@@ -201,8 +282,9 @@ json_t *lean_trial(const json_t *line)
 	lean_identity(copy);
 	lean_placement(json_object_get(copy, "placement"));
 	lean_roles(copy);
-	lean_batches(json_object_get(copy, "batches"));
-	lean_metrics(copy);
+	lean_columns(columns);
+	lean_metrics(copy, columns);
+	lean_times(copy, columns);
 	lean_ratios(json_object_get(copy, "ratios"));
 	return copy;
 }

@@ -16,7 +16,7 @@ json_t *lean(const json_t *line);
 /*
  * The same of a trial line; it also leaves out what follows from other keys or from the benchmark's
  * line (doc/schema/README.md says how), and metrics without a value; the list of the others becomes
- * an object, by name.
+ * an object, by name. Lists of times become whole multiples of `scale`.
  */
 json_t *lean_trial(const json_t *line);
 

@@ -6,14 +6,12 @@
 #include "harness/ask/parameters.h"
 #include "harness/judge/ratios.h"
 #include "harness/run/benchmark_line.h"
+#include "harness/sample/metrics.h"
 #include "harness/sample/noise.h"
 
 static const char *const types[] = {
 	[P_COUNT] = "count", [P_SIZE] = "size",	    [P_REAL] = "real", [P_CHOICE] = "choice",
 	[P_PATH] = "path",   [P_LAYOUT] = "layout", [P_NODE] = "node", [P_FOUND] = "found",
-};
-static const char *const better[] = {
-	[LOWER_IS_BETTER] = "lower", [HIGHER_IS_BETTER] = "higher", [NEITHER_IS_BETTER] = NULL
 };
 static const char *const kinds[] = {
 	[M_VALUE] = "value",
@@ -58,8 +56,10 @@ static json_t *metrics_json(const struct benchmark *b)
 
 	for (const struct metric *m = b->metrics; m && m->name; m++)
 		json_array_append_new(list, json_pack("{s:s, s:s, s:s?, s:s, s:s}", "name", m->name,
-						      "unit", m->unit, "better", better[m->better],
-						      "kind", kinds[m->kind], "help", m->help));
+						      "unit", m->unit, "better", metric_better(m),
+						      "kind",
+						      m->amount ? "rate" : kinds[m->kind],
+						      "help", m->help));
 	return list;
 }
 

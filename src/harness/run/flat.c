@@ -88,8 +88,7 @@ static void print_value(const json_t *of, FILE *f)
 
 static const json_t *local_of(const json_t *trial)
 {
-	return json_object_get(json_object_get(json_object_get(trial, "placement"), "before"),
-			       "local_share");
+	return json_object_get(json_object_get(trial, "placement"), "local_share");
 }
 
 static void print_ratio(const json_t *trial, const json_t *ratio, FILE *f)

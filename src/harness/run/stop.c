@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness/run/stop.h"
+#include "harness/sample/estimates.h"
 #include "kit/agree.h"
 
 /* Ranks have to agree on this: they have the same samples, but perhaps not the same libm. */
@@ -8,7 +9,7 @@ static bool converged(const struct alternation *a)
 	bool wanting = false;
 
 	for (unsigned i = 0; i < a->n && !wanting; i++)
-		wanting = a->series[i].batches && !series_converged(&a->series[i]);
+		wanting = a->series[i].batches && !estimates_converged(&a->series[i]);
 	return !agree_any(a->run->ranks, wanting);
 }
 
@@ -56,7 +57,7 @@ enum stopped stop_reason(const struct alternation *a, const struct series *s, en
 {
 	if (stopped == STOPPED_REPEATS && s->samples < a->repeats)
 		return STOPPED_BUDGET;
-	if (stopped == STOPPED_BUDGET && !a->repeats && !s->ready && series_converged(s))
+	if (stopped == STOPPED_BUDGET && !a->repeats && !s->ready && estimates_converged(s))
 		return STOPPED_CONVERGED;
 	return stopped;
 }

@@ -170,7 +170,7 @@ static char *show_cycles(const json_t *trial, char text[SHOWN_ROOM])
 /* The share of pages that lie on the node of the threads that use them. */
 static char *show_local(const json_t *trial, char text[SHOWN_ROOM])
 {
-	const json_t *placement = json_object_get(json_object_get(trial, "placement"), "before");
+	const json_t *placement = json_object_get(trial, "placement");
 	const double local = record_real(json_object_get(placement, "local_share"));
 	const char *how = json_string_value(json_object_get(placement, "how"));
 

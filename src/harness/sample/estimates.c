@@ -44,6 +44,16 @@ struct estimates estimates_time(const struct series *s)
 	return estimates_values(s, NULL);
 }
 
+bool estimates_converged(const struct series *s)
+{
+	const struct estimate e = estimate_of(s, NULL, series_sets_noise_aside(s));
+
+	if (s->failure) /* there is nothing to wait for */
+		return true;
+	/* false if one of them is NAN */
+	return (e.high - e.low) / 2 <= s->within * e.value;
+}
+
 /* amount / time: inverting only reverses the order of the times, so low and high swap. */
 static struct estimates invert(struct estimates time, double amount)
 {
@@ -78,16 +88,11 @@ json_t *estimates_range(struct estimate e)
 	return json_pack("{s:i, s:f, s:f}", "of", (int)e.groups, "low", e.least, "high", e.most);
 }
 
-static json_t *metric_json(const char *name, const char *unit, enum better better,
-			   struct estimates e, const char *why)
+static json_t *metric_json(const struct metric *m, struct estimates e, const char *why)
 {
-	static const char *const words[] = {
-		[LOWER_IS_BETTER] = "lower", [HIGHER_IS_BETTER] = "higher"
-	};
-
 	return json_pack(
-		"{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o?}", "name", name, "unit", unit, "better",
-		better == NEITHER_IS_BETTER ? json_null() : json_string(words[better]), "value",
+		"{s:s, s:s, s:s?, s:b, s:o, s:o, s:o, s:o, s:o?}", "name", m->name, "unit", m->unit,
+		"better", metric_better(m), "rate", m->amount != NULL, "value",
 		record_number(e.kept.value), "ci", record_interval(e.kept.low, e.kept.high),
 		"range", estimates_range(e.kept), "with_noise",
 		e.all == e.kept.value ? json_null() : record_number(e.all), "why",
@@ -105,7 +110,7 @@ json_t *estimates_json(const struct series *s, struct estimates time, const char
 			s->samples && !metric_is_time(m) ? "not reported for this trial" : why;
 
 		const struct estimates e = metric_is_time(m) ? time : estimates_metric(s, i, time);
-		json_t *object = metric_json(m->name, m->unit, m->better, e, missing);
+		json_t *object = metric_json(m, e, missing);
 
 		reports_detail(s, i, object);
 		json_array_append_new(list, object);

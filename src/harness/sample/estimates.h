@@ -22,6 +22,11 @@ double estimates_batch(const struct series *, unsigned batch, const double *valu
 /* From the batches' medians of a value by sample; NULL: of the time. */
 struct estimates estimates_values(const struct series *, const double *value);
 struct estimates estimates_time(const struct series *);
+/*
+ * Whether half the width of the time's interval is at most the share `within` of the time; false if
+ * there is no interval, true if the series has failed.
+ */
+bool estimates_converged(const struct series *);
 /* `time` is estimates_time() of the series. */
 struct estimates estimates_metric(const struct series *, unsigned metric, struct estimates time);
 

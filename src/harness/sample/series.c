@@ -41,28 +41,13 @@ bool series_sets_noise_aside(const struct series *s)
 
 struct estimate series_estimate(const struct series *s, const double *of)
 {
-	const bool aside = !of && series_sets_noise_aside(s);
-	double *x = calloc(s->batches + 1, sizeof(*x));
 	unsigned *group = calloc(s->batches + 1, sizeof(*group));
 	struct estimate e = ESTIMATE_UNKNOWN;
 
-	for (unsigned i = 0; x && group && i < s->batches; i++) {
-		x[i] = of ? of[i] : aside ? s->batch[i].clean : s->batch[i].estimate;
+	for (unsigned i = 0; group && i < s->batches; i++)
 		group[i] = s->batch[i].allocation;
-	}
-	if (x && group)
-		e = estimate_grouped(x, group, s->batches);
-	free(x);
+	if (group)
+		e = estimate_grouped(of, group, s->batches);
 	free(group);
 	return e;
-}
-
-bool series_converged(const struct series *s)
-{
-	struct estimate e = series_estimate(s, NULL);
-
-	if (s->failure) /* there is nothing to wait for */
-		return true;
-	/* false if one of them is NAN */
-	return (e.high - e.low) / 2 <= s->within * e.value;
 }

@@ -108,16 +108,7 @@ void series_gather(struct series *);
 bool series_has_clean(const struct series *, unsigned allocation); /* that share, and one */
 bool series_sets_noise_aside(const struct series *);
 
-/*
- * The estimate of the time, without noisy samples if they are set aside; or of another statistic,
- * whose values by batch are in `of`.
- */
+/* The estimate of a statistic whose values by batch are in `of`. */
 struct estimate series_estimate(const struct series *, const double *of);
-
-/*
- * Whether half the width of the time's interval is at most the share `within` of the time; false if
- * there is no interval, true if the series has failed.
- */
-bool series_converged(const struct series *);
 
 #endif

@@ -28,6 +28,7 @@ struct region {
 	char *name;
 	enum pages pages;
 	bool hugetlb;	/* on reserved huge pages */
+	bool multisize; /* see multisize_touch() */
 	void *reserved; /* the mapping, guard pages included */
 	size_t reserved_bytes;
 	char *base;

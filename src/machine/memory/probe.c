@@ -3,49 +3,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/flush.h"
 #include "base/statistics.h"
 #include "machine/clock.h"
 #include "machine/memory/probe.h"
 
 enum { LINE = 64, READINGS = 5 };
 
-/* By instructions that Linux leaves to user programs. */
-#if defined(__x86_64__)
-#define FLUSHES 1
-static void flush(const char *line)
-{
-	__asm__ volatile("clflush (%0)" : : "r"(line) : "memory");
-}
-static void fence(void)
-{
-	__asm__ volatile("mfence\n\tlfence" : : : "memory");
-}
-#elif defined(__aarch64__)
-#define FLUSHES 1
-static void flush(const char *line)
-{
-	__asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
-}
-static void fence(void)
-{
-	__asm__ volatile("dsb ish\n\tisb" : : : "memory");
-}
-#else
-#define FLUSHES 0
-static void flush(const char *line)
-{
-	(void)line;
-}
-static void fence(void)
-{
-}
-#endif
-
 void *probe_open(void)
 {
 	void *lines;
 
-	if (!FLUSHES)
+	if (flush_lacks())
 		return NULL;
 	lines = mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (lines == MAP_FAILED)
@@ -65,12 +34,12 @@ static double reading(const char *lines)
 	double begin;
 
 	for (unsigned i = 0; i < PROBE_BYTES; i += LINE)
-		flush(lines + i);
-	fence();
+		flush_line(lines + i);
+	flush_wait();
 	begin = clock_now();
 	for (unsigned i = 0; i < PROBE_BYTES; i += LINE)
 		(void)*(const volatile uint64_t *)(const void *)(lines + i);
-	fence();
+	flush_wait();
 	return (clock_now() - begin) * LINE / PROBE_BYTES;
 }
 

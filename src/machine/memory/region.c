@@ -9,19 +9,27 @@
 #include "base/arithmetic.h"
 #include "machine/memory/huge.h"
 #include "machine/memory/mapped.h"
+#include "machine/memory/multisize.h"
 #include "machine/topology/topology.h"
 
 #define MAP_HUGE_SHIFT 26 /* <linux/mman.h>: the bit where log2 of the page's size begins */
 
-/* By enum pages: the size of hugetlb pages (0: none), and the advice for madvise(). */
+/*
+ * By enum pages: the size of hugetlb pages (0: none), the advice for madvise(), and the size of
+ * multi-size pages (0: none).
+ */
 static const struct backing {
 	size_t hugetlb;
 	int advice;
+	size_t multisize;
 } backings[] = {
 	[PAGES_BASE] = { 0, MADV_NOHUGEPAGE },
 	[PAGES_THP] = { 0, MADV_HUGEPAGE },
 	[PAGES_2M] = { (size_t)2 << 20, MADV_NORMAL },
 	[PAGES_1G] = { (size_t)1 << 30, MADV_NORMAL },
+	[PAGES_MULTISIZE_16K] = { 0, MADV_NOHUGEPAGE, (size_t)16 << 10 },
+	[PAGES_MULTISIZE_64K] = { 0, MADV_NOHUGEPAGE, (size_t)64 << 10 },
+	[PAGES_MULTISIZE_256K] = { 0, MADV_NOHUGEPAGE, (size_t)256 << 10 },
 };
 
 bool pages_are_hugetlb(size_t bytes)
@@ -62,9 +70,8 @@ static int back(struct region *r)
 	const struct backing *b = &backings[r->pages];
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
 
-	if (b->hugetlb && huge_within_limit(r))
+	if ((b->hugetlb && huge_within_limit(r)) || (b->multisize && multisize_allowed(r)))
 		return -1;
-
 	if (b->hugetlb)
 		flags |= MAP_HUGETLB | log2_of(b->hugetlb) << MAP_HUGE_SHIFT;
 	if (mmap(r->base, r->bytes, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED) {
@@ -82,6 +89,8 @@ static size_t granule_of(const struct machine *m, enum pages pages)
 {
 	if (backings[pages].hugetlb)
 		return backings[pages].hugetlb;
+	if (backings[pages].multisize > m->page)
+		return backings[pages].multisize;
 	return pages == PAGES_THP && m->huge_page ? m->huge_page : m->page;
 }
 
@@ -101,6 +110,7 @@ struct region *region_map(struct arena *a, const char *name, size_t bytes, enum 
 	r->arena = a;
 	r->pages = pages;
 	r->hugetlb = backings[pages].hugetlb;
+	r->multisize = backings[pages].multisize;
 	r->granule = granule;
 	r->asked = bytes;
 	r->bytes = round_up(bytes, granule);
@@ -139,7 +149,9 @@ size_t region_granule(const struct region *r)
 
 size_t region_takes(const struct machine *m, size_t bytes, enum pages pages)
 {
-	return pages == PAGES_THP ? round_up(bytes, granule_of(m, pages)) : bytes;
+	const bool whole = pages == PAGES_THP || backings[pages].multisize;
+
+	return whole ? round_up(bytes, granule_of(m, pages)) : bytes;
 }
 
 int region_discard(struct region *r)

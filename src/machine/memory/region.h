@@ -22,7 +22,7 @@ bool pages_are_hugetlb(size_t bytes);
 
 /*
  * Maps zeroed, untouched memory, aligned to its granule and rounded up to it. NULL with errno, and
- * arena_refusal() if huge pages are missing.
+ * arena_refusal() if huge pages are missing, reserved or multi-size ones.
  */
 struct region *region_map(struct arena *, const char *name, size_t bytes, enum pages);
 void *region_base(const struct region *);

@@ -82,8 +82,8 @@ static int take_synthetic(struct machine *m, const char *text, const char **erro
 				text);
 	if (hwloc_topology_set_synthetic(m->topology, text) || hwloc_topology_load(m->topology))
 		return why_fail(error,
-				"\"%.200s\" is neither a file nor a description; "
-				"expected " EXPECTED,
+				"\"%.200s\" is neither a file nor a description, whose last "
+				"item is the CPUs of a core (pu:1); expected " EXPECTED,
 				text);
 	return 0;
 }

@@ -3,10 +3,20 @@
 Each benchmark has a model."""
 
 from .counters import OWN, Model, count, event
-from .lines import BENCHMARKS, FLAGS, as_written, flag, machine_record, record, run_id, write
+from .lines import (
+    BENCHMARKS,
+    FLAGS,
+    as_written,
+    flag,
+    machine_record,
+    of_lines,
+    record,
+    run_id,
+    write,
+)
 from .machines import FOUR, MACHINES, ONE, PAGE, TWO, Line, Machine, header
 from .models.checkpoint import checkpoint
-from .models.core_to_core import PROTOCOLS, TIMES, core_to_core
+from .models.core_to_core import PROTOCOLS, STATES, TIMES, coherence, core_to_core
 from .models.dummy import dummy
 from .models.kmeans import LADDER, PAIR, SMALL_CASE, best, kmeans
 from .models.latency import CACHES, MEMORY, latency, sizes, time_of_load
@@ -40,6 +50,7 @@ __all__ = [
     "QUANTILES",
     "SIZES",
     "SMALL_CASE",
+    "STATES",
     "STOPPED",
     "TIMES",
     "TWO",
@@ -52,6 +63,7 @@ __all__ = [
     "as_written",
     "best",
     "checkpoint",
+    "coherence",
     "core_to_core",
     "count",
     "distances",
@@ -64,6 +76,7 @@ __all__ = [
     "machine_record",
     "measure",
     "numa",
+    "of_lines",
     "over_ranks",
     "peer",
     "record",

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
+
+from locus_analysis import records
 
 from .counters import OWN
 from .machines import MACHINES, Line, Machine, header
@@ -129,17 +133,20 @@ def _described(trials: list[Line]) -> Line:
             }
             for name, m in metrics.items()
         ],
-        "ratios": told.get("ratios")
-        or [
-            {
-                "name": r["name"],
-                "parameter": r["parameter"],
-                "of": r["of"],
-                "to": r["to"],
-                "metric": r.get("metric", "time"),
-                "help": "by what differs",
-            }
-            for r in ratios.values()
+        "ratios": [
+            *told.get("ratios", []),
+            *(
+                {
+                    "name": r["name"],
+                    "parameter": r["parameter"],
+                    "of": r["of"],
+                    "to": r["to"],
+                    "metric": r.get("metric", "time"),
+                    "help": "by what differs",
+                }
+                for r in ratios.values()
+                if not any(_is_of(r, declared) for declared in told.get("ratios", []))
+            ),
         ],
         "variants": told.get("variants", [])
         + [
@@ -155,8 +162,14 @@ def _described(trials: list[Line]) -> Line:
     }
 
 
-def _told(trial: Line) -> Line:
-    """The trial as it is written: without what its benchmark line has, or readers can derive."""
+def _is_of(ratio: Line, declared: Line) -> bool:
+    keys = ("parameter",) if ratio["parameter"] == "threads" else ("parameter", "of", "to")
+    return all(ratio[key] == declared[key] for key in keys)
+
+
+def _told(trial: Line, declared: list[Line]) -> Line:
+    """The trial as it is written: without what its benchmark line has (`declared`: its ratios), or
+    readers can derive."""
     counters = trial.get("counters", [])
     always = [c["name"] in OWN and not c.get("per_thread") for c in counters]
     own = {c["name"]: c for c, is_own in zip(counters, always) if is_own}
@@ -172,6 +185,14 @@ def _told(trial: Line) -> Line:
         for m in trial["metrics"]
         if m.get("value") is not None
     }
+    asked["ratios"] = [
+        {
+            **{k: v for k, v in r.items() if k in ("trial", "value", "ci")},
+            **({"to": r["to"]} if r["parameter"] == "threads" else {}),
+            "ratio": next(i for i, known in enumerate(declared) if _is_of(r, known)),
+        }
+        for r in trial.get("ratios", [])
+    ]
     if trial.get("noise"):
         leave_out = {*OWN.values(), "run_delay_why", "samples"}
         asked["noise"] = {k: v for k, v in trial["noise"].items() if k not in leave_out}
@@ -180,15 +201,37 @@ def _told(trial: Line) -> Line:
         asked["samples"] = {**trial["samples"], "parts": trial["samples"]["n"]}
         asked["samples"].pop("batches", None)
         asked["kernel_unknown"] = [n for n, c in own.items() if c["total"] is None]
+        _scale(asked)
     if trial.get("placement"):
-        asked["placement"] = {
-            when: {k: v for k, v in place.items() if v != 0 or k not in UNSAID}
-            for when, place in trial["placement"].items()
-        }
+        before, after = (_place(trial["placement"][when]) for when in ("before", "after"))
+        asked["placement"] = {**before, "after": after}
     return cast(Line, lean(asked))
 
 
-UNSAID = ("unmapped", "misplaced", "huge_bytes")  # left out where zero
+def _scale(trial: Line) -> None:
+    """Turns lists of times into multiples of `scale`, with ten digits."""
+    columns = trial["batches"]["metrics"]
+    trial["scale"] = 10.0 ** (math.floor(math.log10(min(trial["samples"]["quantiles"]))) - 9)
+    trial["samples"]["quantiles"] = _multiples(trial["samples"]["quantiles"], trial["scale"])
+    trial["samples"]["modes"] = [
+        {**mode, "time": round(mode["time"] / trial["scale"])}
+        for mode in trial["samples"].get("modes", [])
+    ]
+    trial["batches"] = {
+        **trial["batches"],
+        "metrics": {**columns, "time": _multiples(columns["time"], trial["scale"])},
+    }
+
+
+def _multiples(times: list[float], scale: float) -> list[int]:
+    return [round(time / scale) for time in times]
+
+
+def _place(of: Line) -> Line:
+    return {k: v for k, v in of.items() if (k, v) not in UNSAID}
+
+
+UNSAID = (("how", "verified"), ("unmapped", 0), ("misplaced", 0), ("huge_bytes", 0))
 TOLD_ABOVE = ("name", "unit", "better", "why")  # of a metric
 
 
@@ -202,18 +245,27 @@ def as_written(lines: list[Line]) -> list[Line]:
         if line["type"] == "trial":
             trials.setdefault((line["run"], line["benchmark"]), []).append(line)
     written = []
+    described = {key: _described(own) for key, own in trials.items()}
     for line in lines:
-        small = {"trial": _told, "samples": lean}.get(line["type"], dict)
-        own = small(line)
-        if line["type"] == "trial" and "cells" in own.get("pairs", {}):
-            cells = own["pairs"].pop("cells")
-            written.append({"type": "matrix", "run": line["run"], "trial": line["id"], **cells})
+        own = lean(line) if line["type"] == "samples" else dict(line)
+        if line["type"] == "trial":
+            own = _told(line, described[line["run"], line["benchmark"]]["ratios"])
+            if "cells" in own.get("pairs", {}):
+                cells = own["pairs"].pop("cells")
+                matrix = {"type": "matrix", "run": line["run"], "trial": line["id"], **cells}
+                written.append(matrix)
         written.append(own)
         if line["type"] == "header":
-            written += [_described(own) for (run, _), own in trials.items() if run == line["run"]]
+            written += [told for (run, _), told in described.items() if run == line["run"]]
     return written
 
 
 def write(path: Path, lines: list[Line]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in as_written(lines)))
     return path
+
+
+def of_lines(lines: list[Line]) -> records.Records:
+    """What the analysis reads from these lines."""
+    with TemporaryDirectory() as folder:
+        return records.read([write(Path(folder) / "made.jsonl", lines)])

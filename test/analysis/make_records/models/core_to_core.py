@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long core-to-core takes on a made-up machine."""
+"""How long core-to-core and coherence take on a made-up machine."""
 
 from __future__ import annotations
 
@@ -35,6 +35,29 @@ def core_to_core(
         )
         for protocol in protocols
         for home in range(machine.cpu_nodes)
+    ]
+
+
+STATES = {"exclusive": 1.0, "modified": 1.2, "memory": 2.0}
+
+
+def coherence(machine: Machine) -> list[Point]:
+    """Loads of lines in three states, which take longer the more lines there are."""
+    times = {(s, n): STATES[s] * n**0.2 for s in STATES for n in (256, 2048, 16384)}
+    return [
+        Point(
+            "coherence",
+            "load",
+            {"state": state, "sharers": 0, "lines": lines, "home": 0},
+            machine.cpu_nodes * machine.cores,
+            TIMES["L3"] * time,
+            unit="line",
+            bind="close",
+            ratios=[("state", state, "exclusive", TIMES["L3"] * times["exclusive", lines])]
+            * (state != "exclusive"),
+            pairs=_pairs(machine, time, (), None),
+        )
+        for (state, lines), time in times.items()
     ]
 
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locks - threads acquire a lock, work on what it guards, release it and pause: what each kind of
+ * lock costs, whom it serves next, and how long the others wait.
+ *
+ * P. Sestoft, "A multicore performance mystery solved" (2017), says that false sharing of locks
+ * stops mattering with work inside of the critical sections: layouts dense and padded test it.
+ */
+#include "bench/locks/state.h"
+#include "kit/events.h"
+
+static const struct parameter parameters[] = {
+	[LAYOUT] = { "layout", NULL,
+		     "together: one lock for all, on the line of what it guards; apart: on lines "
+		     "of its own; dense: a lock a thread, packed; padded: a lock a thread, apart",
+		     P_CHOICE, .choices = "together,apart,dense,padded", .value = { "apart" } },
+	[SECTION] = { "section", "steps",
+		      "work under the lock: multiplications that wait for each other", P_COUNT,
+		      .value = { "1,1K", "1,100,1K,10K" }, .curve = true },
+	[LINES] = { "lines", "lines", "lines that a section writes under the lock", P_COUNT,
+		    .value = { "1" }, .curve = true },
+	[PAUSE] = { "pause", "steps", "work between two acquisitions of a thread", P_COUNT,
+		    .value = { "0" }, .curve = true },
+	[READS] = { "reads", "%", "share of sections that only read, in percent", P_COUNT,
+		    .value = { "0" } },
+	{ 0 }
+};
+
+static const struct ratio ratios[] = {
+	{ "slowdown", "locks of several threads on a line", LAYOUT, "dense", "padded", NULL },
+	{ "slowdown", "a lock on the line of what it guards", LAYOUT, "together", "apart", NULL },
+	{ "gain", "of waiting on a line of one's own", P_VARIANT, "ticket", "mcs", "throughput" },
+	{ "gain", "of handing over within a node", P_VARIANT, "mcs", "cohort", "throughput" },
+	{ "gain", "of readers that share the lock", P_VARIANT, "mutex", "rwlock", "throughput" },
+	{ "gain", "of readers that write nothing in common", P_VARIANT, "rwlock", "flags",
+	  "throughput" },
+	{ 0 }
+};
+
+static const char *pointless(const struct trial *t)
+{
+	const struct kind *kind = t->variant->data;
+
+	if (!t->value[LINES].count || t->value[LINES].count > KINDS_MOST_LINES)
+		return "--lines is from 1 to 1024";
+	if (t->value[READS].count > 100)
+		return "--reads is a percentage: 0 to 100";
+	if (t->threads >= KINDS_MOST_THREADS)
+		return "a lock has fewer than 2^16 threads";
+	if (kind->spread && !locks_are_one(t))
+		return "this lock has parts with each thread or node: it can't be packed; give "
+		       "--layout together or apart";
+	return NULL;
+}
+
+static struct needs needs(const struct trial *t)
+{
+	const char *why = pointless(t);
+
+	if (why)
+		return (struct needs){ .pointless = why };
+	return (struct needs){ .bytes = locks_geometry(t).bytes +
+					t->threads * locks_post_size(t) };
+}
+
+/* Layouts are compared where all threads wait on the lock, on lines of their own, and asleep. */
+#define EACH_LAYOUT { LAYOUT, { "together,apart,dense,padded" } }
+#define SOME_READ   { READS, { "0,90" } }
+static const struct override layouts[] = { EACH_LAYOUT, { 0 } }, reads[] = { SOME_READ, { 0 } },
+			     both[] = { EACH_LAYOUT, SOME_READ, { 0 } };
+
+static const struct variant variants[] = {
+	{ "mutex", "pthread_mutex_lock(): threads sleep", &kind_mutex, .defaults = both },
+	{ "spin", "test and test-and-set with backoff: whoever is first", &kind_spin,
+	  .defaults = layouts },
+	{ "ticket", "first come, first served; all wait on one line", &kind_ticket },
+	{ "mcs", "a queue; each waits on a line of its own (Mellor-Crummey and Scott)", &kind_mcs,
+	  .defaults = layouts },
+	{ "clh", "a queue; each waits on the line of the one before (Craig; Magnusson et al.)",
+	  &kind_clh },
+	{ "cohort", "a ticket lock for each node, and one for all (Dice, Marathe and Shavit)",
+	  &kind_cohort, .several_nodes = true },
+	{ "rwlock", "pthread_rwlock_rdlock() and wrlock(): readers share the lock", &kind_rwlock,
+	  .defaults = reads },
+	{ "flags", "readers have a flag each, which writers look at (Hsieh and Weihl)",
+	  &kind_flags, .defaults = reads },
+	{ 0 }
+};
+
+static const struct role roles[] = { { "thread", NULL, BY_DEADLINE }, { 0 } };
+
+static const struct explained counters[] = {
+	{ EVENT_CYCLES, "an acquisition's cycles, those of waiting included" },
+	{ EVENT_INSTRUCTIONS, "instructions: those of waiting grow with its time" },
+	{ EVENT_L1_MISSES, "misses: the lock, or what it guards, was in another core's cache" },
+	EVENTS_OF_TAKEN_LINES,
+	{ 0 }
+};
+
+const struct benchmark locks_benchmark = {
+	.name = "locks",
+	.summary = "cost of locks around work: throughput, fairness, hand-over and waiting",
+	.protocol = { 2,
+		      "each thread acquires a lock, works on what it guards, releases it and "
+		      "pauses, as often as it can; scored over the time in which all are at work; "
+		      "one acquisition in 1024 is timed, of longer ones up to one in 4",
+		      "sestoft2017, mellor1991, craig1993, magnusson1994, dice2012, hsieh1992",
+		      .scored = TOGETHER },
+	.unit = { "acquisition", .cycles = true },
+	.parameters = parameters,
+	.metrics = locks_metrics,
+	.ratios = ratios,
+	.counters = counters,
+	.variants = variants,
+	.ops = { locks_prepare, locks_enter, locks_reset, locks_work, locks_collect, locks_verify,
+		 locks_release },
+	.roles = roles,
+	.preset = {
+		[QUICK] = { .threads = "auto", .sample = 5e-3 },
+		[STANDARD] = { .threads = "1..auto*2,auto" },
+	},
+	.needs = needs,
+};

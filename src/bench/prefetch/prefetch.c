@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * prefetch - time of a load over the stride, at a fixed number of lines: what the hardware
+ * prefetchers hide of the way to memory, and up to which stride.
+ */
+#include <stdlib.h>
+
+#include "base/arithmetic.h"
+#include "bench/prefetch/walk.h"
+#include "benchmark.h"
+#include "kit/events.h"
+#include "base/flush.h"
+#include "machine/memory/multisize.h"
+#include "machine/memory/region.h"
+#include "machine/topology/topology.h"
+
+enum { LEAST_LINES = 256, USUAL_LINES = 16 * LEAST_LINES, MOST_LINES = 1 << 20 };
+enum { MOST_STRIDE = 1 << 20 };
+
+/* At a stride of 16 KiB these are 64 MiB, and a walk takes long beside the reading of a clock. */
+static uint64_t automatic_lines(const struct machine *m, enum profile profile)
+{
+	(void)m, (void)profile;
+	return USUAL_LINES;
+}
+
+enum { STRIDE, LINES, ORDER, PAGES };
+static const struct parameter parameters[] = {
+	[STRIDE] = { "stride", "B", "bytes from one element to its neighbour", P_SIZE,
+		     .value = { "8..16K*2", "8,16,32,64,128,256,320,512,1K,2K,4K,4160,8K,16K" },
+		     .curve = true },
+	[LINES] = { "lines", "lines",
+		    "cache lines that a walk touches, whatever the stride (auto: 16 times "
+		    "256)",
+		    P_COUNT, .value = { "auto" }, .automatic = automatic_lines },
+	[ORDER] = { "order", NULL,
+		    "of the elements: forward and backward are for prefetchers to foresee",
+		    P_CHOICE, .choices = "forward,backward,random",
+		    .value = { "forward,random", "forward,backward,random" } },
+	[PAGES] = { "pages", NULL,
+		    "pages of the elements; thp-64K: multi-size transparent huge pages", P_CHOICE,
+		    .choices = PAGES_CHOICES PAGES_CHOICES_MULTISIZE,
+		    .value = { "base,thp", "base,thp,thp-64K" } },
+	{ 0 }
+};
+
+/* B: what one load needs of memory. */
+static double bytes_of_a_load(const struct trial *t)
+{
+	return (double)smaller(t->value[STRIDE].count, t->machine->line);
+}
+
+enum { TIME, BANDWIDTH, OBTAINED };
+static const struct metric metrics[] = {
+	[TIME] = TIME_METRIC("load"),
+	[BANDWIDTH] = { "bandwidth", "B/s", "of the lines that hold the elements",
+			HIGHER_IS_BETTER, bytes_of_a_load },
+	[OBTAINED] = { "obtained", "1",
+		       "multi-size pages that the kernel counted at first touch, of those asked "
+		       "for",
+		       NEITHER_IS_BETTER, NULL },
+	{ 0 }
+};
+
+static const struct ratio ratios[] = {
+	{ "slowdown", "elements in random order", ORDER, "random", "forward", NULL },
+	{ "slowdown", "the last element first", ORDER, "backward", "forward", NULL },
+	{ "slowdown", "what address translation costs on base pages", PAGES, "base", "thp", NULL },
+	{ 0 }
+};
+
+struct state {
+	struct walk walk;
+	walk_loop *run;
+	struct region *region; /* of the elements */
+	size_t line;
+	enum order order;
+	uint64_t seed;
+	uint64_t walks, sum; /* since the start */
+	double obtained;
+};
+
+static uint64_t elements_of(const struct trial *t)
+{
+	const uint64_t lines = t->value[LINES].count, stride = t->value[STRIDE].count;
+
+	return stride < t->machine->line ? lines * (t->machine->line / stride) : lines;
+}
+
+static size_t bytes_of(const struct trial *t)
+{
+	return elements_of(t) * t->value[STRIDE].count;
+}
+
+static size_t table_bytes(const struct trial *t)
+{
+	return elements_of(t) * sizeof(uint32_t);
+}
+
+/* On the node of the one who walks. */
+static struct region *map(const struct trial *t, const char *name, size_t bytes, enum pages pages)
+{
+	struct region *r = region_map(t->arena, name, bytes, pages);
+
+	if (!r)
+		return NULL;
+	region_home(r, 0, bytes, t->place[0].node);
+	region_user(r, 0, bytes, t->place[0].node);
+	return r;
+}
+
+static void *prepare(const struct trial *t)
+{
+	walk_loop *const *run = t->variant->data;
+	struct region *elements = map(t, "elements", bytes_of(t), t->value[PAGES].choice),
+		      *table = elements ? map(t, "the table", table_bytes(t), PAGES_BASE) : NULL;
+	struct state *s = table ? calloc(1, sizeof(*s)) : NULL;
+
+	if (!s)
+		return NULL;
+	*s = (struct state){ { region_base(elements), t->value[STRIDE].count, elements_of(t),
+			       region_base(table) },
+			     *run,
+			     elements,
+			     t->machine->line,
+			     t->value[ORDER].choice,
+			     t->seed + t->allocation };
+	return s;
+}
+
+static void enter(void *state, struct worker *self)
+{
+	struct state *s = state;
+
+	(void)self;
+	s->obtained = multisize_touch(s->region);
+	walk_lay(&s->walk, s->order, s->seed);
+}
+
+static void reset(void *state)
+{
+	const struct state *s = state;
+
+	walk_evict(&s->walk, s->line);
+}
+
+static void work(void *state, struct worker *self)
+{
+	struct state *s = state;
+	const uint64_t walks = (self->count + s->walk.elements - 1) / s->walk.elements;
+
+	s->sum += s->run(&s->walk, walks);
+	s->walks += walks;
+	self->done = walks * s->walk.elements;
+}
+
+static void collect(void *state, const struct trial *t, struct result *result)
+{
+	const struct state *s = state;
+
+	if (t->value[PAGES].choice >= PAGES_MULTISIZE)
+		report(result, OBTAINED, s->obtained);
+}
+
+/* An element that was left out, or loaded twice, changes the sum. */
+static const char *verify(void *state, const struct trial *t)
+{
+	const struct state *s = state;
+
+	(void)t;
+	return s->sum == s->walks * walk_sum(&s->walk)
+		       ? NULL
+		       : "the elements that were loaded are not those of whole walks";
+}
+
+static const char *pointless(const struct trial *t)
+{
+	const uint64_t stride = t->value[STRIDE].count, lines = t->value[LINES].count;
+	const size_t line = t->machine->line;
+
+	if (t->threads != 1)
+		return "one thread walks: --threads 1";
+	if (lines < LEAST_LINES || lines > MOST_LINES)
+		return "--lines: from 256 to 1048576";
+	if (!stride || stride % sizeof(uint64_t) || stride > MOST_STRIDE ||
+	    (stride < line && line % stride))
+		return "--stride: a multiple of 8 bytes, at most 1M; below a cache line, one that "
+		       "divides it";
+	return NULL;
+}
+
+/* Alone, since all strides in all orders would take GiB of memory at once. */
+static struct needs needs(const struct trial *t)
+{
+	struct needs n = { .pointless = pointless(t) };
+
+	if (n.pointless)
+		return n;
+	n.bytes = region_takes(t->machine, bytes_of(t), t->value[PAGES].choice) + table_bytes(t);
+	n.touched = t->value[LINES].count * t->machine->line;
+	n.units = elements_of(t);
+	n.alone = true;
+	return n;
+}
+
+static walk_loop *const independent = walk_independent, *const dependent = walk_dependent;
+static const struct variant variants[] = {
+	{ "independent", "addresses are computed: loads can overlap", &independent,
+	  .available = flush_lacks },
+	{ "dependent", "each load gives the address of the next", &dependent,
+	  .available = flush_lacks },
+	{ 0 }
+};
+
+static const struct role roles[] = { { "walker", one_worker, BY_COUNT }, { 0 } };
+
+static const struct explained counters[] = {
+	{ EVENT_CYCLES, "a load's cycles, whatever the frequency was" },
+	{ EVENT_L1_MISSES, "loads whose line no prefetcher had brought to L1 in time" },
+	{ EVENT_L2_MISSES, "loads whose line was not in L2 either" },
+	{ EVENT_L3_LOAD_MISSES, "loads that went to memory themselves" },
+	{ EVENT_TLB_MISSES, "loads that miss the TLB" },
+	{ 0 }
+};
+
+const struct benchmark prefetch_benchmark = {
+	.name = "prefetch",
+	.summary = "time of loads over their stride: what hardware prefetchers hide",
+	.protocol = { 1,
+		      "a sample is a walk over all elements, whose lines were evicted from the "
+		      "caches before",
+		      "saavedra1995" },
+	.unit = { "load", .cycles = true },
+	.parameters = parameters,
+	.metrics = metrics,
+	.ratios = ratios,
+	.counters = counters,
+	.variants = variants,
+	.ops = { prepare, enter, reset, work, collect, verify, free },
+	.roles = roles,
+	.preset = { [QUICK] = { .threads = "1", .sample = 1e-3 } },
+	.needs = needs,
+};
