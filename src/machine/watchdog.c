@@ -11,13 +11,21 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "machine/clock.h"
 #include "machine/watchdog.h"
 
-/* s for closing the books; then the process exits anyway, since a disk or a reader may hang. */
-enum { LAST_RESORT = 1 };
+/*
+ * How long closing the books may take: LEAST_LOOKS, one each half second, since a disk or a reader
+ * may hang. On a busy machine the watchdog may only have waited for a CPU: as long as it gets CPU
+ * time between looks, it goes on, up to MOST_LOOKS.
+ */
+enum { LEAST_LOOKS = 2, MOST_LOOKS = 20 };
+static const struct itimerval each_look = { { 0, 500000 }, { 0, 500000 } }, no_look;
+#define IDLE 1e-4 /* s of CPU time between looks: what hangs uses less */
 
 /* The exit status after signal n is 128 + n. */
 enum { SIGNALLED = 128 };
@@ -42,6 +50,9 @@ static struct {
 	pthread_mutex_t books;
 	unsigned away;	  /* nested calls of watchdog_away(); only main uses it */
 	const char *what; /* of the outermost call; protected by `books` */
+	_Atomic clockid_t clock; /* CPU time of its thread */
+	_Atomic double used;	 /* s on this clock at the last look */
+	_Atomic unsigned looks;
 } dog = { .books = PTHREAD_MUTEX_INITIALIZER };
 
 static void wake(void)
@@ -61,17 +72,34 @@ static void catch (int signal)
 	errno = error;
 }
 
+/* Whether the watchdog has used CPU time since the last look. */
+static bool at_work(void)
+{
+	struct timespec t;
+	double now;
+
+	if (clock_gettime(atomic_load(&dog.clock), &t))
+		return false;
+	now = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	return now - atomic_exchange(&dog.used, now) > IDLE;
+}
+
 /*
- * Handles SIGALRM, when the books could not be closed in time. The record then has whole lines, but
- * no end.
+ * Handles SIGALRM, at each look: exits where the books can't be closed in time. The record then has
+ * whole lines, but no end.
  */
-static void give_up(int alarm)
+static void look(int number)
 {
 	static const char words[] =
 		"locus: ended before its record could be closed: its last lines are missing\n";
-	const int signal = atomic_load(&caught.signal);
+	const int signal = atomic_load(&caught.signal), error = errno;
+	const unsigned looks = atomic_fetch_add(&dog.looks, 1) + 1;
 
-	(void)alarm;
+	(void)number;
+	if ((at_work() || looks < LEAST_LOOKS) && looks < MOST_LOOKS) {
+		errno = error;
+		return;
+	}
 	(void)!write(STDERR_FILENO, words, sizeof(words) - 1);
 	_exit(signal ? SIGNALLED + signal : EXIT_FAILURE);
 }
@@ -107,22 +135,25 @@ static bool wait_until_late(void)
 
 static void *keep_watch(void *unused)
 {
-	struct sigaction action = { .sa_handler = give_up };
+	struct sigaction action = { .sa_handler = look, .sa_flags = SA_RESTART };
+	clockid_t clock;
 	int status;
 
 	(void)unused;
 	if (!wait_until_late())
 		return NULL;
+	if (!pthread_getcpuclockid(pthread_self(), &clock))
+		atomic_store(&dog.clock, clock);
 	sigaction(SIGALRM, &action, NULL);
-	alarm(LAST_RESORT);
+	setitimer(ITIMER_REAL, &each_look, NULL);
 	atomic_store(&dog.late, true);
 	pthread_mutex_lock(&dog.books);
 	if (!atomic_load(&dog.over)) {
 		status = dog.watch.cut(dog.watch.argument, atomic_load(&caught.signal), dog.what);
-		alarm(0); /* ThreadSanitizer's _exit() takes a second */
+		setitimer(ITIMER_REAL, &no_look, NULL); /* ThreadSanitizer's _exit() takes a second */
 		_exit(status);
 	}
-	alarm(0);
+	setitimer(ITIMER_REAL, &no_look, NULL);
 	pthread_mutex_unlock(&dog.books);
 	return NULL;
 }
@@ -156,6 +187,7 @@ int watchdog_start(const struct watch *watch)
 	atomic_store(&caught.signal, 0);
 	atomic_store(&dog.over, false);
 	atomic_store(&dog.late, false);
+	atomic_store(&dog.looks, 0);
 	dog.watch = *watch;
 	dog.away = 0;
 	dog.what = "beginning";
