@@ -37,9 +37,12 @@ SETTING = {
 
 
 class Ranks(Program):
-    """mpi("dummy --output", file, ranks=2): as locus("..."), on this number of ranks."""
+    """mpi("dummy --output", file, ranks=2): as locus("..."), on this number of ranks. `folder` is
+    for Open MPI's files of a job: in the common one a job that ends may remove the folder in which
+    another one, of another lane, is about to make its own."""
 
-    def __init__(self, locus):
+    def __init__(self, locus, folder):
+        self.setting = {**SETTING, "OMPI_MCA_orte_tmpdir_base": str(folder)}
         self.path = str(pathlib.Path(locus.path).with_name("locus-mpi"))
         if not os.access(self.path, os.X_OK):
             lacking(
@@ -55,15 +58,15 @@ class Ranks(Program):
     def start(self, *words, ranks=2, env=None, prefix=(), **more):
         return super().start(
             *words,
-            env={**SETTING, **(env or {})},
+            env={**self.setting, **(env or {})},
             prefix=["mpirun", "-n", str(ranks), *prefix],
             **more,
         )
 
 
 @pytest.fixture(scope="module")
-def mpi(locus):
-    return Ranks(locus)
+def mpi(locus, tmp_path_factory):
+    return Ranks(locus, tmp_path_factory.mktemp("jobs"))
 
 
 def pids(process, count):
