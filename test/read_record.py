@@ -15,6 +15,8 @@ SCHEMA = pathlib.Path(__file__).resolve().parents[1] / "doc/schema/record-1.sche
 
 DEFINITIONS = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
 QUANTILES = ("0", "0.01", "0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95", "0.99", "1")
+NOTHING: dict = {}  # what the schema says of keys that it does not name
+KNOWN: dict = {}  # members() of parts of the schema
 UNFILLED = {"by_worker"}  # keys that fill() does not add: most metrics have no such thing
 
 
@@ -208,18 +210,29 @@ def empty(part):
     return {} if kind == "object" and "properties" not in part else None
 
 
+def members(part):
+    """The schemas of an object's own keys, of other keys, and of a list's elements. The schema
+    never changes, so what was found for a part of it is kept, by its address."""
+    if id(part) not in KNOWN:
+        whole = resolved(part)
+        own = {
+            name: resolved(one)
+            for name, one in whole.get("properties", {}).items()
+            if one is not True
+        }
+        others = whole.get("additionalProperties")
+        others = resolved(others) if isinstance(others, dict) else NOTHING
+        KNOWN[id(part)] = own, others, whole.get("items", NOTHING)
+    return KNOWN[id(part)]
+
+
 def fill(value, part):
     """A copy in which keys that were left out have their value: null, or empty."""
-    part = resolved(part)
-    if isinstance(value, list):
-        return [fill(one, part.get("items", {})) for one in value]
-    if not isinstance(value, dict):
+    if not isinstance(value, (dict, list)):
         return value
-    own = {
-        name: resolved(one) for name, one in part.get("properties", {}).items() if one is not True
-    }
-    others = part.get("additionalProperties")
-    others = resolved(others) if isinstance(others, dict) else {}
+    own, others, items = members(part)
+    if isinstance(value, list):
+        return [fill(one, items) for one in value]
     full = {name: fill(one, own.get(name, others)) for name, one in value.items()}
     for name in own.keys() - full.keys() - UNFILLED:
         full[name] = empty(own[name])

@@ -252,7 +252,7 @@ def test_a_signal_ends_it(locus, tmp_path, read, variant):
     )
     process = locus.start(words, file)
     end = time.monotonic() + 180
-    while not file.exists() or file.read_bytes().count(b'"type":"samples"') < 2:
+    while not file.exists() or b'"type":"samples"' not in file.read_bytes():
         assert time.monotonic() < end and process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
@@ -267,7 +267,7 @@ def test_a_signal_ends_it(locus, tmp_path, read, variant):
 # Long enough for all 4 searchers to have the CPUs in turn.
 SKEWED = (
     "--search branchless --size 1M --keys uniform,zipf,hot --threads 5 --oversubscribe --repeats 3"
-    " --duration 20ms"
+    " --duration 5ms"
 )
 
 
