@@ -74,7 +74,7 @@ def pictures_are_valid() -> Iterator[None]:
     def made(picture: Picture, *arguments: Any, **named: Any) -> None:
         make(picture, *arguments, **named)
         if not vega_lite().is_valid(picture.spec):
-            import altair
+            altair = importlib.import_module("altair")
 
             root: Any = altair.Root  # altair gives it no types
             root(picture.spec).to_dict()  # its error is the clearest
