@@ -9,7 +9,7 @@ from some import some
 
 # The sanitizers' builds check the answers of large arrays for seconds.
 NATIVE = pytest.mark.native("suites with a card, and with none, are there")
-SUITE = f"suite --time-budget {'5s' if os.environ.get('SANITIZER') else '1s'} --repeats 1"
+SUITE = f"suite --time-budget {'5s' if os.environ.get('SANITIZER') else '300ms'} --repeats 1"
 
 
 @pytest.fixture
