@@ -60,11 +60,13 @@ def pictures_are_drawn_once(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def pngs_are_small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All are drawn, but with few pixels, to save time: only test_report looks at their size."""
-    if request.module.__name__ != "test_report":
-        monkeypatch.setattr(draw, "SCALE", 0.2)
+@pytest.fixture(scope="session", autouse=True)
+def pngs_are_small() -> Iterator[None]:
+    """All are drawn, but with few pixels, to save time: only test_report looks at their size. For
+    the session, since pages are made by fixtures of modules, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(draw, "SCALE", 0.2)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

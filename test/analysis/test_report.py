@@ -41,6 +41,7 @@ from make_records import (
 from some import some
 
 GOOD, CANNOT, BAD_INPUT = 0, 1, 2
+SCALE = draw.SCALE  # before conftest makes it smaller
 
 
 class Page(HTMLParser):
@@ -116,7 +117,9 @@ def make(folder: Path, *runs: list[Line]) -> Page:
 def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Page, list[list[Line]]]:
     folder = tmp_path_factory.mktemp("report")
     runs = [machine_record(name) for name in MACHINES]
-    return folder, make(folder, *runs), runs
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(draw, "SCALE", SCALE)
+        return folder, make(folder, *runs), runs
 
 
 def names(folder: Path) -> list[str]:
