@@ -150,7 +150,8 @@ static void *keep_watch(void *unused)
 	pthread_mutex_lock(&dog.books);
 	if (!atomic_load(&dog.over)) {
 		status = dog.watch.cut(dog.watch.argument, atomic_load(&caught.signal), dog.what);
-		setitimer(ITIMER_REAL, &no_look, NULL); /* ThreadSanitizer's _exit() takes a second */
+		/* ThreadSanitizer's _exit() takes a second */
+		setitimer(ITIMER_REAL, &no_look, NULL);
 		_exit(status);
 	}
 	setitimer(ITIMER_REAL, &no_look, NULL);
