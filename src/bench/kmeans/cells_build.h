@@ -21,7 +21,7 @@ INLINE uint32_t NAME(bucket)(REAL where, uint32_t last)
 INLINE uint32_t NAME(grid)(const REAL *low, const REAL *high, unsigned d, double buckets,
 			   uint32_t *side, REAL *per)
 {
-	double extent[MOST_DIMENSIONS];
+	double extent[MOST_DIMENSIONS] = { 0 };
 	uint32_t all = 1;
 
 	UNROLL for (unsigned j = 0; j < d; j++) extent[j] = (double)high[j] - (double)low[j];

@@ -8,7 +8,7 @@
 
 #define EPSILON _Generic((REAL)0, float : (double)FLT_EPSILON, default : DBL_EPSILON)
 #define MOVE	_Generic((REAL)0, float : sums_move_float, default : sums_move_double)
-#define INLINE	TARGET static inline __attribute__((always_inline))
+#define INLINE	TARGET UNROLL_INLINE
 
 /* Value j of the i-th point of a cell's tiles; j = d: its label. */
 #define LANE(tile, i, j) (tile)[((size_t)((i) / TILE) * (d + 1) + (j)) * TILE + (i) % TILE]

@@ -21,13 +21,13 @@
  *	PICK(mask, a, b)           a where the mask is set, else b; PICK_INTEGERS: of integers
  *	BITS(mask)                 as an integer: the first value's bit is the lowest
  *	IN_PLACE(a)                an opaque use: the compiler must have it in a register
- *	UNROLL                     before a loop
+ *	UNROLL                     before a loop: kit/unroll.h
  *
  * Functions with vector arguments must be inlined: compilers split such vectors into what the
  * function's own target allows.
  */
 
-#define UNROLL _Pragma("GCC unroll 64")
+#include "kit/unroll.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>

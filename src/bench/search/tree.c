@@ -4,6 +4,7 @@
 
 #include "bench/search/tree.h"
 #include "kit/opaque.h"
+#include "kit/unroll.h"
 
 /* Lines of the top, which selects one of TOP_LINES * FAN lines of a layer. */
 #define TOP_LINES 16
@@ -114,8 +115,6 @@ void tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, vo
 		t->depth++;
 	lay_top(t, memory, lines[layers - t->first]);
 }
-
-#define UNROLL _Pragma("GCC unroll 64")
 
 /*
  * GROUP: keys that descend together, without a branch. ENTERING: vectors of keys that go through
