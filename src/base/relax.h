@@ -26,4 +26,15 @@ static inline void relax(unsigned turn, unsigned spins)
 		sched_yield();
 }
 
+/*
+ * For waiting loops without a pause: leaves the CPU to another thread, and pauses once. An emulator
+ * that runs all CPUs in turn, as QEMU may, goes on with the next one there, and not a tenth of a
+ * second later. A call, so that the loop itself has no pause.
+ */
+__attribute__((noinline, unused)) static void cpu_yield(void)
+{
+	cpu_pause();
+	sched_yield();
+}
+
 #endif

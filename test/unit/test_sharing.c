@@ -87,16 +87,16 @@ static const struct shape shapes[] = {
 	  AROUND "|movb \\$0x1," AT,
 	  { "movq \\$0x0," AT, EXCHANGED, STORED, LOADED, RELAXED "|" CALL("sched_yield"),
 	    COMPARED_EXCHANGE, "movb \\$0x0," AT } },
-	{ "exchange_compare_exchange", ALL, AROUND, { COMPARED_EXCHANGE, CALL("sched_yield") } },
+	{ "exchange_compare_exchange", ALL, AROUND, { COMPARED_EXCHANGE, CALL("cpu_yield") } },
 	/* the polling loop: load, compare, count, and nothing that would delay the next load */
 	{ "exchange_store_load", LOOP, ARITHMETIC, { LOADED } },
-	{ "exchange_store_load", ALL, AROUND, { LOADED, STORED, CALL("sched_yield") } },
+	{ "exchange_store_load", ALL, AROUND, { LOADED, STORED, CALL("cpu_yield") } },
 	{ "exchange_two_lines", LOOP, ARITHMETIC, { LOADED } },
-	{ "exchange_two_lines", ALL, AROUND, { LOADED, STORED, CALL("sched_yield") } },
+	{ "exchange_two_lines", ALL, AROUND, { LOADED, STORED, CALL("cpu_yield") } },
 	{ "exchange_message",
 	  ALL,
 	  AROUND "|" OF_LINES,
-	  { LOADED, STORED, CALL("sched_yield"), "movq \\$0x0," AT } },
+	  { LOADED, STORED, CALL("cpu_yield"), "movq \\$0x0," AT } },
 };
 #elif defined(__aarch64__)
 /*
@@ -168,15 +168,15 @@ static const struct shape shapes[] = {
 	{ "exchange_compare_exchange",
 	  ALL,
 	  AROUND RESERVED,
-	  { COMPARED_EXCHANGE, CALL("sched_yield") } },
+	  { COMPARED_EXCHANGE, CALL("cpu_yield") } },
 	{ "exchange_store_load", LOOP, ARITHMETIC, { "lda(p)?r .*" } },
-	{ "exchange_store_load", ALL, AROUND, { "lda(p)?r .*", "stlr .*", CALL("sched_yield") } },
+	{ "exchange_store_load", ALL, AROUND, { "lda(p)?r .*", "stlr .*", CALL("cpu_yield") } },
 	{ "exchange_two_lines", LOOP, ARITHMETIC, { "lda(p)?r .*" } },
-	{ "exchange_two_lines", ALL, AROUND, { "lda(p)?r .*", "stlr .*", CALL("sched_yield") } },
+	{ "exchange_two_lines", ALL, AROUND, { "lda(p)?r .*", "stlr .*", CALL("cpu_yield") } },
 	{ "exchange_message",
 	  ALL,
 	  AROUND "|(ld|st)[rp1] .*",
-	  { "lda(p)?r .*", "stlr .*", CALL("sched_yield"), "st[rp] .*" } },
+	  { "lda(p)?r .*", "stlr .*", CALL("cpu_yield"), "st[rp] .*" } },
 };
 #else
 static const struct shape shapes[] = { { NULL, ALL, NULL, { NULL } } };

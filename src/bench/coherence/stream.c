@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <sched.h>
 #include <string.h>
 
+#include "base/relax.h"
 #include "bench/coherence/stream.h"
 #include "kit/instructions.h"
 
@@ -14,7 +14,7 @@ static uint64_t await(_Atomic uint64_t *word, uint64_t least)
 
 	for (unsigned looks = 0; (seen = atomic_load_explicit(word, memory_order_acquire)) < least;)
 		if (++looks % LOOKS == 0)
-			sched_yield();
+			cpu_yield();
 	return seen;
 }
 

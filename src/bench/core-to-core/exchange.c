@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <sched.h>
-
+#include "base/relax.h"
 #include "bench/core-to-core/exchange.h"
 #include "kit/opaque.h"
 #include "machine/clock.h"
@@ -15,7 +14,7 @@ enum { LOOKS = 1 << 14 };
 static inline void look_again(unsigned *looks)
 {
 	if (++*looks % LOOKS == 0)
-		sched_yield();
+		cpu_yield();
 }
 
 static inline void await(_Atomic uint64_t *word, uint64_t value)
