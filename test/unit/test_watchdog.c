@@ -17,7 +17,7 @@
 #include "machine/clock.h"
 #include "machine/watchdog.h"
 
-enum { CLOSED = 7, WORK = 3 /* s of CPU time: more than the last resort of one second */ };
+enum { CLOSED = 7, WORK = 2 /* s of CPU time: more than the last resort of one second */ };
 
 static double cpu_time(void)
 {
