@@ -54,6 +54,7 @@ class Architecture:
     modules: tuple[str, ...] = ()  # that its kernel needs for the disk, or for a test
     kernel: str = ""  # the folder of its kernel in BUILD/guest, if not `debian`
     words: str = ""  # for the kernel's command line
+    without: str = ""  # features that its processors do not have
 
     @property
     def folder(self):
@@ -69,7 +70,8 @@ class Architecture:
 
 
 # no_timer_check: the kernel's test of a PC's timer fails if the emulator does not get a CPU in
-# time. LIKWID reads the processor's registers (msr).
+# time. LIKWID reads the processor's registers (msr). erms: with it, kernel and libraries clear and
+# copy with instructions that QEMU emulates byte by byte.
 AMD64 = Architecture(
     "amd64",
     "qemu-system-x86_64",
@@ -79,6 +81,7 @@ AMD64 = Architecture(
     host=True,
     modules=("msr",),
     words="no_timer_check",
+    without=",-erms",
 )
 ARM64 = Architecture(
     "arm64",
@@ -131,7 +134,7 @@ def guest(
     sockets = {len(own) for own in cpus if own}
     cores = min(sockets) // threads if len(sockets) == 1 else 1
     total = sum(map(len, cpus))
-    shape = f"-cpu {cpu} -m {sum(memory for _, memory in nodes)}M"
+    shape = f"-cpu {cpu}{architecture.without} -m {sum(memory for _, memory in nodes)}M"
     shape += f" -smp {total},sockets={total // cores // threads},cores={cores},threads={threads}"
     for i, (own, (_, memory)) in enumerate(zip(cpus, nodes)):
         shape += f" -object memory-backend-ram,id=m{i},size={memory}M" if memory else ""
@@ -465,15 +468,17 @@ def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None, boots=1):
     # cryptomgr.notests: the kernel's tests of its cryptography take seconds when emulated, and once
     # hung. mitigations, kpti: the defences against Spectre and Meltdown at each system call take
     # two fifths of the time on aarch64. nokaslr: else 32 MiB of kernel lie on a random node.
+    # init_on_alloc: Debian's kernel clears all pages as it allocates them, and most of them again.
     # softlockup: a kernel that hung once, for minutes, ends after 2 x 60 s, and is booted again.
     kernel = f"console={architecture.console} {architecture.words} quiet loglevel=3 panic=-1"
     command += [
-        f"{kernel} cryptomgr.notests mitigations=off kpti=off nokaslr softlockup_panic=1"
-        f" watchdog_thresh=60 SLOT={SLOT} LIMIT={limit} {GUESTS[name].kernel}"
+        f"{kernel} cryptomgr.notests mitigations=off kpti=off nokaslr init_on_alloc=0"
+        f" softlockup_panic=1 watchdog_thresh=60 SLOT={SLOT} LIMIT={limit} {GUESTS[name].kernel}"
     ]
     command += ["-drive", f"file={drive},format=raw,if=none,id=drive,cache=unsafe"]
     command += ["-device", f"{architecture.disk},drive=drive,serial=results"]
     command += [
+        "-nodefaults",  # no VGA, whose BIOS and memory take a tenth of a boot
         "-display",
         "none",
         "-nic",
