@@ -68,8 +68,8 @@ ARM = {
     "16k": ("Neoverse N1", True, 16 * KIB, 32 * MIB),
 }
 ATOMIC = ["cortex-a57", "neoverse-n1"]
-# The budget is large enough that no trial is left out on a slow machine.
-ONCE = "--repeats 2 --time-budget 50s --output record.jsonl"
+# A sample of each is enough; the budget is large enough that none is left out on a slow machine.
+ONCE = "--repeats 1 --duration 1ms --time-budget 50s --output record.jsonl"
 CHAINS = "cycle,page-cycle,page-random,page-stride,line-stride,parallel,loaded,matrix"
 PLACEMENTS = "single,random,static,interleave,bind,migrate,matrix"
 QUICK = {
@@ -81,23 +81,17 @@ QUICK = {
     "search": f"locus search --profile quick --size 64K --threads 2 {ONCE}",
     "hashmap": (
         "locus hashmap --profile quick --variant striped,striped-waitfree,best --range 1000"
-        f" --threads 2 --duration 1ms {ONCE}"
+        f" --threads 2 {ONCE}"
     ),
-    "actors": (
-        f"locus actors --profile quick --actors 50 --state 64 --threads 2 --duration 1ms {ONCE}"
-    ),
+    "actors": f"locus actors --profile quick --actors 50 --state 64 --threads 2 {ONCE}",
     "kmeans": f"locus kmeans --profile quick --points 200 --clusters 9 --threads 2 {ONCE}",
-    "sharing": f"locus sharing --profile quick --threads 2 --duration 1ms {ONCE}",
-    "core-to-core": (
-        f"locus core-to-core --profile quick --lines 2 --threads 2 --duration 1ms {ONCE}"
-    ),
-    "coherence": f"locus coherence --lines 64 --threads 2 --duration 1ms {ONCE}",
-    "atomics": f"locus atomics --profile quick --size 1,8 --threads 2 --duration 1ms {ONCE}",
+    "sharing": f"locus sharing --profile quick --threads 2 {ONCE}",
+    "core-to-core": f"locus core-to-core --profile quick --lines 2 --threads 2 {ONCE}",
+    "coherence": f"locus coherence --lines 64 --threads 2 {ONCE}",
+    "atomics": f"locus atomics --profile quick --size 1,8 --threads 2 {ONCE}",
     "prefetch": f"locus prefetch --profile quick --lines 256 --stride 8,64,4K {ONCE}",
-    "checkpoint": (
-        f"locus checkpoint --profile quick --body loop,reverse --threads 2 --duration 1ms {ONCE}"
-    ),
-    "locks": f"locus locks --profile quick --section 0 --threads 2 --duration 1ms {ONCE}",
+    "checkpoint": f"locus checkpoint --profile quick --body loop,reverse --threads 2 {ONCE}",
+    "locks": f"locus locks --profile quick --section 0 --threads 2 {ONCE}",
 }
 
 

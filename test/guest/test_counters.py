@@ -19,7 +19,8 @@ PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 ALLOWED, FORBIDDEN = f"echo 1 >{PARANOID}", f"echo 3 >{PARANOID}"
 SHORT = "--profile standard --duration 1ms --time-budget 50s --output record.jsonl"
 ONCE = f"--repeats 4 {SHORT}"  # two samples with counters, two without
-CHASE = "locus latency --variant cycle --size 4K,8K --pages base"
+SMALL = "locus latency --variant cycle --size 4K --pages base"
+CHASE = SMALL.replace("4K", "4K,8K")
 TURNS = "locus dummy --variant steady"
 # Instructions of a chase for each load. The loop has 16 loads, one that counts, and a jump, as
 # test_latency_loops finds in the machine code.
@@ -220,7 +221,7 @@ TAKE_TURNS = "--multiplex --time-budget 50s --output record.jsonl"
 
 @pytest.mark.guest(
     PMU,
-    f"{ALLOWED}; {CHASE} --counters {','.join(SPELLED)} --duration 1ms --case-budget 4s"
+    f"{ALLOWED}; {SMALL} --counters {','.join(SPELLED)} --duration 1ms --case-budget 4s"
     f" {TAKE_TURNS}",
 )
 def test_counts_of_events_that_take_turns_are_of_the_samples_alone(done):
@@ -240,7 +241,7 @@ def test_counts_of_events_that_take_turns_are_of_the_samples_alone(done):
 
 
 @pytest.mark.guest(
-    "pmu", f"{ALLOWED}; {CHASE} {BOTH},{','.join(MANY)} --duration 200ms --repeats 8 {TAKE_TURNS}"
+    "pmu", f"{ALLOWED}; {SMALL} {BOTH},{','.join(MANY)} --duration 200ms --repeats 8 {TAKE_TURNS}"
 )
 def test_papis_estimates_are_good_for_many_turns(done):
     """With multiplexing a zero may mean that the event had no turn, so it is no value."""
@@ -255,7 +256,7 @@ def test_papis_estimates_are_good_for_many_turns(done):
 
 @pytest.mark.guest(
     PMU,
-    f"{ALLOWED}; locus latency --variant cycle --size 4K --pages base --counters default {ONCE}",
+    f"{ALLOWED}; {SMALL} --counters default {ONCE}",
 )
 def test_default_counters(done):
     """The first alternative that exists is counted; an event without one has a reason."""
@@ -340,7 +341,7 @@ def test_what_is_forbidden_and_optional_is_null(done):
 
 
 # At level 4 a user may not even open an event; the remedy that is named must work.
-DEFAULT = "locus latency --variant cycle --size 4K --pages base --counters default"
+DEFAULT = f"{SMALL} --counters default"
 MAY = "sudo sysctl kernel.perf_event_paranoid=2"
 
 
