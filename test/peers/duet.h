@@ -94,29 +94,44 @@ static inline double duet_undisturbed(struct duet *d, unsigned side)
 	return statistics_quantile(times, DUET_SAMPLES, 0.1);
 }
 
-/*
- * Both programs in turn, so many pairs of times; then the line for them. A block is `units` units.
- */
-static inline void duet_compare(struct duet *d, const char *what, unsigned pairs, double units,
-				double limit, bool *differ)
+static inline void duet_begin(struct duet *d)
 {
-	double of[2][pairs];
-
 	atomic_store(&d->stop, true);
 	if (d->threads > 1 && pthread_create(&d->follower, NULL, duet_follow, d)) {
 		perror("pthread_create");
 		exit(2);
 	}
 	duet_undisturbed(d, OURS); /* warm */
-	for (unsigned i = 0; i < pairs; i++)
-		for (unsigned k = 0; k < 2; k++) {
-			const unsigned side = (i + k) % 2;
+}
 
-			of[side][i] = duet_undisturbed(d, side ? THEIRS : OURS) / units;
-		}
+/* Both programs in turn, so many pairs of times (s). A block is `units` units. */
+static inline void duet_pairs(struct duet *d, double *ours, double *theirs, unsigned pairs,
+			      double units)
+{
+	for (unsigned i = 0; i < pairs; i++)
+		for (unsigned k = 0; k < 2; k++)
+			if ((i + k) % 2)
+				theirs[i] = duet_undisturbed(d, THEIRS) / units;
+			else
+				ours[i] = duet_undisturbed(d, OURS) / units;
+}
+
+static inline void duet_end(struct duet *d)
+{
 	atomic_store(&d->turn, DUET_OVER);
 	if (d->threads > 1)
 		pthread_join(d->follower, NULL);
+}
+
+/* The line for so many pairs. */
+static inline void duet_compare(struct duet *d, const char *what, unsigned pairs, double units,
+				double limit, bool *differ)
+{
+	double of[2][pairs];
+
+	duet_begin(d);
+	duet_pairs(d, of[0], of[1], pairs, units);
+	duet_end(d);
 	print_beside(what, of[0], of[1], pairs, limit, differ);
 }
 
