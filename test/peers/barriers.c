@@ -8,8 +8,8 @@
  *	leaving		stores the number		adds one
  *	tree		loops over children		straight code for two threads
  *	dissemination	loops over rounds		straight code for two threads
- *	waiting		until the number is reached	while the difference is negative
- *	verified	-				all words hold as many barriers as were passed
+ *	waiting		until the number is reached	while the difference is < 0
+ *	verified	-				words hold as many barriers as were passed
  *
  * Both threads pass barriers with nothing between. What that takes depends on when a thread writes
  * and when it looks: a look that comes too soon takes the line away from the thread that is about
