@@ -5,6 +5,8 @@ validate. pip installs them as locus-analysis."""
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -42,6 +44,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return _complain(error, BAD_INPUT)
     except CannotWrite as error:
         return _complain(error, CANNOT)
+    except BrokenPipeError:  # `| head` has seen enough; Python ignores SIGPIPE, which says so
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest, at the end
+        return 128 + signal.SIGPIPE
     except OSError as error:
         return _complain(f"standard output: {error.strerror}", CANNOT)
     except ModuleNotFoundError as error:

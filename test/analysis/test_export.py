@@ -6,6 +6,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +157,19 @@ def test_what_is_no_record_is_said(capsys: pytest.CaptureFixture[str], tmp_path:
     (tmp_path / "a.jsonl").write_text("no JSON\n")
     out, err = export(capsys, "csv", tmp_path / "a.jsonl", status=BAD_INPUT)
     assert not out and "a.jsonl:1" in err
+
+
+def test_a_reader_that_has_seen_enough_ends_it_without_a_word(file: Path) -> None:
+    """As SIGPIPE ends the commands in C: `locus export FILE | head`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "locus_analysis", "export", file],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
 
 
 def test_a_record_without_trials_has_a_head_alone(
