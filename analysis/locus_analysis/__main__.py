@@ -44,8 +44,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return _complain(error, BAD_INPUT)
     except CannotWrite as error:
         return _complain(error, CANNOT)
-    except BrokenPipeError:  # `| head` has seen enough; Python ignores SIGPIPE, which says so
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest, at the end
+    except BrokenPipeError:  # SIGPIPE, which Python ignores: the reader (`| head`) has ended
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
         return 128 + signal.SIGPIPE
     except OSError as error:
         return _complain(f"standard output: {error.strerror}", CANNOT)
