@@ -90,19 +90,21 @@ def of_metrics(
 ) -> list[Picture]:
     """Pictures of further metrics: a panel for each metric and each group that has it."""
     of, several = scene.of, described.differing([g.setting for g in groups])
-    drawn = []
+    drawn, meant = [], [f"What else was measured. {SCALED}"]
     for metric in metrics:
-        of_metric = [(g, series(scene, x, g, metric)) for g in groups]
-        points = curves.points(s for _, own in of_metric for s in own)
+        of_metric = [(g, series(scene, x, g, metric), limits(scene, x, g, metric)) for g in groups]
+        points = curves.points(s for _, own, most in of_metric for s in (*own, *most))
         axis, y = axes.x_axis(of, x, points), axes.y_axis(of, metric, points)
         marks = axes.marks(of, x, axis, scene.machine)
-        for g, own in of_metric:
+        for g, own, most in of_metric:
             if any(p["value"] is not None for p in curves.points(own)):
                 said = ", ".join(filter(None, (metric, of.words(g.setting, several))))
-                panel = Panel(said, axis, y, own, HALF, 190, marks=marks)
+                ideal = _ideal(of, x, metric, own)
+                panel = Panel(said, axis, y, [*ideal, *most, *own], HALF, 190, marks=marks)
                 drawn.append(([t for t in g.trials if has(t, metric)], [panel]))
+                meant += [IDEAL] * bool(ideal) + [limit_help(of, metric)] * bool(most)
     words = [f"{m}: {of.metrics[m].get('help') or 'another metric'}" for m in metrics]
-    said = f"What else was measured. {SCALED}"
+    said = " ".join(dict.fromkeys(meant))
     return curves.in_parts(drawn, name, f"{title}: {', '.join(metrics)}", said, lambda _: words)
 
 
@@ -129,6 +131,29 @@ def series(
         if metric == of.headline or any(r["value"] is not None for r in rows):
             found.append(Series(line.name, *curves.style(line), rows))
     return [*_published(of, x, group, own, metric, found), *found]
+
+
+def limit_of(of: Described, metric: str) -> Optional[str]:
+    """The metric that says how much the machine allows, if the lesson names one."""
+    limit = published.lesson(of.name).get("limits", {}).get(metric)
+    return limit if limit in of.metrics else None
+
+
+def limit_help(of: Described, metric: str) -> str:
+    limit = limit_of(of, metric)
+    return f"Dashed: {limit}, {of.metrics[limit]['help']}." if limit else ""
+
+
+def limits(scene: Scene, x: str, group: Group, metric: str) -> list[Series]:
+    """A line of the limit for each line of the metric that has one."""
+    limit = limit_of(scene.of, metric)
+    found = [s for s in series(scene, x, group, limit) if s.rows] if limit else []
+    return [limit_line(s, s.name if len(found) > 1 else "") for s in found]
+
+
+def limit_line(of: Series, name: str = "") -> Series:
+    said = f"limit of {name}" if name else "limit"
+    return replace(of, name=said, dash="dashed", colour=GREY, width=1.2, points=False)
 
 
 def _aside(x: float, place: int, several: int) -> float:

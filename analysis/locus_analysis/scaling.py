@@ -129,7 +129,7 @@ def over_ranks(found: Sequence[Row], name: str, title: str) -> list[charts.Pictu
     drawn = []
     for _, group in groupby(sorted(found, key=_order), _panel_of):
         own = list(group)
-        lines = [_ideal(curve) for curve in own]
+        lines = [*_limit(own), *(_ideal(curve) for curve in own)]
         for i, curve in enumerate(own):
             lines += _lines(curve, i if len(own) > 1 else 0)
         points = curves.points(lines)
@@ -138,6 +138,7 @@ def over_ranks(found: Sequence[Row], name: str, title: str) -> list[charts.Pictu
         trials = [t for curve in own for t in curve["lines"]]
         drawn.append((trials, [Panel(said, x, y, lines, HALF, 270)]))
     help_text = HELP.format(f"{metric}: {of.metrics[metric]['help']};", amount)
+    help_text = f"{help_text} {along.limit_help(of, metric)}".strip()
     return curves.in_parts(drawn, name, title, help_text)
 
 
@@ -164,6 +165,14 @@ def _lines(curve: Row, place: int) -> list[Series]:
         whole,
         *([replace(whole, name="communication", dash="dashed", rows=spent)] * bool(spent)),
     ]
+
+
+def _limit(own: Sequence[Row]) -> list[Series]:
+    """What the machine allows, of the curve over most ranks: it hardly depends on the amount."""
+    curve = max(own, key=lambda c: len(c["lines"]))
+    limit = along.limit_of(curve["of"], curve["metric"]) or ""
+    rows = [along.point(t, t["ranks"], limit) for t in curve["lines"] if along.has(t, limit)]
+    return [along.limit_line(Series("", *curves.ranked(0), rows))] * bool(rows)
 
 
 def _ideal(curve: Row) -> Series:

@@ -286,13 +286,34 @@ def test_scaling_is_on_the_page(tmp_path: Path) -> None:
         name for name in names(tmp_path / "report-pictures") if not name.startswith("steadiness")
     }
     assert drawn == {f"search-scaling.{kind}" for kind in draw.KINDS}
-    shown = [
-        (row["x"], row["value"], row["text"]) for row in page.rows("x", "value", "id") if row["id"]
-    ]
+    points = [row for row in page.rows("x", "value", "id") if row["id"]]
+    shown = [(row["x"], row["value"], row["text"]) for row in points if row["dots"]]
     strong, weak = [(1, 1e9), (2, 1.8e9), (4, 3e9)], [(1, 1e9), (2, 1.6e9), (4, 2e9)]
     assert [row[:2] for row in shown] == [*strong, *weak] and shown[1][2] == "1.80 Gkey/s"
     ideal = [(row["x"], row["value"]) for row in page.rows("x", "value", "id") if not row["id"]]
     assert ideal == [(1, 1e9), (4, 4e9)] * 2
+    # What MPI carries is beside them: nothing where there is one rank.
+    limits = [(row["x"], row["value"]) for row in points if not row["dots"]]
+    assert [x for x, _ in limits] == [2, 4] * 2
+    assert [value for _, value in limits[:2]] == pytest.approx([2 * 10e9 / 4, 4 * 10e9 / 6], 0.1)
+    picture = (tmp_path / "report-pictures/search-scaling.svg").read_text(encoding="utf-8")
+    assert ">limit</text>" in picture and "Dashed: limit, keys for which" in picture
+
+
+def test_throughput_over_threads_has_its_limit_and_perfect_scaling(tmp_path: Path) -> None:
+    page = make(tmp_path, record(NINE, points((1, 2, 4), (64 * MIB,), variants=("best",)), RUN))
+    rows = [row for row in page.rows("x", "value", "dots") if row["value"] > 1e6]  # no times
+    line = {
+        dots: [(round(row["x"]), row["value"]) for row in rows if row["id"] and row["dots"] is dots]
+        for dots in (True, False)
+    }
+    assert [x for x, _ in line[True]] == [x for x, _ in line[False]] == [1, 2, 4]
+    wanted = [4 * value for _, value in line[True]]
+    assert [value for _, value in line[False]] == pytest.approx(wanted, 0.1)
+    first = line[True][0][1]
+    assert [(r["x"], r["value"]) for r in rows if not r["id"]] == [(1, first), (4, 4 * first)]
+    picture = (tmp_path / "report-pictures/search-metrics.svg").read_text(encoding="utf-8")
+    assert ">limit</text>" in picture and "Dashed: limit" in picture and "Grey dotted" in picture
 
 
 def test_many_scaling_tables_are_in_one_fold(tmp_path: Path) -> None:
@@ -352,7 +373,7 @@ def test_sizes_share_a_panel_and_pictures_fit_a_page(tmp_path: Path) -> None:
             assert text.count(f">{said}<") == 1, said
     names_of = list(
         dict.fromkeys(
-            row["series"].split(" ", 1)[1] for row in page.rows("series", "x") if row["id"]
+            row["series"].split(" ", 1)[1] for row in page.rows("series", "x", "id") if row["dots"]
         )
     )
     sizes = ["16 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB", "16 MiB"]
@@ -393,7 +414,7 @@ def test_pictures_of_the_page(whole: Whole) -> None:
 
 def test_numbers_in_curves_are_those_of_the_record(whole: Whole) -> None:
     _, page, lines = whole
-    drawn = ("search-time", "throughput", "waiting", "imbalance", "idle")
+    drawn = ("search-time", "throughput", "limit", "waiting", "imbalance", "idle")
     of_id = {t["id"]: t for t in trials([lines])}
     for row in some([row for row in page.rows("id", "value", "x") if row["id"]]):
         known = [metric_of(of_id[row["id"]], name) for name in drawn]

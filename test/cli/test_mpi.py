@@ -619,6 +619,7 @@ def test_keys_travel_to_their_rank_and_answers_back(mpi, tmp_path, read, ranks, 
         metric = {m["name"]: m["value"] for m in trial["metrics"]}
         assert 0 <= metric["wire"] <= width + 4 and 1 <= metric["imbalance"] <= ranks
         assert (metric["wire"] > 0) == (ranks > 1) and metric["communication"] > 0
+        assert (metric["limit"] is not None) == (ranks > 1) and (metric["limit"] or 1) > 0
         if trial["parameters"]["keys"] == "uniform" and trial["parameters"]["size"] > 1000:
             share, keys = (ranks - 1) / ranks, trial["samples"]["units"] * threads * ranks * 50
             allowed = (

@@ -23,7 +23,7 @@ OF_PACKETS = ["search-median", "search-p99", "search-deviation"]
 REPORTED = {
     "dealt": {"waiting", "held-up", "dispatcher-bound", "imbalance", "idle", *OF_PACKETS},
     "partitioned": {"imbalance", "build-time", *OF_PACKETS},
-    "best": {"build-time", "overhead"},
+    "best": {"build-time", "overhead", "limit"},
     "best-partitioned": {"imbalance", "build-time", "overhead"},
 }
 ALWAYS = {"search-time", "key-time", "throughput", "time"}
@@ -116,6 +116,8 @@ def test_numbers_are_possible(searched):
             assert 1 <= value(trial, "imbalance") < 1.1
         if trial["variant"] in TREES:
             assert 0 <= value(trial, "overhead") < 0.5
+        if trial["variant"] == "best":
+            assert value(trial, "limit") > 0
 
 
 def test_ratios_have_their_partners(searched):

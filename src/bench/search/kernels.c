@@ -72,11 +72,14 @@ void deal_rest(struct dealer *d)
 }
 
 #define KEY	       uint32_t
+#define WIDER	       uint64_t
 #define REGISTER       "w"
 #define NAME(function) function##_32
 #include "bench/search/widths.h"
 
+__extension__ typedef unsigned __int128 wide;
 #define KEY	       uint64_t
+#define WIDER	       wide
 #define REGISTER       "x"
 #define NAME(function) function##_64
 #include "bench/search/widths.h"

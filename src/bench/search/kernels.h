@@ -70,4 +70,8 @@ find_owners find_owners_32, find_owners_64;
 typedef void hand_out(const void *keys, size_t n, const uint32_t *owner, void *to, size_t *next);
 hand_out hand_out_32, hand_out_64;
 
+/* Loads, for each key, the element near its answer; no load waits for another. */
+typedef void fetch(const void *array, size_t n, const void *keys, size_t count);
+fetch fetch_32, fetch_64;
+
 #endif

@@ -249,3 +249,24 @@ void remote_search(struct remote *r, struct worker *self, uint64_t packets)
 	}
 	timesheet->ended = clock_ticks();
 }
+
+uint64_t remote_carry(struct remote *r)
+{
+	uint64_t keys = 0;
+
+	for (unsigned i = 0; i < ROUNDS_AT_ONCE; i++) {
+		struct remote_round *of = &r->round[i];
+
+		if (!of->count)
+			continue;
+		of->asking = begin(r, of->keys, of->asked);
+		of->answering = begin(r, of->found, of->answers);
+		keys += of->count;
+	}
+	for (unsigned i = 0; i < ROUNDS_AT_ONCE; i++)
+		if (r->round[i].count) {
+			finish(r, r->round[i].asking);
+			finish(r, r->round[i].answering);
+		}
+	return keys;
+}

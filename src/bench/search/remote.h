@@ -23,7 +23,7 @@ struct remote_round {
 	/* answers to other ranks; answers to our keys, in the keys' order */
 	struct piece *found, *answers;
 	unsigned char *room_for_keys, *room_for_asked, *room_for_found, *room_for_answers;
-	size_t count;		  /* of our keys */
+	size_t count;		  /* of our keys; 0: no round was there yet */
 	void *asking, *answering; /* exchanges under way */
 };
 
@@ -67,5 +67,11 @@ void remote_open(struct remote *, void *memory);
  * its own stream.
  */
 void remote_search(struct remote *, struct worker *, uint64_t packets);
+
+/*
+ * After that, on worker 0 of all ranks: sends the keys and answers of the last rounds once more,
+ * all at once, and returns the number of keys.
+ */
+uint64_t remote_carry(struct remote *);
 
 #endif

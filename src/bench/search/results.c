@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/arithmetic.h"
+#include "bench/search/limit.h"
 #include "bench/search/results.h"
 #include "bench/search/sizes.h"
 #include "bench/search/state.h"
@@ -27,7 +28,8 @@ enum {
 	BUILD_TIME,
 	OVERHEAD,
 	COMMUNICATION,
-	WIRE
+	WIRE,
+	LIMIT
 };
 const struct metric search_metrics[] = {
 	[SEARCH_TIME] = { "search-time", "s", "time to search a packet, waiting left out",
@@ -71,6 +73,10 @@ const struct metric search_metrics[] = {
 			    LOWER_IS_BETTER, NULL },
 	[WIRE] = { "wire", "B", "bytes between ranks for a key and its answer, on average",
 		   NEITHER_IS_BETTER, NULL },
+	[LIMIT] = { "limit", "key/s",
+		    "keys for which memory brings a line of the array, or MPI key and answer, when "
+		    "nobody searches",
+		    HIGHER_IS_BETTER, NULL },
 	TIME_METRIC("packet"),
 	{ 0 }
 };
@@ -155,6 +161,7 @@ static void collect_remote(struct state *s, const struct trial *t, const struct 
 	report(result, BUILD_TIME, s->build_time);
 	report(result, COMMUNICATION, communicated(result) / (double)team_worker(t->team, 0)->done);
 	report(result, WIRE, (double)of_all[2] / (double)of_all[1]);
+	report(result, LIMIT, limit_of_wire(s));
 }
 
 void search_collect(void *state, const struct trial *t, struct result *result)
@@ -178,8 +185,10 @@ void search_collect(void *state, const struct trial *t, struct result *result)
 		collect_flow(s, &sum, result);
 	if (s->way->kind == PARTITION)
 		report(result, BUILD_TIME, sum.partitioned);
-	if (s->way->kind == OWN)
+	if (s->way->kind == OWN) {
 		report(result, BUILD_TIME, s->build_time);
+		report(result, LIMIT, limit_of_memory(s));
+	}
 	if (s->way->tree)
 		report(result, OVERHEAD,
 		       (double)(s->padded * s->recipe.width + s->copies * tree_room(t)) / bytes -

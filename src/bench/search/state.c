@@ -286,6 +286,7 @@ void *search_prepare(const struct trial *t)
 	s->recipe = recipe_of(t->seed, elements_of(t), width_of(t), t->value[KEYS].choice,
 			      t->value[SKEW].real);
 	s->tree_search = choose_searcher(width_of(t));
+	s->fetch = t->value[TYPE].choice == U64 ? fetch_64 : fetch_32;
 	if (cut_ranges(s, t) || map(s, t)) {
 		search_release(s);
 		return NULL;

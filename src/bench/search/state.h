@@ -40,6 +40,7 @@ struct state {
 	} *copy;
 	unsigned copies;
 	tree_search *tree_search;
+	fetch *fetch;
 	double build_time; /* s, of the first copy */
 	struct remote remote;
 	void *remote_memory;

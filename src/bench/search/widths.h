@@ -3,6 +3,7 @@
  * The kernels for keys of one width: a template that kernels.c includes once for each, with
  *
  *	KEY              the type of a key
+ *	WIDER            a type of twice its bits
  *	NAME(function)   the function's name
  *	REGISTER         the prefix of aarch64's registers of that width
  */
@@ -123,6 +124,17 @@ void NAME(hand_out)(const void *keys, size_t n, const uint32_t *owner, void *to,
 		k[next[owner[i]]++] = from[i];
 }
 
+void NAME(fetch)(const void *array, size_t n, const void *keys, size_t count)
+{
+	const KEY *a = array, *k = keys;
+	KEY sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += a[(WIDER)k[i] * n >> 8 * sizeof(KEY)];
+	OPAQUE(sum);
+}
+
 #undef KEY
+#undef WIDER
 #undef NAME
 #undef REGISTER

@@ -32,6 +32,7 @@ def over_ranks(
         "build-time": ("s", size / ranks / 4e9),
         "communication": ("s", spent),
         "wire": ("B", wire),
+        "limit": ("key/s", ranks * 10e9 / wire if wire else None),
     }
     parameters = {
         "size": size,

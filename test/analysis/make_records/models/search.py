@@ -99,6 +99,7 @@ def searched(
         "idle": ("1", 0.02 + (1 - 1 / slow) * 0.95 if dealt else None),
         "build-time": ("s", size / 4e9 if not dealt else None),
         "overhead": ("1", 0.0667 if variant == "best" else None),
+        "limit": ("key/s", 4 * rate if variant == "best" else None),
     }
     return Point(
         "search",
