@@ -147,7 +147,7 @@ SELECT whole, part, id, begun AS moment, (sketch->>'$.n')::BIGINT AS n,
 	(sketch->>'$.quantiles[0]')::DOUBLE AS least,
 	(sketch->>'$.quantiles[5]')::DOUBLE AS median,
 	(sketch->>'$.quantiles[10]')::DOUBLE AS greatest
-FROM batch WHERE sketch IS NOT NULL;
+FROM batch WHERE (sketch->>'$.n')::BIGINT > 0;
 
 -- Both thinned out to some 400 marks a run, but 2 a trial; each stands for neighbouring samples of
 -- one trial. Ratios are to the median of the trial: of its samples, or else of its sketches.

@@ -253,6 +253,19 @@ def test_a_trial_of_sketches_alone_is_drawn(tmp_path: Path) -> None:
     assert marks == [{"ratio": 1.0, "least": 0.5, "greatest": 2.5}]
 
 
+def test_a_sketch_of_no_times_is_valid_and_draws_nothing(tmp_path: Path) -> None:
+    """On a busy machine workers of a pair may never have been at work together."""
+    lines = made_up("one")
+    sample = next(line for line in lines if line["type"] == "samples")
+    for line in lines:
+        if line["type"] == "samples" and line["trial"] == sample["trial"]:
+            line.update(times=None, sketch={"n": 0})
+    path = write(tmp_path / "a.jsonl", lines)
+    assert validate(path) == 0
+    db = records.tables(records.read([path]))
+    assert records.rows(db, "SELECT * FROM drift WHERE id = ?", sample["trial"]) == []
+
+
 def test_the_start_of_a_batch_is_its_moment(tmp_path: Path) -> None:
     lines = machine_record("one")
     sample = next(line for line in lines if line["type"] == "samples")

@@ -533,6 +533,26 @@ static void test_batches_become_lines(void **state)
 	end(&b);
 }
 
+static void test_workers_that_never_met_make_a_line_without_quantiles(void **state)
+{
+	struct bench b;
+	struct series met;
+	json_t *line, *sketch;
+
+	(void)state;
+	run(&b, by_count, 1, (struct benchmark){ .roles = by_units });
+	met = b.series;
+	met.pairs = (struct pairs *)&met; /* its samples are not raw */
+	for (unsigned i = 0; i < SAMPLES; i++)
+		met.time[i] = NAN;
+	line = samples_line(&met, 0, 1);
+	sketch = json_object_get(line, "sketch");
+	assert_int_equal(json_integer_value(json_object_get(sketch, "n")), 0);
+	assert_null(json_object_get(sketch, "quantiles"));
+	json_decref(line);
+	end(&b);
+}
+
 /* ---- what the plan says of a trial ---- */
 
 static void test_a_sample_is_as_long_as_planned(void **state)
@@ -903,6 +923,7 @@ int main(void)
 		cmocka_unit_test(test_a_batch_warms_up_as_far_as_its_allocation),
 		cmocka_unit_test(test_a_worker_that_fails_ends_the_trial),
 		cmocka_unit_test(test_batches_become_lines),
+		cmocka_unit_test(test_workers_that_never_met_make_a_line_without_quantiles),
 		cmocka_unit_test(test_a_sample_is_as_long_as_planned),
 		cmocka_unit_test(test_a_fixed_count_is_no_deadline),
 		cmocka_unit_test(test_a_fixed_count_may_be_none),

@@ -58,7 +58,9 @@ static json_t *sketch_json(const struct series *s, size_t first, size_t samples)
 	for (size_t k = 0; sorted && k < samples; k++)
 		if (isfinite(s->time[first + k]))
 			sorted[n++] = s->time[first + k];
-	sketch = json_pack("{s:i, s:o}", "n", (int)n, "quantiles", samples_quantiles(sorted, n));
+	sketch = json_pack("{s:i}", "n", (int)n);
+	if (n) /* else no two workers were ever at work together */
+		json_object_set_new(sketch, "quantiles", samples_quantiles(sorted, n));
 	free(sorted);
 	return sketch;
 }
