@@ -22,6 +22,8 @@ static const struct {
 	const char *name;
 	unsigned number;
 } calls[] = {
+	{ "clone", SYS_clone },
+	{ "clone3", SYS_clone3 },
 	{ "get_mempolicy", SYS_get_mempolicy },
 	{ "madvise", SYS_madvise },
 	{ "mbind", SYS_mbind },
