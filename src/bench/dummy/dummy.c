@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "benchmark.h"
 #include "kit/events.h"
@@ -23,7 +24,8 @@
 
 #define PLANTED "LOCUS_DUMMY_SLOWER"
 enum { DELAY, SIZE_OF_MAP, WHERE, POOL, WRITERS };
-enum { A_TURN = 64 }; /* bytes */
+enum { A_TURN = 64 };	 /* bytes */
+enum { NAP = 10000000 }; /* ns */
 enum where { IN_PREPARE, IN_ENTER, IN_RESET, IN_COLLECT, IN_VERIFY, IN_RELEASE, NOWHERE };
 #define PLACES "prepare,enter,reset,collect,verify,release"
 static const struct parameter parameters[] = {
@@ -107,12 +109,16 @@ static const struct behaviour *behaviour_of(const struct trial *trial)
 	return b->sum || rank_of(trial->ranks) + 1 == ranks_of(trial->ranks) ? b : &steady;
 }
 
+/* Naps while much of it is left: what hangs for minutes in a test leaves the CPU to other tests. */
 static void wait_in(const struct state *s, enum where where)
 {
-	double end = clock_now() + s->delay;
+	const struct timespec nap = { .tv_nsec = NAP };
+	const double end = clock_now() + s->delay;
+	double left;
 
-	while (s->where == where && clock_now() < end)
-		;
+	while (s->where == where && (left = end - clock_now()) > 0)
+		if (left > 2e-9 * NAP)
+			nanosleep(&nap, NULL);
 }
 
 /* The factor that is planted; 0: what is given is none. */
