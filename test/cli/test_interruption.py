@@ -12,8 +12,9 @@ import time
 import pytest
 from some import some
 
-MANY = "dummy --variant steady,jitter,humps,wrong --delay 1,2,5,10,20 --repeats 60"
-BRIEF = f"{MANY} --duration 50us"  # as many samples, and as long a file, in a quarter of a second
+TRIALS = "dummy --variant steady,jitter,humps,wrong --delay 1,2,5,10,20"
+MANY = f"{TRIALS} --repeats 60"
+BRIEF = f"{TRIALS} --repeats 10 --duration 50us"  # as many lines, in a tenth of a second
 OTHER = pytest.mark.native("other values run the same code")
 ONE_THREAD = pytest.mark.native("it has one thread", of="thread")
 PATIENCE = 180  # s: what takes longer hangs
@@ -58,6 +59,7 @@ def test_what_is_left_is_counted(locus, tmp_path):
     """A signal during the first of two groups: its trial is incomplete, the other not measured."""
     file = tmp_path / "left.jsonl"
     words = "dummy --variant steady --size 0,4096 --threads 1 --delay 100 --repeats 1000000"
+    words += " --counters faults"  # without, samples are collected for a second
     process = locus.start(words, "--output", file)
     wait_for(lambda: file.exists() and b'"type":"samples"' in file.read_bytes(), "samples")
     process.send_signal(signal.SIGINT)
@@ -90,7 +92,7 @@ def test_resume_goes_on_where_a_signal_ended_it(locus, tmp_path, read):
         for line in read(file)
         if line["type"] == "trial" and line["status"] not in ("interrupted", "wrong")
     }
-    assert locus(MANY, "--output", file, "--resume").status == 1  # of the wrong ones
+    assert locus(BRIEF, "--output", file, "--resume").status == 1  # of the wrong ones
     lines = read(file)
     headers = [i for i, line in enumerate(lines) if line["type"] == "header"]
     assert len(headers) == 2 and lines[headers[1]]["resumes"] == [lines[0]["run"]]
@@ -237,7 +239,9 @@ def test_two_writers_of_one_file(locus, tmp_path, read):
     wait_for(has_batches(file), "a few batches")
     second = locus(MANY, "--output", file, "--resume")
     assert second.status == 1 and "another process" in second.err
+    first.send_signal(signal.SIGINT)  # its other trials are no part of the question
     first.communicate(timeout=PATIENCE)
+    assert first.returncode == 128 + signal.SIGINT, "it had ended before the second one began"
     assert [line["type"] for line in read(file)].count("header") == 1
 
 
@@ -351,7 +355,7 @@ def test_a_run_that_gets_nothing_done_says_what_to_do(locus, tmp_path, words):
 @ONE_THREAD
 def test_fewer_repeats_than_asked_for_are_not_called_complete(locus, tmp_path, read):
     file = tmp_path / "fewer.jsonl"
-    locus("dummy --variant steady --repeats 100000 --delay 10000 --time-budget 3s --output", file)
+    locus("dummy --variant steady --repeats 100000 --delay 10000 --time-budget 1s --output", file)
     trial = next(line for line in read(file) if line["type"] == "trial")
     assert trial["samples"]["n"] < 100000 and trial["stopped"] == "budget"
     assert trial["status"] in ("unconverged", "bimodal", "noisy")

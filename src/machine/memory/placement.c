@@ -236,14 +236,15 @@ static void add_huge(uint64_t bytes, size_t page, struct placement *p)
 
 static int read_huge(const struct arena *a, struct placement *p)
 {
-	char *text = sysfs_text(SYSFS_ROOT, "/proc/self/smaps"), *rest = text;
+	/* the kernel walks all pages of the process for this text */
+	char *text = a->regions ? sysfs_text(SYSFS_ROOT, "/proc/self/smaps") : NULL, *rest = text;
 	struct mapping m;
 
 	for (const struct region *r = a->regions; r; r = r->next)
 		p->thp += r->pages == PAGES_THP ? r->asked : 0;
-	p->huge_unknown = !text;
+	p->huge_unknown = a->regions && !text;
 	if (!text)
-		return errno == ENOMEM ? -1 : 0;
+		return a->regions && errno == ENOMEM ? -1 : 0;
 	while (smaps_next(&rest, &m)) {
 		const struct region *r = region_at(a, m.begin);
 
