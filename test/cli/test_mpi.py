@@ -605,7 +605,8 @@ def test_keys_travel_to_their_rank_and_answers_back(mpi, tmp_path, read, ranks, 
         " base --packet 50"
     )
     done = mpi(
-        f"{words} --threads {threads} --repeats 1 --duration 500us --oversubscribe --quiet --output",
+        f"{words} --threads {threads} --repeats 1 --duration 500us --oversubscribe --quiet"
+        " --output",
         file,
         ranks=ranks,
     )
