@@ -471,8 +471,6 @@ def test_the_answer_is_the_same_for_any_number_of_ranks_and_threads(
         words += ["--points", 3001, "--dimensions", 5, "--data", data]
     alone = cluster(0, *words, "--threads", 1)
     numbers = [(ranks, threads) for ranks in (1, 2, 3, 4) for threads in (1, 2)]
-    if data != "uniform":  # data is divided over ranks, whatever their threads
-        numbers = [(1, 1), (2, 2), (3, 1), (4, 2)]
     for ranks, threads in numbers[:: 1 if often == 100 else 3]:
         assert cluster(ranks, *words, "--threads", threads) == alone, (
             f"{ranks} ranks of {threads} threads"
