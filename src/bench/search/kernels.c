@@ -77,9 +77,8 @@ void deal_rest(struct dealer *d)
 #define NAME(function) function##_32
 #include "bench/search/widths.h"
 
-__extension__ typedef unsigned __int128 wide;
 #define KEY	       uint64_t
-#define WIDER	       wide
+#define WIDER	       unsigned __int128
 #define REGISTER       "x"
 #define NAME(function) function##_64
 #include "bench/search/widths.h"

@@ -74,8 +74,8 @@ const struct metric search_metrics[] = {
 	[WIRE] = { "wire", "B", "bytes between ranks for a key and its answer, on average",
 		   NEITHER_IS_BETTER, NULL },
 	[LIMIT] = { "limit", "key/s",
-		    "keys for which memory brings a line of the array, or MPI key and answer, when "
-		    "nobody searches",
+		    "throughput if searching cost nothing: memory brings a line of the array for "
+		    "each key; among ranks, MPI the key and its answer",
 		    HIGHER_IS_BETTER, NULL },
 	TIME_METRIC("packet"),
 	{ 0 }

@@ -40,7 +40,7 @@ struct searcher {
 	size_t last_keys;
 	/* answers in all samples since the start: how many, and their sum */
 	uint64_t keys, sum;
-	double fetched; /* best: lines/s of its part in limit_of_memory() */
+	double fetched; /* best: key/s, see limit_of_memory() */
 };
 
 /* Begins a sample: returns clock_ticks(). */

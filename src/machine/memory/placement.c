@@ -236,15 +236,17 @@ static void add_huge(uint64_t bytes, size_t page, struct placement *p)
 
 static int read_huge(const struct arena *a, struct placement *p)
 {
-	/* the kernel walks all pages of the process for this text */
-	char *text = a->regions ? sysfs_text(SYSFS_ROOT, "/proc/self/smaps") : NULL, *rest = text;
+	char *text, *rest;
 	struct mapping m;
 
+	if (!a->regions) /* the kernel walks all pages of the process for the text */
+		return 0;
+	text = rest = sysfs_text(SYSFS_ROOT, "/proc/self/smaps");
 	for (const struct region *r = a->regions; r; r = r->next)
 		p->thp += r->pages == PAGES_THP ? r->asked : 0;
-	p->huge_unknown = a->regions && !text;
+	p->huge_unknown = !text;
 	if (!text)
-		return a->regions && errno == ENOMEM ? -1 : 0;
+		return errno == ENOMEM ? -1 : 0;
 	while (smaps_next(&rest, &m)) {
 		const struct region *r = region_at(a, m.begin);
 
