@@ -9,7 +9,7 @@ from some import some
 
 # The sanitizers' builds check the answers of large arrays for seconds.
 NATIVE = pytest.mark.native("suites with a card, and with none, are there")
-SUITE = f"suite --time-budget {'5s' if os.environ.get('SANITIZER') else '300ms'} --repeats 1"
+MS = 5000 if os.environ.get("SANITIZER") else 300  # of a suite
 
 
 @pytest.fixture
@@ -25,12 +25,12 @@ def python(tmp_path):
 def suite(locus):
     """suite("--quiet", output=FILE): a suite that came to its end. On a busy machine one step may
     take longer than the budget and two seconds: then the watchdog ends the suite, without a card,
-    and says so."""
+    and says so; the next one has twice the time."""
 
     def run(*words, output=None, **more):
         file = ["--output", output] if output else []
-        for _ in tries(5, "the watchdog ended the suite"):
-            done = locus(SUITE, *words, *file, **more)
+        for n in tries(6, "the watchdog ended the suite"):
+            done = locus(f"suite --time-budget {MS << n}ms --repeats 1", *words, *file, **more)
             if "locus: time budget spent: cut off while " not in done.err:
                 break
             if output:

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 from conftest import SMALL
+from retries import tries
 from some import some
 
 BUILD = os.environ.get("BUILD", "")
@@ -465,14 +466,16 @@ def test_every_benchmark_counts_its_default_set(locus, read, tmp_path, with_papi
 
 def test_the_suite_counts_for_each_its_own(locus, read, tmp_path, with_papi):
     file = tmp_path / "a.jsonl"
-    done = locus(
-        "suite --profile quick --time-budget 3s --counters default,faults --output",
-        file,
-        env=with_papi("counters=8"),
-    )
-    assert done.status == 0, done.err
-    lines = read(file)
-    names = {t["benchmark"]: {c["name"] for c in t["counters"]} for t in of_type(lines, "trial")}
+    words, names = "suite --profile quick --time-budget 3s --counters default,faults", {}
+    for _ in tries(5, "the suite had no time for all benchmarks"):
+        done = locus(
+            f"{words} {'--resume' if names else ''} --output", file, env=with_papi("counters=8")
+        )
+        assert done.status == 0, done.err
+        trials = of_type(read(file), "trial")
+        names = {t["benchmark"]: {c["name"] for c in t["counters"]} for t in some(trials)}
+        if {"search", "latency", "sharing"} <= names.keys():
+            break
     assert "PAPI_BR_MSP" in names["search"] and "PAPI_BR_MSP" not in names["latency"]
     assert "PAPI_TLB_DM" in names["latency"] and "PAPI_TLB_DM" not in names["sharing"]
     assert all("faults" in of for of in some(names.values()))

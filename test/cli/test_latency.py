@@ -27,9 +27,8 @@ def test_every_pattern_is_measured_and_right(patterns):
     assert done.status == 0 and sorted(found) == sorted(PATTERNS)
     for trial in found.values():
         assert trial["metrics"][0]["name"] == "time" and trial["metrics"][0]["unit"] == "s/load"
-        assert (
-            value(trial, "time") > 0 and trial["cycles"] > 1
-        )  # a load that depends on another takes more than a cycle
+        # A load that depends on another takes more than a cycle, where the frequency was steady.
+        assert value(trial, "time") > 0 and (trial["cycles"] is None or trial["cycles"] > 1)
         assert trial["placement"]["before"]["misplaced"] == 0
 
 

@@ -126,20 +126,21 @@ def test_quiet_is_quiet(locus, tmp_path, read):
 
 
 def test_csv_has_a_row_for_each_trial_and_ratio(locus, tmp_path, read):
+    """One thread always has a time."""
     file = tmp_path / "a.jsonl"
     done = locus(
-        "sharing --variant fetch-add --layout dense,padded --threads 2 --oversubscribe"
-        " --repeats 3 --format csv --output",
+        "kmeans --variant 2p,best --points 500 --clusters 3 --threads 1 --repeats 3 --format csv"
+        " --output",
         file,
     )
     table = list(csv.DictReader(io.StringIO(done.out)))
     assert done.status == 0 and [row["metric"] for row in table].count("time") == 2
     (ratio,) = [row for row in table if row["metric"] != "time"]
-    assert ratio["metric"] == "slowdown dense/padded of time" and ratio["unit"] == "1"
+    assert ratio["metric"] == "gain 2p/best of time" and ratio["unit"] == "1"
     written = [r for line in read(file) if line["type"] == "trial" for r in line["ratios"]]
     assert [float(ratio["value"])] == pytest.approx([r["value"] for r in written], rel=1e-6)
-    assert {row["benchmark"] for row in table} == {"sharing"}
-    assert {row["threads"] for row in table} == {"2"}
+    assert {row["benchmark"] for row in table} == {"kmeans"}
+    assert {row["threads"] for row in table} == {"1"}
 
 
 def test_a_reason_with_commas_is_one_cell_of_csv(locus):
