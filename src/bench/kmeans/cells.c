@@ -17,7 +17,7 @@
  * scores differ by t, exact ones do by t - 2e at least; the lower one stays the lower, as computed,
  * while they differ by more than 2e. A score is linear in the point, so from one iteration to the
  * next it changes in a box by what it changes in the middle, give or take half the box times the
- * centre's move.
+ * centre's move; and so does the difference of two.
  */
 #include <float.h>
 #include <math.h>

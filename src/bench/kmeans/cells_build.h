@@ -6,15 +6,14 @@
 #define RECORD(x, i) ((REAL *)(x)->record + (size_t)(i) * (d + 1))
 #define SPARE(x, i)  ((REAL *)(x)->spare + (size_t)(i) * (d + 1))
 /*
- * The bucket of a value: `side` buckets from `low` on, `per` of them per unit of length. NaN and
- * values below `low` go to the first.
+ * The bucket of a value: they begin at `low`, with `per` of them per unit of length, and end with
+ * number `last`. NaN and values below `low` go to the first.
  */
-#define BUCKET(value, low, per, side) NAME(bucket)(((value) - (low)) * (per), (side)-1)
-INLINE uint32_t NAME(bucket)(REAL where, uint32_t last)
+INLINE uint32_t NAME(bucket)(REAL value, REAL low, REAL per, REAL last)
 {
-	const REAL above = where > 0 ? where : 0;
+	const REAL where = (value - low) * per, above = where > 0 ? where : 0;
 
-	return (uint32_t)(int32_t)(above < (REAL)(int32_t)last ? above : (REAL)(int32_t)last);
+	return (uint32_t)(int32_t)(above < last ? above : last);
 }
 
 /* Divides a box into about `buckets` buckets, which are about as long as wide. Returns how many. */
@@ -37,9 +36,37 @@ INLINE uint32_t NAME(grid)(const REAL *low, const REAL *high, unsigned d, double
 	return all;
 }
 
+/*
+ * The box of n records. They are read as they lie in memory: LANES records fill d + 1 vectors. What
+ * that makes of their numbers is not used.
+ */
 INLINE void NAME(box)(const REAL *r, size_t n, unsigned d, REAL *low, REAL *high)
 {
-	UNROLL for (unsigned j = 0; j < d; j++) low[j] = high[j] = r[j];
+	NAME(vector) least[MOST_DIMENSIONS + 1], most[MOST_DIMENSIONS + 1];
+	const REAL *const below = (const REAL *)least, *const above = (const REAL *)most;
+
+	UNROLL for (unsigned v = 0; v <= d; v++)
+	{
+		least[v] = SPLAT(INFINITY);
+		most[v] = SPLAT(-INFINITY);
+	}
+	for (; n >= LANES; n -= LANES, r += (size_t)(d + 1) * LANES)
+		UNROLL for (unsigned v = 0; v <= d; v++)
+		{
+			const NAME(vector) some = *(const NAME(unaligned) *)(r + v * LANES);
+
+			least[v] = MIN(some, least[v]);
+			most[v] = MAX(some, most[v]);
+		}
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
+		low[j] = INFINITY;
+		high[j] = -INFINITY;
+		for (unsigned at = j; at < (d + 1) * LANES; at += d + 1) {
+			low[j] = below[at] < low[j] ? below[at] : low[j];
+			high[j] = above[at] > high[j] ? above[at] : high[j];
+		}
+	}
 	for (; n; n--, r += d + 1)
 		UNROLL for (unsigned j = 0; j < d; j++)
 		{
@@ -74,33 +101,38 @@ INLINE void NAME(sort)(struct index *x, size_t first, size_t n, unsigned level, 
 {
 	uint32_t *const end = x->histogram + (size_t)level * (MOST_BUCKETS + 1);
 	uint32_t side[MOST_DIMENSIONS], buckets;
-	REAL per[MOST_DIMENSIONS], r[MOST_DIMENSIONS + 1];
+	REAL per[MOST_DIMENSIONS], last[MOST_DIMENSIONS], r[MOST_DIMENSIONS + 1];
 	size_t begin = first;
 
 	buckets = NAME(grid)(low, high, d, (double)n / x->full * FILL, side, per);
+	UNROLL for (unsigned j = 0; j < d; j++) last[j] = (REAL)(int32_t)(side[j] - 1);
 	memset(end, 0, (buckets + 1) * sizeof(*end));
 	for (size_t i = first; i < first + n; i++) {
 		uint32_t bucket;
 
 		NAME(load)(r, x, i, given, origin, d);
-		bucket = BUCKET(r[0], low[0], per[0], side[0]);
+		bucket = NAME(bucket)(r[0], low[0], per[0], last[0]);
 		UNROLL for (unsigned j = 1; j < d; j++) bucket =
-			bucket * side[j] + BUCKET(r[j], low[j], per[j], side[j]);
+			bucket * side[j] + NAME(bucket)(r[j], low[j], per[j], last[j]);
 		x->bucket[i] = (uint16_t)bucket;
 		end[bucket + 1]++;
 	}
 	for (uint32_t b = 1; b < buckets; b++)
 		end[b + 1] += end[b];
-	for (size_t i = first; i < first + n; i++) /* turns beginnings into ends */
-		NAME(load)(RECORD(x, first + end[x->bucket[i]]++), x, i, given, origin, d);
+	for (size_t i = first; i < first + n; i++) { /* turns beginnings into ends */
+		REAL *const to = RECORD(x, first + end[x->bucket[i]]++);
+
+		/* each bucket is a stream of its own: too many for the hardware to look ahead */
+		__builtin_prefetch((char *)to + TILE_BYTES, 1);
+		NAME(load)(to, x, i, given, origin, d);
+	}
 	for (uint32_t b = 0; b < buckets; b++) {
 		const size_t records = first + end[b] - begin;
 
 		if (records <= x->full || records == n || level + 1 == MOST_LEVELS) {
 			cells_cut(x, records);
 		} else {
-			memcpy(SPARE(x, begin), RECORD(x, begin),
-			       records * (d + 1) * sizeof(REAL));
+			memcpy(SPARE(x, begin), RECORD(x, begin), records * (d + 1) * sizeof(REAL));
 			NAME(sort_again)(x, begin, records, level + 1);
 		}
 		begin += records;
@@ -134,7 +166,8 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, u
 	const uint32_t n = cell->points;
 	uint16_t bucket[CELL_POINTS];
 	uint32_t begin[2 * CELL_POINTS + 1] = { 0 }, side[MOST_DIMENSIONS], slabs, fine;
-	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS], per[MOST_DIMENSIONS];
+	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS], per[MOST_DIMENSIONS],
+		last[MOST_DIMENSIONS];
 	REAL *const tile = (REAL *)x->tile + (size_t)cell->first * TILE * (d + 1);
 	REAL *const until = (REAL *)x->until + (size_t)(cell - x->cell) * x->stride;
 	uint32_t *const from = x->from + (size_t)cell->first * TILE,
@@ -146,21 +179,23 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, u
 	slabs /= side[d - 1];
 	fine = n / slabs + 1;
 	per[d - 1] = (REAL)(per[d - 1] * ((REAL)fine / (REAL)side[d - 1]));
+	side[d - 1] = fine;
+	UNROLL for (unsigned j = 0; j < d; j++) last[j] = (REAL)(int32_t)(side[j] - 1);
 	for (uint32_t i = 0; i < n; i++) {
 		const REAL *r = record + (size_t)i * (d + 1);
 		uint32_t path = 0;
 
 		UNROLL for (unsigned j = 0; j < d; j++)
 		{
-			const uint32_t most = j == d - 1 ? fine : side[j],
-				       step = BUCKET(r[j], low[j], per[j], most),
+			const uint32_t step = NAME(bucket)(r[j], low[j], per[j], last[j]),
 				       back = -(path & 1);
 
 			/* every other slab backwards */
-			path = path * most + ((step ^ back) + (back & most));
+			path = path * side[j] + ((step ^ back) + (back & side[j]));
 		}
 		bucket[i] = (uint16_t)path;
 		begin[path + 1]++;
+		__builtin_prefetch(tile + (size_t)i * (d + 1), 1);
 	}
 	for (uint32_t b = 1; b < slabs * fine; b++)
 		begin[b + 1] += begin[b];
@@ -217,4 +252,3 @@ INLINE void NAME(build)(struct share *s, const struct stage *g, unsigned d)
 
 #undef SPARE
 #undef RECORD
-#undef BUCKET

@@ -32,7 +32,6 @@ static void lay_out(struct index *at, struct carver *c, size_t n, unsigned d, un
 	at->cell = carve(c, cells * sizeof(*at->cell));
 	at->until = carve(c, cells * at->stride * value);
 	at->from = carve(c, tiles * tile * sizeof(*at->from));
-	at->due = carve(c, tiles * sizeof(*at->due));
 	at->list = carve(c, cells * at->most * sizeof(*at->list));
 	at->all = carve(c, k * sizeof(*at->all));
 	at->column = carve(c, (size_t)at->padded * (d + 1) * value);

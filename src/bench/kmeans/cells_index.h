@@ -29,6 +29,7 @@ enum {
 	MOST_CANDIDATES = 256,
 	/* iterations that candidates should last at the centres' present pace */
 	AHEAD = 8,
+	FEW = 3, /* candidates that fit into registers, with the other values that are needed */
 };
 
 /*
@@ -54,11 +55,6 @@ struct cell {
 	double spent, allowed;
 };
 
-/* A tile that has to be looked at. */
-struct due {
-	uint32_t cell, tile; /* of the cell's */
-};
-
 /* Lies at the start of a share's memory. */
 struct index {
 	unsigned d;
@@ -78,7 +74,6 @@ struct index {
 	void *tile;
 	uint32_t *from;	      /* of each point in a tile: its number */
 	uint32_t *list, *all; /* by cell: its candidates, ascending; all centres */
-	struct due *due;      /* no more than there are tiles */
 	/* centres by dimension, then their half squares; scratch */
 	void *column, *score;
 	double *change; /* by centre: of its d values and its half square, in the last iteration */

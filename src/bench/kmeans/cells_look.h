@@ -17,7 +17,7 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 	const uint32_t *ids;
 	const double root = 2.001 * sqrt(g->slack);
 	double square = 0, far, allow, enter = INFINITY, most;
-	NAME(vector) least = SPLAT(INFINITY), others = least, limit, lowest;
+	NAME(vector) least = SPLAT(INFINITY), others = least, limit, lowest, gone;
 	REAL lead;
 	uint32_t star = 0, near;
 
@@ -87,11 +87,10 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 			enter = fmin(enter, (double)score[ids[i]]);
 	}
 	enter -= 8 * g->slack;
-	for (uint32_t t = 0; t * TILE < cell->points; t++) {
-		const double left = (double)until[t] - cell->gone;
-
-		until[t] = (REAL)((left > enter ? enter : left) * (1 - 4 * EPSILON));
-	}
+	gone = SPLAT((REAL)(cell->gone * (1 + 2 * EPSILON)));
+	lowest = SPLAT((REAL)(enter * (1 - 4 * EPSILON)));
+	for (uint32_t t = 0; t * TILE < cell->points; t += LANES)
+		V(until + t) = MIN(lowest, V(until + t) - gone) * (REAL)(1 - 4 * EPSILON);
 	cell->gone = cell->spent = 0;
 	allow = sqrt(far * far + 2 * ((double)LEAST(others) * (1 - 4 * EPSILON) - 4 * g->slack)) *
 			(1 - 4 * DBL_EPSILON) -

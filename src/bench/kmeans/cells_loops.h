@@ -7,7 +7,6 @@
 #define EVERY ((1u << LANES) - 1)
 
 #define EPSILON _Generic((REAL)0, float : (double)FLT_EPSILON, default : DBL_EPSILON)
-#define MOVE	_Generic((REAL)0, float : sums_move_float, default : sums_move_double)
 #define INLINE	TARGET UNROLL_INLINE
 
 /* Value j of the i-th point of a cell's tiles; j = d: its label. */
@@ -66,5 +65,4 @@ static const struct form NAME(form) = { NAME(build_any), NAME(assign_any), NAME(
 #undef INLINE
 #undef EVERY
 #undef TILE
-#undef MOVE
 #undef EPSILON

@@ -137,6 +137,23 @@ static inline void sums_move_one(struct sums *s, unsigned j, int64_t term, uint3
 		sum[(size_t)from * s->d + j] -= (uint64_t)term;
 }
 
+/* Moves n points at once: `term` has the sum of theirs, by dimension. */
+static inline void sums_move_many(struct sums *s, int64_t n, const uint64_t *term, uint32_t from,
+				  uint32_t to)
+{
+	uint64_t *sum = (uint64_t *)s->sum;
+
+	*s->moves += n;
+	s->count[to] += n;
+	for (unsigned j = 0; j < s->d; j++)
+		sum[(size_t)to * s->d + j] += term[j];
+	if (from == SUM_NONE)
+		return;
+	s->count[from] -= n;
+	for (unsigned j = 0; j < s->d; j++)
+		sum[(size_t)from * s->d + j] -= term[j];
+}
+
 /* sums_move_one() of eight dimensions, from j on; `reals`: the terms, as doubles. */
 typedef double eight_reals
 	__attribute__((vector_size(8 * sizeof(double)), aligned(sizeof(double)), may_alias));
