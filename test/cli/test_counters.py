@@ -466,7 +466,8 @@ def test_every_benchmark_counts_its_default_set(locus, read, tmp_path, with_papi
 
 def test_the_suite_counts_for_each_its_own(locus, read, tmp_path, with_papi):
     file = tmp_path / "a.jsonl"
-    words, names = "suite --profile quick --time-budget 3s --counters default,faults", {}
+    words = "suite --profile quick --time-budget 3s --counters default,faults"
+    names: dict[str, set[str]] = {}
     for _ in tries(5, "the suite had no time for all benchmarks"):
         done = locus(
             f"{words} {'--resume' if names else ''} --output", file, env=with_papi("counters=8")
