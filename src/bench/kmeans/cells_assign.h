@@ -144,7 +144,7 @@ INLINE void NAME(meet)(struct NAME(nearest) * of, const REAL *points, struct NAM
 	NAME(vector) score = r.half;
 
 	UNROLL for (unsigned j = 0; j < d; j++) score =
-		MINUS_PRODUCT(score, V(points + j * TILE), r.at[j]);
+		MINUS_PRODUCT(score, V(points + (size_t)j * TILE), r.at[j]);
 	of->which = PICK(GREATER(of->best, score), r.id, of->which);
 	of->other = MIN(of->other, MAX(of->best, score));
 	of->best = MIN(score, of->best);
