@@ -65,11 +65,13 @@ int names_nearest(const char *typed, const char *const *names, size_t n)
 
 char *names_next(const char **list, char *word, size_t size)
 {
-	size_t length, kept;
+	size_t length = 0, kept;
 
 	if (!*list)
 		return NULL;
-	length = strcspn(*list, ",");
+	/* not strcspn(): AddressSanitizer checks that all the rest is a string, of each name's */
+	while ((*list)[length] && (*list)[length] != ',')
+		length++;
 	kept = length < size ? length : size - 1;
 	memcpy(word, *list, kept);
 	word[kept] = 0;
