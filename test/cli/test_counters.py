@@ -101,6 +101,21 @@ def test_the_kernel_counts_everywhere(locus, read, tmp_path):
         assert re.search(rf"^      {name}: .* per microsecond \(", done.out, re.MULTILINE), done.out
 
 
+def test_a_team_that_grows_is_counted_whole(locus, read, tmp_path):
+    """The second trial has workers that the first did not have."""
+    file = tmp_path / "a.jsonl"
+    done = locus(
+        "dummy --variant steady --oversubscribe --threads 1,3 --repeats 7 --counters cpu-time"
+        " --output",
+        file,
+    )
+    lines = read(file)
+    assert done.status == 0 and check_sums(lines) == 2
+    of = {trial["threads"]: trial["counters"][0] for trial in of_type(lines, "trial")}
+    assert {threads: len(counter["per_thread"]) for threads, counter in of.items()} == {1: 1, 3: 3}
+    assert all(seconds > 0 for counter in some(of.values()) for seconds in counter["per_thread"])
+
+
 def test_without_the_option_only_the_kernels_own_are_told(locus, read, tmp_path, with_papi):
     file = tmp_path / "a.jsonl"
     done = locus(DUMMY, "--output", file, env=with_papi("loud"))
