@@ -69,7 +69,7 @@ char *names_next(const char **list, char *word, size_t size)
 
 	if (!*list)
 		return NULL;
-	/* not strcspn(): AddressSanitizer checks that all the rest is a string, of each name's */
+	/* not strcspn(), for which AddressSanitizer reads the rest of the list for each name */
 	while ((*list)[length] && (*list)[length] != ',')
 		length++;
 	kept = length < size ? length : size - 1;

@@ -25,6 +25,7 @@
 
 #include "bench/kmeans/cells.h"
 #include "bench/kmeans/cells_index.h"
+#include "bench/kmeans/tiles.h"
 #include "kit/instructions.h"
 #include "trial.h"
 

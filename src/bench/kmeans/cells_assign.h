@@ -138,7 +138,7 @@ struct NAME(nearest) {
 	NAME(vector) best, other, which;
 };
 
-INLINE void NAME(meet)(struct NAME(nearest) * of, const REAL *points, struct NAME(rival) r,
+INLINE void NAME(meet)(struct NAME(nearest) *of, const REAL *points, struct NAME(rival) r,
 		       unsigned d)
 {
 	NAME(vector) score = r.half;
@@ -172,9 +172,8 @@ INLINE uint32_t NAME(tiles)(struct index *x, const struct cell *cell, uint64_t d
 		UNROLL for (uint32_t i = 0; i < n; i++) rival[i] = NAME(rival)(g, ids[i], d);
 	for (; due; due &= due - 1) {
 		const uint32_t t = (uint32_t)__builtin_ctzll(due);
-		REAL *const tile = tiles + (size_t)t * TILE * (d + 1), *const label =
-									       tile +
-									       (size_t)d * TILE;
+		REAL *const tile = tiles + (size_t)t * TILE * (d + 1);
+		REAL *const label = tile + (size_t)d * TILE;
 		NAME(vector) apart = SPLAT(INFINITY);
 		uint32_t changed = 0;
 		double least;

@@ -36,43 +36,19 @@ INLINE uint32_t NAME(grid)(const REAL *low, const REAL *high, unsigned d, double
 	return all;
 }
 
-/*
- * The box of n records. They are read as they lie in memory: LANES records fill d + 1 vectors. What
- * that makes of their numbers is not used.
- */
+/* The box of n records, which are also rows of d + 1 values. */
 INLINE void NAME(box)(const REAL *r, size_t n, unsigned d, REAL *low, REAL *high)
 {
-	NAME(vector) least[MOST_DIMENSIONS + 1], most[MOST_DIMENSIONS + 1];
-	const REAL *const below = (const REAL *)least, *const above = (const REAL *)most;
+	const enum real real = _Generic((REAL)0, float : REAL_FLOAT, default : REAL_DOUBLE);
+	char scratch[2 * (MOST_DIMENSIONS + 1) * MOST_WIDTH] __attribute__((aligned(MOST_WIDTH)));
+	double least[MOST_DIMENSIONS + 1], negated[MOST_DIMENSIONS + 1];
 
-	UNROLL for (unsigned v = 0; v <= d; v++)
-	{
-		least[v] = SPLAT(INFINITY);
-		most[v] = SPLAT(-INFINITY);
-	}
-	for (; n >= LANES; n -= LANES, r += (size_t)(d + 1) * LANES)
-		UNROLL for (unsigned v = 0; v <= d; v++)
-		{
-			const NAME(vector) some = *(const NAME(unaligned) *)(r + v * LANES);
-
-			least[v] = MIN(some, least[v]);
-			most[v] = MAX(some, most[v]);
-		}
+	tiles_choose(real)->box(r, n, d + 1, least, negated, scratch);
 	UNROLL for (unsigned j = 0; j < d; j++)
 	{
-		low[j] = INFINITY;
-		high[j] = -INFINITY;
-		for (unsigned at = j; at < (d + 1) * LANES; at += d + 1) {
-			low[j] = below[at] < low[j] ? below[at] : low[j];
-			high[j] = above[at] > high[j] ? above[at] : high[j];
-		}
+		low[j] = (REAL)least[j];
+		high[j] = (REAL)-negated[j];
 	}
-	for (; n; n--, r += d + 1)
-		UNROLL for (unsigned j = 0; j < d; j++)
-		{
-			low[j] = r[j] < low[j] ? r[j] : low[j];
-			high[j] = r[j] > high[j] ? r[j] : high[j];
-		}
 }
 
 TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, unsigned level);

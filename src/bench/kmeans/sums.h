@@ -119,12 +119,12 @@ static inline void sums_remove_magic(struct sums *s, unsigned c)
  * Moves a point from one cluster (or SUM_NONE) to another: first the counts, then its values, by
  * dimension.
  */
-static inline void sums_count(struct sums *s, uint32_t from, uint32_t to)
+static inline void sums_count(struct sums *s, int64_t n, uint32_t from, uint32_t to)
 {
-	++*s->moves;
-	s->count[to]++;
+	*s->moves += n;
+	s->count[to] += n;
 	if (from != SUM_NONE)
-		s->count[from]--;
+		s->count[from] -= n;
 }
 
 static inline void sums_move_one(struct sums *s, unsigned j, int64_t term, uint32_t from,
@@ -141,17 +141,9 @@ static inline void sums_move_one(struct sums *s, unsigned j, int64_t term, uint3
 static inline void sums_move_many(struct sums *s, int64_t n, const uint64_t *term, uint32_t from,
 				  uint32_t to)
 {
-	uint64_t *sum = (uint64_t *)s->sum;
-
-	*s->moves += n;
-	s->count[to] += n;
+	sums_count(s, n, from, to);
 	for (unsigned j = 0; j < s->d; j++)
-		sum[(size_t)to * s->d + j] += term[j];
-	if (from == SUM_NONE)
-		return;
-	s->count[from] -= n;
-	for (unsigned j = 0; j < s->d; j++)
-		sum[(size_t)from * s->d + j] -= term[j];
+		sums_move_one(s, j, (int64_t)term[j], from, to);
 }
 
 /* sums_move_one() of eight dimensions, from j on; `reals`: the terms, as doubles. */
@@ -175,7 +167,7 @@ typedef uint64_t eight_integers
 	static inline void name(struct sums *s, const REAL *x, const double *scale, uint32_t from, \
 				uint32_t to)                                                       \
 	{                                                                                          \
-		sums_count(s, from, to);                                                           \
+		sums_count(s, 1, from, to);                                                        \
 		for (unsigned j = 0; j < s->d; j++)                                                \
 			sums_move_one(s, j, sum_term((double)x[j], scale[j]), from, to);           \
 	}

@@ -194,7 +194,7 @@ TARGET static void NAME(move)(struct sums *s, const void *block, const double *s
 		const REAL *x = (const REAL *)block + mover[m];
 		unsigned j = 0;
 
-		sums_count(s, from, to);
+		sums_count(s, 1, from, to);
 		for (; s->d - j >= 8; j += 8, x += 8 * BLOCK) {
 			const NAME(eight)
 				eight = { x[0],		x[BLOCK],     x[2 * BLOCK], x[3 * BLOCK],
