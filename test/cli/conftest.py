@@ -90,12 +90,14 @@ def value(trial, name):
     return next(m["value"] for m in trial["metrics"] if m["name"] == name)
 
 
-# Arguments of benchmarks whose automatic sizes exceed all caches, for tests that ask of no size.
+# Arguments of benchmarks with large data, for tests that ask of no size.
 SMALL = {
     "latency": "--size 64K,4M --load-size 1M",
     "prefetch": "--lines 256",
     "numa": "--size 8M",
-    "search": "--size 1M",
+    "search": "--size 256K",
+    "hashmap": "--range 10000",
+    "actors": "--state 64,4K",
 }
 MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 

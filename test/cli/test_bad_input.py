@@ -57,6 +57,7 @@ CASES = [
     (["numa", "--output"], 2, ["output"]),
     (["numa", "--from", "node:77"], 3, ["--from", "node:77"]),
     (["numa", "--layout", "9999", "--variant", "static"], 3, ["9999"]),
+    (["kmeans", "--save-labels", "a,b"], 2, ["--save-labels", "one value", "2"]),
     (["numa", "--layout", "0"], 2, ["--layout", "0"]),
     (["numa", "--layout", "1", "--threads", "2"], 2, ["--layout", "1"]),
     (["numa", "--to", "77"], 3, ["--to", "77"]),

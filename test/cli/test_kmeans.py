@@ -357,7 +357,6 @@ def test_a_number_with_a_suffix_is_the_same_trial(locus):
         ("--save-centres {npy} --variant 2p --threads 1", "exists already"),
         ("--save-labels new.npy", "one trial"),
         ("--save-labels new.npy --save-centres new.npy --variant 2p --threads 1", "another name"),
-        ("--save-labels a,b --variant 2p --threads 1", "one value"),
     ],
 )
 def test_command_lines_that_are_wrong(locus, tmp_path, words, said):

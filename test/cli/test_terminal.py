@@ -53,7 +53,7 @@ WORDS = [
     "latency --size 4K,1M --pages base",
     "numa --variant static,single --size 1M",
     "sharing --variant fetch-add --threads 2 --oversubscribe",
-    "core-to-core --threads 2 --oversubscribe",
+    "core-to-core --threads 3 --oversubscribe",
     "checkpoint --threads 2 --oversubscribe",
     "kmeans --points 500 --clusters 3 --threads 1,2 --oversubscribe",
     "search --size 16K --threads 2 --oversubscribe",
@@ -75,6 +75,8 @@ def test_a_path_is_shown_by_its_end(locus, tmp_path):
     for file in files:  # of other contents: the same ones are one trial
         file.write_text(f"1,2\n3,4\n5,{files.index(file)}\n")
     words = "kmeans --clusters 2 --variant 2p --threads 1 --repeats 1 --points"
+    dry = locus(words, ",".join(map(str, files)), "--dry-run").out
+    assert all(f"    points={file}\n" in dry for file in files)
     out = locus(words, ",".join(map(str, files))).out
     assert re.search(r"(?m)^\.\.\.x+/a\.csv ", out) and re.search(r"(?m)^\.\.\.x+/b\.csv ", out)
 

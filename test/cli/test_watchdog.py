@@ -250,8 +250,13 @@ def largest(planner, name):
 AS_IT_COMES = pytest.mark.native("ThreadSanitizer holds signals until libc is called", of="thread")
 
 
+OTHER = pytest.mark.native("the watchdog is the same")
+
+
 @pytest.mark.parametrize("number", [None, pytest.param(signal.SIGTERM, marks=AS_IT_COMES)])
-@pytest.mark.parametrize("name", benchmarks())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[OTHER] * (i > 0)) for i, name in enumerate(benchmarks())]
+)
 def test_every_benchmark_ends_in_time(locus, planner, tmp_path, read, name, number):
     words = largest(planner, name)
     file = tmp_path / "record.jsonl"

@@ -455,10 +455,18 @@ static void test_stolen_time_is_noise(void **state)
 	s.stopped = STOPPED_CONVERGED;
 	for (unsigned much = 0; much < 2; much++) {
 		enum status status;
+		json_t *line;
+		const char *reason;
 
 		s.noise.steal = much ? 2 : 0.5; /* s, of 10 */
-		json_decref(summary(&s, &s, 1, 1.5, &status));
+		s.noise.migrations = much ? 3 : 0;
+		line = summary(&s, &s, 1, 1.5, &status);
 		assert_int_equal(status, much ? STATUS_NOISY : STATUS_OK);
+		reason = json_string_value(json_array_get(json_object_get(line, "reasons"), 0));
+		assert_int_equal(!!reason, much);
+		if (much)
+			assert_non_null(strstr(reason, ", 3 migrations, 0 s off CPU, 2 s stolen"));
+		json_decref(line);
 	}
 	series_close(&s);
 }

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each variant of each benchmark is measured, and each choice that a parameter has, by the names
+that `locus list` says: a new one is tested without an edit here."""
+
+from conftest import SMALL
+from some import some
+from test_every import MEASURED, OTHER, QUICK, choices, every, listed, rows
+
+
+def measure_all(locus, read, tmp_path, name, option, values):
+    """With two threads where that is possible."""
+    file = tmp_path / f"{option}.jsonl"
+    words = f"{name} {QUICK} {SMALL.get(name, '')} {option} {','.join(some(values))}"
+    two = " --threads 2"
+    two *= locus(words + two, "--dry-run").status == 0
+    done = locus(words + two, "--output", file)
+    assert done.status in (0, 3), done
+    trials = some([line for line in read(file) if line["type"] == "trial"])
+    found = {trial["status"] for trial in trials}
+    assert found - {"impossible"} and found <= {*MEASURED, "impossible"}, trials
+
+
+@every
+def test_each_variant_is_measured(locus, read, tmp_path, name):
+    """This is what sanitizers see of benchmarks: what these compute is asked of the native build
+    and of kernels in unit tests."""
+    variants = dict(rows(listed(locus, name), "variants"))
+    measure_all(locus, read, tmp_path, name, "--variant", variants)
+
+
+@OTHER
+@every
+def test_each_choice_is_measured(locus, read, tmp_path, name):
+    """All but pages, which a machine may lack, and data in a file, which must be named."""
+    for option, values in choices(listed(locus, name)).items():
+        if option != "--pages":
+            measure_all(locus, read, tmp_path, name, option, [v for v in values if v != "file"])
