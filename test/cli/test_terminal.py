@@ -235,6 +235,14 @@ def test_numa_on_one_node_measures_the_kernels_once(locus):
     assert variants(ONE_NODE, "--variant", "single,static")[0] == {"single", "static"}
 
 
+def test_layouts_that_are_the_same_are_measured_once(locus):
+    """A word may stand for several layouts: `each` is one on each node."""
+    words = "numa --variant bind --layout each,2+0,packed --dry-run --topology"
+    done = locus(words, TWO_NODES)
+    assert done.status == 0 and {*re.findall(r"layout=(\S+)", done.out)} == {"2+0", "0+2"}, done
+    assert "packed is the same as 2+0 on this machine, 2+0: measured once" in done.err, done
+
+
 def test_the_record_on_standard_output(locus, tmp_path, read):
     done = locus("dummy --variant steady --repeats 3 --output -")
     lines = [json.loads(line) for line in done.out.splitlines()]

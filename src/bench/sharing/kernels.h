@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "kit/futex_lock.h"
+#include "bench/sharing/futex_lock.h"
 #include "kit/locks.h"
 
 struct guarded_by_mutex {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kit/futex_lock.h"
+#include "bench/sharing/futex_lock.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
