@@ -6,7 +6,6 @@ import pytest
 from lacking import lacking
 
 PLACES = [
-    "test_measure",
     "test_numa_claims",
     "test_provenance",
     "test_region",
