@@ -15,6 +15,7 @@ import time
 import pytest
 from conftest import Program
 from retries import tries
+from some import some
 
 PATIENCE = 60  # s: what takes longer hangs
 PROMISED = 2  # s from a signal, or beyond 110 % of the budget
@@ -115,6 +116,21 @@ def test_batches_and_finished_trials_stay(locus, tmp_path, read):
         if line["type"] == "samples" and line["trial"] == last["id"]
     )
     assert counted == last["samples"]["n"] > 0 and lines[-1]["skipped"] == 1
+
+
+@pytest.mark.parametrize("where", ["reset", "collect"])
+def test_a_batch_that_was_cut_is_left_out(locus, tmp_path, read, where):
+    """A trial has the samples that the record has: those of whole batches. Here one takes 3 s."""
+    file = tmp_path / "cut.jsonl"
+    process = locus.start(f"dummy --variant stuck --where {where} --delay 1.5e5 --output", file)
+    wait_for(lambda: has_header(file)() and b'"type":"samples"' in file.read_bytes(), "a batch")
+    time.sleep(0.5)  # the moment: nothing waits for it
+    status, *_ = end_by(process, signal.SIGTERM)
+    lines = read(file)
+    (trial,) = (line for line in lines if line["type"] == "trial")
+    assert status == 128 + signal.SIGTERM and trial["status"] == "interrupted"
+    batches = [line["times"] for line in lines if line["type"] == "samples"]
+    assert trial["samples"]["n"] == sum(map(len, some(batches)))
 
 
 def test_it_comes_100_times_while_lines_are_written(locus, tmp_path, read, often):

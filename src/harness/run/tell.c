@@ -39,6 +39,7 @@ void tell_next(struct alternation *a, enum stopped stopped)
 		return;
 	}
 	samples_told_rest(r, s);
+	series_leave_out_cut(s);
 	s->stopped = stop_reason(a, s, stopped);
 	line = summary(s, a->series, a->n, a->at, &status);
 	record_line(r->record, "trial", json_incref(line), a->told == a->n && s->samples);

@@ -4,6 +4,13 @@
 
 #include "harness/sample/series.h"
 
+void series_leave_out_cut(struct series *s)
+{
+	if (s->batches > s->complete)
+		s->samples = s->batch[s->complete].first;
+	s->batches = s->complete;
+}
+
 void series_gather(struct series *s)
 {
 	const struct ranks *ranks = s->planned->trial.ranks;

@@ -96,6 +96,12 @@ struct series {
 	double marked; /* s: the wall time of samples within the region */
 };
 
+/*
+ * Leaves out the samples of a batch that was cut off or failed: they are not in the record, and a
+ * trial says no more than its record holds.
+ */
+void series_leave_out_cut(struct series *);
+
 /* After the last sample: sums noise, counts and placements over all ranks. */
 void series_gather(struct series *);
 
