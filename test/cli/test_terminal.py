@@ -53,7 +53,7 @@ WORDS = [
     "latency --size 4K,1M --pages base",
     "numa --variant static,single --size 1M",
     "sharing --variant fetch-add --threads 2 --oversubscribe",
-    "core-to-core --threads 3 --oversubscribe",
+    "core-to-core --threads 3 --oversubscribe --protocol store-load --lines 1",
     "checkpoint --threads 2 --oversubscribe",
     "kmeans --points 500 --clusters 3 --threads 1,2 --oversubscribe",
     "search --size 16K --threads 2 --oversubscribe",
