@@ -471,6 +471,28 @@ static void test_stolen_time_is_noise(void **state)
 	series_close(&s);
 }
 
+/* Of a batch that is not complete no sample is told; of a series without one, all are. */
+static void test_a_cut_batch_is_left_out(void **state)
+{
+	struct series s;
+	struct invention i;
+
+	(void)state;
+	invent(&s, &i, "one", 0, 0, 1, 2, 1);
+	s.complete = s.batches;
+	series_leave_out_cut(&s);
+	assert_int_equal(s.samples, 10);
+	s.complete = 7;
+	series_leave_out_cut(&s);
+	assert_int_equal(s.samples, 7);
+	assert_int_equal(s.batches, 7);
+	s.complete = 0; /* it was the first batch */
+	series_leave_out_cut(&s);
+	assert_int_equal(s.samples, 0);
+	assert_int_equal(s.batches, 0);
+	series_close(&s);
+}
+
 /* A note if the intervals with counting and without are disjoint; none if they overlap. */
 static void test_what_counting_costs_is_a_note(void **state)
 {
@@ -730,6 +752,7 @@ int main(void)
 		cmocka_unit_test(test_never_together_is_said),
 		cmocka_unit_test(test_noise_is_graver_than_a_wide_interval),
 		cmocka_unit_test(test_stolen_time_is_noise),
+		cmocka_unit_test(test_a_cut_batch_is_left_out),
 		cmocka_unit_test(test_what_counting_costs_is_a_note),
 		cmocka_unit_test(test_the_end_is_told_with_its_cause),
 		cmocka_unit_test(test_the_gravest_is_the_status),
