@@ -30,16 +30,18 @@ static bool is_left(const struct series *s, enum status status)
 void tell_next(struct alternation *a, enum stopped stopped)
 {
 	struct run *r = a->run;
-	struct series *s = &a->series[a->told++];
+	struct series *s;
 	enum status status;
 	json_t *line;
 
+	for (unsigned i = 0; i < a->n && !a->told; i++) /* first of all, for ratios are of two */
+		series_leave_out_cut(&a->series[i]);
+	s = &a->series[a->told++];
 	if (s->planned->again && !s->samples) { /* the result of an earlier run stays */
 		r->skipped++;
 		return;
 	}
 	samples_told_rest(r, s);
-	series_leave_out_cut(s);
 	s->stopped = stop_reason(a, s, stopped);
 	line = summary(s, a->series, a->n, a->at, &status);
 	record_line(r->record, "trial", json_incref(line), a->told == a->n && s->samples);
