@@ -10,7 +10,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import SMALL
+from conftest import MEASURED, SMALL
 from listed import unwrapped
 from some import some
 
@@ -37,7 +37,6 @@ COMMANDS = {
 BENCHMARKS = [name for name in LISTED if name not in COMMANDS and not name.startswith("-")]
 PROFILES = ("quick", "standard", "paper")
 MACHINES = ("node:2 core:4 pu:2", "node:1 core:2 pu:1", "node:4 core:16 pu:1")
-MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 # Takes seconds; the budget is large for a busy machine.
 QUICK = "--profile quick --time-budget 60s --duration 1ms --repeats 1 --oversubscribe"
 

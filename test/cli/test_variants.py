@@ -2,9 +2,9 @@
 """Each variant of each benchmark is measured, and each choice that a parameter has, by the names
 that `locus list` says: a new one is tested without an edit here."""
 
-from conftest import SMALL
+from conftest import MEASURED, SMALL
 from some import some
-from test_every import MEASURED, OTHER, QUICK, choices, every, listed, rows
+from test_every import OTHER, QUICK, choices, every, listed, rows
 
 
 def measure_all(locus, read, tmp_path, name, option, values):

@@ -16,6 +16,7 @@ import pytest
 from conftest import Program
 from retries import tries
 from some import some
+from test_interruption import has_batches
 
 PATIENCE = 60  # s: what takes longer hangs
 PROMISED = 2  # s from a signal, or beyond 110 % of the budget
@@ -123,7 +124,7 @@ def test_a_batch_that_was_cut_is_left_out(locus, tmp_path, read, where):
     """A trial has the samples that the record has: those of whole batches. Here one takes 3 s."""
     file = tmp_path / "cut.jsonl"
     process = locus.start(f"dummy --variant stuck --where {where} --delay 1.5e5 --output", file)
-    wait_for(lambda: has_header(file)() and b'"type":"samples"' in file.read_bytes(), "a batch")
+    wait_for(has_batches(file), "a batch")
     time.sleep(0.5)  # the moment: nothing waits for it
     status, *_ = end_by(process, signal.SIGTERM)
     lines = read(file)
@@ -264,8 +265,6 @@ def largest(planner, name):
 
 
 AS_IT_COMES = pytest.mark.native("ThreadSanitizer holds signals until libc is called", of="thread")
-
-
 OTHER = pytest.mark.native("the watchdog is the same")
 
 

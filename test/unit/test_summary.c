@@ -471,7 +471,7 @@ static void test_stolen_time_is_noise(void **state)
 	series_close(&s);
 }
 
-/* Of a batch that is not complete no sample is told; of a series without one, all are. */
+/* Samples of a batch that is not complete are left out; all others stay. */
 static void test_a_cut_batch_is_left_out(void **state)
 {
 	struct series s;

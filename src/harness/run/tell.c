@@ -34,8 +34,9 @@ void tell_next(struct alternation *a, enum stopped stopped)
 	enum status status;
 	json_t *line;
 
-	for (unsigned i = 0; i < a->n && !a->told; i++) /* first of all, for ratios are of two */
-		series_leave_out_cut(&a->series[i]);
+	if (!a->told) /* of all before the first is told, which may be compared with others */
+		for (unsigned i = 0; i < a->n; i++)
+			series_leave_out_cut(&a->series[i]);
 	s = &a->series[a->told++];
 	if (s->planned->again && !s->samples) { /* the result of an earlier run stays */
 		r->skipped++;
