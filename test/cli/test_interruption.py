@@ -11,31 +11,21 @@ import time
 
 import pytest
 from some import some
+from waits import PATIENCE, wait_for, written
 
 TRIALS = "dummy --variant steady,jitter,humps,wrong --delay 1,2,5,10,20"
 MANY = f"{TRIALS} --repeats 60"
 BRIEF = f"{TRIALS} --repeats 10 --duration 50us"  # as many lines, in a tenth of a second
+ENDLESS = "dummy --variant steady,jitter --repeats 1000000 --output"
 OTHER = pytest.mark.native("other values run the same code")
 ONE_THREAD = pytest.mark.native("it has one thread", of="thread")
-PATIENCE = 180  # s: what takes longer hangs
-
-
-def wait_for(condition, what):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, f"{what} did not happen within {PATIENCE} s"
-        time.sleep(0.01)
-
-
-def has_batches(file):
-    return lambda: file.exists() and b'"type":"samples"' in file.read_bytes()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_with_all_that_was_measured(locus, tmp_path, read, number):
     file = tmp_path / "cut.jsonl"
-    process = locus.start("dummy --variant steady,jitter --output", file)
-    wait_for(has_batches(file), "a few batches")
+    process = locus.start(ENDLESS, file)
+    wait_for(written(file, "samples"), "a few batches")
     process.send_signal(number)
     out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + number
@@ -61,7 +51,7 @@ def test_what_is_left_is_counted(locus, tmp_path):
     words = "dummy --variant steady --size 0,4096 --threads 1 --delay 100 --repeats 1000000"
     words += " --counters faults"  # without, samples are collected for a second
     process = locus.start(words, "--output", file)
-    wait_for(lambda: file.exists() and b'"type":"samples"' in file.read_bytes(), "samples")
+    wait_for(written(file, "samples"), "samples")
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=PATIENCE)
     left = "1 trial not measured, 1 incomplete; the same command with --resume goes on"
@@ -236,7 +226,7 @@ def test_dev_full(locus):
 def test_two_writers_of_one_file(locus, tmp_path, read):
     file = tmp_path / "shared.jsonl"
     first = locus.start(MANY, "--output", file)
-    wait_for(has_batches(file), "a few batches")
+    wait_for(written(file, "samples"), "a few batches")
     second = locus(MANY, "--output", file, "--resume")
     assert second.status == 1 and "another process" in second.err
     first.communicate(timeout=PATIENCE)
@@ -248,8 +238,8 @@ def test_a_signal_may_come_several_times(locus, tmp_path, read, number):
     """Signals may come more than once: timeout(1) signals the process and its group; a batch system
     signals the whole step, and srun forwards the signal that it got."""
     file = tmp_path / "again.jsonl"
-    process = locus.start("dummy --variant steady,jitter --output", file)
-    wait_for(has_batches(file), "a few batches")
+    process = locus.start(ENDLESS, file)
+    wait_for(written(file, "samples"), "a few batches")
     end = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < end:
         process.send_signal(number)

@@ -9,7 +9,6 @@ import random
 import re
 import shutil
 import signal
-import time
 
 import pytest
 from conftest import Program
@@ -18,9 +17,9 @@ from listed import unwrapped
 from retries import tries
 from some import some
 from test_kmeans import save, write_csv
+from waits import PATIENCE, wait_for, written
 
 OTHER = pytest.mark.native("other values run the same code")
-PATIENCE = 180  # s, for waits that take a second or two on an idle machine
 ENDLESS = (
     "dummy --variant sums,steady --oversubscribe --quiet --time-budget 600s --repeats 1000000"
     " --output"
@@ -74,13 +73,6 @@ def pids(process, count):
     children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
     wait_for(lambda: len(children.read_text(encoding="ascii").split()) == count, f"{count} ranks")
     return [int(pid) for pid in children.read_text(encoding="ascii").split()]
-
-
-def wait_for(condition, what):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, f"{what} did not happen within {PATIENCE} s"
-        time.sleep(0.01)
 
 
 def gone(pid):
@@ -371,7 +363,7 @@ def test_sigterm_ends_all_ranks_with_what_was_measured(mpi, tmp_path, read, whom
     file = tmp_path / "term.jsonl"
     with mpi.start(ENDLESS, file, ranks=3) as process:
         ranks = pids(process, 3)
-        wait_for(lambda: file.exists() and b'"samples"' in file.read_bytes(), "a batch")
+        wait_for(written(file, "samples"), "a batch")
         os.kill(process.pid if whom == "mpirun" else ranks[whom], signal.SIGTERM)
         process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
@@ -392,7 +384,7 @@ def test_sigterm_ends_all_ranks_in_the_middle_of_a_sample(mpi, tmp_path, read, w
         file.unlink(missing_ok=True)
         with mpi.start(words, file, ranks=3) as process:
             ranks = pids(process, 3)
-            wait_for(lambda: file.exists() and b'"header"' in file.read_bytes(), "the header")
+            wait_for(written(file, "header"), "the header")
             os.kill(process.pid if whom == "mpirun" else ranks[whom], signal.SIGTERM)
             process.communicate(timeout=PATIENCE)
         assert process.returncode != 0
@@ -417,7 +409,7 @@ def test_a_lost_rank_ends_the_others(mpi, tmp_path, read, whom):
     file = tmp_path / "lost.jsonl"
     with mpi.start(ENDLESS, file, ranks=3) as process:
         ranks = pids(process, 3)
-        wait_for(lambda: file.exists() and b'"samples"' in file.read_bytes(), "a batch")
+        wait_for(written(file, "samples"), "a batch")
         os.kill(ranks[whom], signal.SIGKILL)
         _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode != 0 and "signal 9" in err, err

@@ -7,13 +7,12 @@ import pathlib
 import re
 import signal
 import statistics
-import time
 
 import pytest
 from some import some
+from waits import PATIENCE, wait_for, written
 
 BRIEF = "dummy --variant steady,jitter --threads 1 --duration 50us --repeats 20"
-PATIENCE = 180  # s: what takes longer hangs
 
 
 def runs_in(lines):
@@ -119,19 +118,12 @@ def test_one_run_is_no_series(locus, tmp_path, read):
     assert [line["series"] for line in read(file) if line["type"] == "header"] == [None]
 
 
-def wait_for(condition, what):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, f"{what} did not happen within {PATIENCE} s"
-        time.sleep(0.01)
-
-
 LONG = "dummy --variant steady,jitter --threads 1 --delay 5 --repeats 100000 --runs 3 --output"
 
 
 def begin(locus, file):
     process = locus.start(LONG, file)
-    wait_for(lambda: file.exists() and b'"type":"samples"' in file.read_bytes(), "a batch")
+    wait_for(written(file, "samples"), "a batch")
     return process
 
 
@@ -167,7 +159,7 @@ def test_a_run_ends_when_the_series_is_killed(locus, tmp_path):
     process = begin(locus, file)
     process.kill()
     process.communicate(timeout=PATIENCE)
-    wait_for(lambda: b'"type":"end"' in file.read_bytes(), "the end of the run")
+    wait_for(written(file, "end"), "the end of the run")
 
 
 def test_resume_goes_on_with_the_run_that_is_missing(locus, tmp_path, read):

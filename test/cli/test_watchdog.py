@@ -16,25 +16,13 @@ import pytest
 from conftest import Program
 from retries import tries
 from some import some
-from test_interruption import has_batches
+from waits import PATIENCE, wait_for, written
 
-PATIENCE = 60  # s: what takes longer hangs
 PROMISED = 2  # s from a signal, or beyond 110 % of the budget
 # Tolerance, since other tests run at the same time; without a watchdog it would take minutes.
 BUSY = float(os.environ.get("SLACK", "15"))  # s
 PLACES = ["prepare", "enter", "reset", "collect", "verify", "release"]
 STUCK = "dummy --variant stuck --size 0,4096 --delay 6e8 --where"  # for ten minutes
-
-
-def wait_for(condition, what):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, f"{what} did not happen within {PATIENCE} s"
-        time.sleep(0.01)
-
-
-def has_header(file):
-    return lambda: file.exists() and file.read_bytes().count(b'"type":"header"') > 0
 
 
 def end_by(process, number):
@@ -56,7 +44,7 @@ def test_a_signal_ends_it_wherever_it_is(locus, tmp_path, read, where):
     for _ in tries(5, "it was not there yet"):
         file.unlink(missing_ok=True)
         process = locus.start(words, "--output", file)
-        wait_for(has_header(file), "the header")
+        wait_for(written(file, "header"), "the header")
         time.sleep(0.3)  # the moment: nothing waits for it
         status, out, err, took = end_by(process, signal.SIGTERM)
         if err:
@@ -123,8 +111,9 @@ def test_batches_and_finished_trials_stay(locus, tmp_path, read):
 def test_a_batch_that_was_cut_is_left_out(locus, tmp_path, read, where):
     """A trial has the samples that the record has: those of whole batches. Here one takes 3 s."""
     file = tmp_path / "cut.jsonl"
-    process = locus.start(f"dummy --variant stuck --where {where} --delay 1.5e5 --output", file)
-    wait_for(has_batches(file), "a batch")
+    words = f"dummy --variant stuck --where {where} --delay 1.5e5 --repeats 100000 --output"
+    process = locus.start(words, file)
+    wait_for(written(file, "samples"), "a batch")
     time.sleep(0.5)  # the moment: nothing waits for it
     status, *_ = end_by(process, signal.SIGTERM)
     lines = read(file)
@@ -142,7 +131,7 @@ def test_it_comes_100_times_while_lines_are_written(locus, tmp_path, read, often
             "dummy --variant stuck --where verify --delay 7e5 --repeats 2 --size 0,4096 --output",
             file,
         )
-        wait_for(has_header(file), "the header")
+        wait_for(written(file, "header"), "the header")
         time.sleep(n * 0.01)  # so that the watchdog wakes about when the check is over
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=PATIENCE)
@@ -158,7 +147,7 @@ def test_a_full_disk(locus, tmp_path, lines):
     """A line that the watchdog could write only in part is cut off, with a message."""
     file = tmp_path / "full.jsonl"
     process = locus.start(f"{STUCK} verify --output", tmp_path / "whole.jsonl")
-    wait_for(has_header(tmp_path / "whole.jsonl"), "the header")
+    wait_for(written(tmp_path / "whole.jsonl", "header"), "the header")
     end_by(process, signal.SIGINT)
     header, trial, *_ = (tmp_path / "whole.jsonl").read_bytes().splitlines(keepends=True)
     room = len(header) + 200 + int(lines * len(trial))
@@ -197,7 +186,7 @@ def test_20000_trials_that_were_not_begun(locus, tmp_path, read):
     process = locus.start(
         f"{STUCK} prepare --size 1..20000+1 --output", file, stdout=subprocess.DEVNULL
     )
-    wait_for(has_header(file), "the header")
+    wait_for(written(file, "header"), "the header")
     status, _, _, took = end_by(process, signal.SIGTERM)
     assert status == 128 + signal.SIGTERM and took < PROMISED + BUSY
     lines = read(file, whole=False)
@@ -281,7 +270,7 @@ def test_every_benchmark_ends_in_time(locus, planner, tmp_path, read, name, numb
         *words, "--time-budget", budget, "--output", file, cwd=tmp_path, stdout=subprocess.DEVNULL
     )
     if number:
-        wait_for(has_header(file), "the header")
+        wait_for(written(file, "header"), "the header")
         time.sleep(0.2)  # the moment: nothing waits for it
         begin = time.monotonic()
         process.send_signal(number)
