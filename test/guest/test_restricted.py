@@ -90,8 +90,9 @@ DOWN = " ".join(f"{size}M" for size in range(62, 50, -2))
 )
 def test_there_is_no_size_that_is_neither_refused_nor_had(done):
     statuses = [int(status) for status in re.findall(r"status (\d+)", done.out)]
-    assert set(statuses) == {0, 3} and len(statuses) == len(DOWN.split()), done
-    assert statuses[0] == 3 and "Killed" not in done.out + done.err, done
+    assert len(statuses) == len(DOWN.split()), (statuses, done)
+    assert set(statuses) == {0, 3} and statuses[0] == 3, (statuses, done.err, done)
+    assert "Killed" not in done.out + done.err, done
 
 
 @pytest.mark.guest(VERSIONS, limited(MEMORY, suite(6)))

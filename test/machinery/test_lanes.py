@@ -92,11 +92,17 @@ def test_a_failure_is_told_in_full(lane, total, tmp_path):
         and (tmp_path / "file0.log").exists()
     )
     status, lines = total("guest")
-    assert (
-        status == 1
-        and lines[-1] == "2 passed, 1 failed, 0 skipped"
-        and "  guest: file0 second" in lines
-    )
+    assert status == 1 and lines[-1] == "2 passed, 1 failed, 0 skipped"
+    assert lines[-5:-2] == ["Failed:", "  guest: file0 second", "    expected 3"]
+
+
+def test_the_error_of_a_failure_is_told_at_the_end(lane, total):
+    words = " ".join(["why"] * 30)
+    lane("guest", f"1..1\nnot ok 1 - first\n# x = 1\n# > assert x == 2\n# E   {words}\n# E   more")
+    _, lines = total("guest")
+    at = lines.index("  guest: file0 first")
+    assert lines[at + 1].startswith("    why") and max(map(len, lines)) <= 100
+    assert " ".join(line.strip() for line in lines[at + 1 : -2]) == words
 
 
 @pytest.mark.parametrize(
