@@ -70,8 +70,8 @@ def _report(options: argparse.Namespace) -> int:
     given = records.read([file for file in options.file if file not in tables])
     with _noting(given):
         given.counted = likwid.read(tables)
-        written = report.write(given, page, options.force)
-    print(*written, sep="\n", flush=True)
+        for path in report.write(given, page, options.force):
+            print(path, flush=True)
     return GOOD
 
 
@@ -167,7 +167,7 @@ def _parser() -> argparse.ArgumentParser:
         description=(
             "Makes one HTML page from one or several records, readable without a network, and"
             " beside it a folder with its pictures as SVG, PNG, PDF and Vega-Lite: report.html and"
-            " report-pictures/."
+            " report-pictures/. Each is named as soon as it is there, the page first."
         ),
         epilog=(
             "Exit status: 0 good; 1 the report could not be written, and nothing was; 2 a file is"

@@ -18,42 +18,37 @@ SCALE = 1.5  # pixels of a PNG to a pixel of its chart
 DENSE = 2  # the same where a cell has to have whole pixels
 KINDS = ("svg", "png", "pdf", "vl.json")  # of files, by what their names end in
 SMALL = {"data": {"values": [{}]}, "mark": {"type": "text", "text": "a"}}
-# Processes of each of two kinds. More than that take longer to start than they save: to load Vega,
-# and to compile it as it runs, takes a third of the time of all pictures.
+# Processes. More than that take longer to start than they save: to load Vega, and to compile it as
+# it runs, takes a third of the time of all pictures.
 MOST = 4
 
 
 @cache
 def painters() -> Processes:
     """They load Vega before there is a picture to draw."""
-    made = Processes("render", _many())
-    for _ in range(_many()):
+    many = max(1, min(MOST, cpus.usable()))
+    made = Processes("render", many)
+    for _ in range(many):
         made.call("as_svg", SMALL, "first")
     return made
 
 
-@cache
-def printers() -> Processes:
-    """They make files of SVGs, which needs no Vega, and takes about as long."""
-    return Processes("render", _many())
-
-
-def _many() -> int:
-    return max(1, min(MOST, cpus.usable() // 2))
-
-
 class Drawing:
-    """The pictures of a page; with a folder, also as files there. As a context it waits for all, or
-    after an exception leaves out what was not begun."""
+    """The pictures of a page; with a folder, also as files there. As a context it makes the files
+    last, since a page waits for none of them, and waits for all; or after an exception leaves out
+    what was not begun."""
 
     def __init__(self, folder: Optional[Path] = None) -> None:
         self._folder = folder
         self._begun: list[Future[Any]] = []
+        self._files: list[tuple[Any, ...]] = []  # arguments of as_files()
 
     def __enter__(self) -> Drawing:
         return self
 
     def __exit__(self, failed: object, *_: object) -> None:
+        if not failed:
+            self._begun += [painters().call("as_files", *each) for each in self._files]
         wait([drawn for drawn in self._begun if not failed or not drawn.cancel()])
         for drawn in [] if failed else self._begun:
             drawn.result()
@@ -64,9 +59,11 @@ class Drawing:
         self._begun.append(picture.drawn)
         if self._folder:
             file = str(self._folder / picture.name)
-            scale = DENSE if picture.dense else SCALE
-            whole = printers().call("as_files", picture.drawn, file, scale, picture.dense)
-            self._begun.append(whole)
-            picture.drawn = whole if picture.dense else picture.drawn
             spec = json.dumps(picture.spec, separators=(",", ":"))
             Path(f"{file}.vl.json").write_text(spec, encoding="utf-8")
+            if picture.dense:  # the page has its PNG
+                arguments = picture.drawn, file, DENSE, picture.dense
+                picture.drawn = painters().call("as_files", *arguments)
+                self._begun.append(picture.drawn)
+            else:
+                self._files.append((picture.drawn, file, SCALE, None))

@@ -10,7 +10,8 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import ExitStack
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -54,10 +55,10 @@ MEANING = {
 }
 
 
-def write(given: Records, page: Path, force: bool) -> list[Path]:
-    """Writes the page, and its pictures to a folder beside it: all or nothing. With `force` it
-    replaces an older page and the pictures that this shows; other files in the folder stay. Returns
-    both paths."""
+def write(given: Records, page: Path, force: bool) -> Generator[Path, None, None]:
+    """Writes the page, and its pictures to a folder beside it: all or nothing. Yields the path of
+    each as soon as it is there: a reader waits for the page, not for the files. With `force` it
+    replaces an older page and the pictures that this shows; other files in the folder stay."""
     pictures = page.with_name(page.stem + "-pictures")
     for path in (page, pictures):
         if path.exists() and not force:
@@ -74,29 +75,41 @@ def write(given: Records, page: Path, force: bool) -> list[Path]:
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".report-", dir=page.parent) as scratch:
-            new_page, new_pictures, old = (
-                Path(scratch, "page"),
-                Path(scratch, "pictures"),
-                Path(scratch, "old"),
-            )
-            new_pictures.mkdir()
-            with Drawing(new_pictures) as drawing:
-                text = _compose(given, drawing, pictures.name)
-            new_page.write_text(text, encoding="utf-8")
-            if pictures.exists():
-                _keep_others(page, pictures, new_pictures)
-                pictures.rename(old)
-            new_pictures.rename(pictures)
-            new_page.replace(page)
+            new, former = Path(scratch, "pictures"), Path(scratch, "former-pictures")
+            new.mkdir()
+            with ExitStack() as undone:
+                with Drawing(new) as drawing:
+                    text = _compose(given, drawing, pictures.name)
+                    made = _replace(page, text, Path(scratch), undone)
+                    yield page
+                if pictures.exists():
+                    _keep_others(pictures, made, new)
+                    pictures.rename(former)
+                    undone.callback(former.rename, pictures)
+                new.rename(pictures)
+                undone.pop_all()
     except OSError as error:
         raise CannotWrite(f"{page}: cannot be written: {error.strerror}") from error
-    return [page, pictures]
+    yield pictures
 
 
-def _keep_others(page: Path, pictures: Path, new: Path) -> None:
+def _replace(page: Path, text: str, scratch: Path, undone: ExitStack) -> set[str]:
+    """Puts the text in the place of a page, until it is undone; returns the names of the pictures
+    that the former page shows."""
+    new, former = scratch / "page", scratch / "former-page"
+    new.write_text(text, encoding="utf-8")
+    if not page.exists():
+        new.replace(page)
+        undone.callback(page.unlink)
+        return set()
+    shutil.copy2(page, former)
+    new.replace(page)
+    undone.callback(former.replace, page)
+    return set(LINK.findall(former.read_text(encoding="utf-8", errors="replace")))
+
+
+def _keep_others(pictures: Path, made: set[str], new: Path) -> None:
     """Copies files that the older report did not make. Fails if one has the name of a new file."""
-    text = page.read_text(encoding="utf-8", errors="replace") if page.exists() else ""
-    made = set(LINK.findall(text))
     for path in pictures.iterdir():
         if path.name in made:
             continue

@@ -20,7 +20,7 @@ from typing import Any, Optional
 import pytest
 import vl_convert
 from locus_analysis import __main__ as program
-from locus_analysis import charts, draw, report, units
+from locus_analysis import charts, draw, records, report, units
 from locus_analysis import vega_lite as vl
 from make_records import (
     FLAGS,
@@ -473,6 +473,20 @@ def test_output_may_be_a_page_or_a_folder(
         program.main(["report", str(path), "--force", "--output", str(tmp_path / "z.html")])
         == CANNOT
     )
+
+
+def test_the_page_is_there_before_its_files(tmp_path: Path) -> None:
+    """It waits for none of them, and is taken back if these cannot be."""
+    path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
+    page, pictures = tmp_path / "report.html", tmp_path / "report-pictures"
+    page.write_text("mine")
+    written = report.write(records.read([path]), page, force=True)
+    assert next(written) == page and page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert not pictures.exists()
+    written.close()
+    assert page.read_text() == "mine" and names(tmp_path) == ["a.jsonl", "report.html"]
+    written = report.write(records.read([path]), page, force=True)
+    assert list(written) == [page, pictures] and page.read_text(encoding="utf-8") != "mine"
 
 
 @pytest.mark.parametrize("what", ["write_text", "rename"])
