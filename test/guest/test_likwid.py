@@ -169,7 +169,7 @@ def test_places_in_a_cpuset(done):
 # its tables have the others.
 @pytest.mark.guest(
     "zeros",
-    f"{WRAPPED} -C 0,1 locus suite --profile quick --time-budget 8s --quiet --output record.jsonl",
+    f"{WRAPPED} -C 0,1 locus suite --profile quick --time-budget 4s --quiet --output record.jsonl",
 )
 def test_a_suite(done):
     found, _ = counted(done)
