@@ -8,7 +8,7 @@ import signal
 
 import pytest
 from lacking import lacking
-from slurm import ENDLESS_TRIAL, MANY, ONE, TRIALS, ask, minicluster, wait_for
+from slurm import ENDLESS, MANY, ONE, TRIALS, ask, minicluster, wait_for
 
 
 def check_interrupted(job, read, node="n1"):
@@ -46,15 +46,15 @@ def check_resumed(job, read, node="n1", restart="1"):
 def test_time_limit(submit, read):
     """SLURM checks time limits every half minute. One job gets the signal that it asked for; the
     other reaches its limit before any signal."""
-    warned = submit("numa", *ENDLESS_TRIAL, sbatch=["--nodelist=n1"])
-    overrun = submit("numa", *ENDLESS_TRIAL, sbatch=["--nodelist=n2", "--signal=KILL@0"])
+    warned = submit("dummy", *ENDLESS, sbatch=["--nodelist=n1"])
+    overrun = submit("dummy", *ENDLESS, sbatch=["--nodelist=n2", "--signal=KILL@0"])
     for job, node, left in ((warned, "n1", 50), (overrun, "n2", 1)):
         job.has('"samples"', node)
         ask("scontrol", "update", f"JobId={job.id}", f"EndTime=now+{left}seconds")
     assert warned.until("FAILED") == 128 + signal.SIGTERM
-    way = "--nodes=1 --nodelist=n1 --time=02:00:00 --partition=main build/jobs/numa.slurm"
+    way = "--nodes=1 --nodelist=n1 --time=02:00:00 --partition=main ./dummy.slurm"
     way += " --profile quick"
-    assert f"to go on: LOCUS_RESULTS=results/numa-{warned.id} sbatch {way}" in warned.said()
+    assert f"to go on: LOCUS_RESULTS=results/dummy-{warned.id} sbatch {way}" in warned.said()
     assert re.search(
         r"no good end on n1: time: SIGTERM came \d+ s before the end of the job's time limit of",
         warned.said(),

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from lacking import lacking
-from slurm import BUILD, CPUS, ENDLESS_TRIAL, ONE_TRIAL, ask, names, wait_for
+from slurm import BUILD, CPUS, ENDLESS, ONE_TRIAL, ask, names, wait_for
 from some import some
 
 FEW = {  # options that select a trial or two of benchmarks with many
@@ -110,7 +110,7 @@ def test_without_locus(submit, tmp_path_factory):
 
 def test_the_node_is_ours_alone_and_whole(submit, read):
     """A second job waits, and all CPUs are in the record."""
-    job = submit("numa", *ENDLESS_TRIAL, sbatch=["--nodelist=n1"])
+    job = submit("dummy", *ENDLESS, sbatch=["--nodelist=n1"])
     other = submit("numa", *ONE_TRIAL, sbatch=["--nodelist=n1"])
     job.has('"samples"')
     wait_for(lambda: other["Reason"] == "Resources", other)
@@ -157,7 +157,7 @@ def test_several_nodes(submit, read, nodes, count):
 
 def test_an_array_over_nodes(submit, read, nodes):
     """The tasks run at the same time, each on a node of its own."""
-    tasks = submit("numa", *ENDLESS_TRIAL, sbatch=[f"--array=1-{len(nodes)}"]).tasks(len(nodes))
+    tasks = submit("dummy", *ENDLESS, sbatch=[f"--array=1-{len(nodes)}"]).tasks(len(nodes))
     for job in tasks:
         job.until("RUNNING")
     where = [job["NodeList"] for job in tasks]

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 from lacking import lacking
-from slurm import BUILD, ENDLESS_TRIAL, ONE_TRIAL, SOURCE, ask, names, wait_for
+from slurm import BUILD, ENDLESS, ONE_TRIAL, SOURCE, ask, names, wait_for
 
 STANDIN = f"{SOURCE}/test/stand-in:"
 TINY = ["numa", *ONE_TRIAL]
@@ -121,8 +121,8 @@ def test_its_end_is_near(submit, read):
     job = submit(
         "likwid",
         "MEM",
-        "numa",
-        *ENDLESS_TRIAL,
+        "dummy",
+        *ENDLESS,
         sbatch=["--nodelist=n1"],
         path=STANDIN,
     )
