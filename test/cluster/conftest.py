@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 from lacking import lacking
-from slurm import SOURCE, Job, ask, minicluster, wait_for, wait_until_idle
+from slurm import SOURCE, Job, ask, minicluster, script_of, wait_for, wait_until_idle
 
 
 @pytest.fixture(scope="session")
@@ -43,17 +43,13 @@ def installed(tmp_path_factory):
 
 @pytest.fixture
 def submit(nodes, source):
-    """submit("numa", "--size", "1M", sbatch=["--nodes=2"]): a job of the source tree. "dummy" has
-    no script, and gets numa's. After the test all jobs are cancelled, and all nodes idle."""
+    """submit("numa", "--size", "1M", sbatch=["--nodes=2"]): a job of the source tree. After the
+    test all jobs are cancelled, and all nodes idle."""
     jobs = []
 
     def run(script, *arguments, sbatch=(), folder=source, path="", results=None):
-        if script == "dummy":
-            text = (folder / "build/jobs/numa.slurm").read_text()
-            script = folder / "dummy.slurm"
-            script.write_text(text.replace("locus-job numa", "locus-job dummy"))
-            script = "./dummy.slurm"
-        script = script if "/" in str(script) else f"build/jobs/{script}.slurm"
+        if "/" not in str(script):
+            script = script_of(script, folder)
         environment = {
             **os.environ,
             "PATH": path + os.environ["PATH"],

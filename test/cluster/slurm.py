@@ -14,24 +14,15 @@ DEADLINE = int(
     os.environ.get("PATIENCE", "300")
 )  # s, for waits that take seconds on an idle machine
 CPUS = os.sysconf("SC_NPROCESSORS_ONLN")
-# Options of dummy, for a job that waits for its end and leaves the CPUs to other tests.
-ENDLESS = "--profile quick --variant stuck --where collect --delay 2e5 --repeats 1000000".split()
-ENDLESS += ["--time-budget", "600s"]
+# Options of dummy, for jobs that leave the CPUs to other tests: one that waits for its end, and one
+# of 20 trials in 4 s.
+STUCK = ["--profile", "quick", "--variant", "stuck", "--where", "collect", "--time-budget", "600s"]
+ENDLESS = [*STUCK, "--delay", "2e5", "--repeats", "1000000"]
+TRIALS = 20
+MANY = [*STUCK, "--delay", "4e3", "--repeats", "50", "--size", "4K..80K+4K"]
 # Options of numa. The last word of ONE_TRIAL is its repeats: [*ONE_TRIAL[:-1], "9"] changes them.
 ONE = ["--profile", "quick", "--variant", "single", "--layout", "1"]
 ONE_TRIAL = [*ONE[:-1], "packed", "--size", "256K", "--repeats", "3"]
-TRIALS = 20
-MANY = [
-    *ONE,
-    "--size",
-    "256K..5M+256K",
-    "--duration",
-    "4ms",
-    "--repeats",
-    "50",
-    "--time-budget",
-    "600s",
-]
 FINAL = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
 
 
@@ -47,6 +38,15 @@ def ask(*command, **more):
     )
     assert done.returncode == 0, f"{command}: {done.stderr or done.stdout}"
     return done.stdout
+
+
+def script_of(name, folder):
+    """The path of a job's script in the folder of a source tree. dummy's is made of numa's."""
+    if name != "dummy":
+        return f"build/jobs/{name}.slurm"
+    numa = (folder / "build/jobs/numa.slurm").read_text()
+    (folder / "dummy.slurm").write_text(numa.replace("locus-job numa", "locus-job dummy"))
+    return "./dummy.slurm"
 
 
 def minicluster(*arguments):

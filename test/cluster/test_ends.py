@@ -113,7 +113,7 @@ def submit_again(job, submit):
 
 @pytest.mark.parametrize(("act", "restart"), [(requeue, "1"), (submit_again, None)])
 def test_it_goes_on(submit, read, act, restart):
-    job = submit("numa", *MANY, sbatch=["--nodelist=n1"])
+    job = submit("dummy", *MANY, sbatch=["--nodelist=n1"])
     job.has('"type":"trial"', times=2)
     job = act(job, submit)
     assert job.until("COMPLETED") == 0
@@ -123,7 +123,7 @@ def test_it_goes_on(submit, read, act, restart):
 
 
 def test_on_another_node_it_begins_anew(submit, read):
-    job = submit("numa", *MANY)
+    job = submit("dummy", *MANY)
     job.has('"type":"trial"', times=2)
     requeue(job, submit)
     ask("scontrol", "update", f"JobId={job.id}", "ExcNodeList=n1")
@@ -138,9 +138,8 @@ def test_only_what_is_left_goes_on(submit, read, source):
     locus was killed: not the one that is done, nor the one whose record can't be written. Results
     are in the folder of an array's task."""
     (source / "results/mine_1/n2.jsonl").mkdir(parents=True)
-    (job,) = submit("numa", *MANY, sbatch=["--array=1", "--nodes=3"], results="results/mine").tasks(
-        1
-    )
+    sbatch = ["--array=1", "--nodes=3"]
+    (job,) = submit("dummy", *MANY, sbatch=sbatch, results="results/mine").tasks(1)
     assert job.results.name == "mine_1"
     for node in ("n1", "n3"):
         job.has('"type":"trial"', node)
@@ -163,8 +162,8 @@ def test_only_what_is_left_goes_on(submit, read, source):
 def test_loss_of_a_node(submit, read):
     """A job that loses a node is requeued. With --no-kill it continues without the node, and must
     fail, even if srun does not."""
-    ends = submit("numa", *MANY, sbatch=["--nodes=2", "--nodelist=n1,n2"])
-    goes_on = submit("numa", *MANY, sbatch=["--nodes=2", "--nodelist=n3,n4", "--no-kill"])
+    ends = submit("dummy", *MANY, sbatch=["--nodes=2", "--nodelist=n1,n2"])
+    goes_on = submit("dummy", *MANY, sbatch=["--nodes=2", "--nodelist=n3,n4", "--no-kill"])
     for job, node in ((ends, "n1"), (ends, "n2"), (goes_on, "n3"), (goes_on, "n4")):
         job.has('"type":"trial"', node)
     try:

@@ -18,7 +18,7 @@ def at_work(submit):
 
     def run(*nodes, sbatch=()):
         job = submit(
-            "numa",
+            "dummy",
             *MANY,
             sbatch=[f"--nodelist={','.join(nodes)}", f"--nodes={len(nodes)}", *sbatch],
         )

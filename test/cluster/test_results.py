@@ -32,11 +32,11 @@ def results(source):
 def test_read_only_results(submit, results, source):
     """The job says so at once, and names no file that does not exist."""
     results("ro")
-    job = submit("numa", *MANY)
+    job = submit("dummy", *MANY)
     assert job.until("FAILED") == 1
     (said,) = job.out().splitlines()
     assert said.startswith(
-        f"locus-job: no results can be written to results/numa-{job.id}: Read-only file system;"
+        f"locus-job: no results can be written to results/dummy-{job.id}: Read-only file system;"
         " submit again when"
     )
 
@@ -48,14 +48,14 @@ def test_read_only_results_of_one_node(submit, source, read):
     minicluster("on", "n2", "mount", "--bind", source / "results", source / "results")
     try:
         minicluster("on", "n2", "mount", "-o", "remount,bind,ro", source / "results")
-        job = submit("numa", *MANY, sbatch=["--nodelist=n1,n2", "--nodes=2"])
+        job = submit("dummy", *MANY, sbatch=["--nodelist=n1,n2", "--nodes=2"])
         assert job.until("FAILED") == 1
     finally:
         minicluster("on", "n2", "umount", source / "results")
     check_complete(job, read, "n1", runs=1)
     said = job.out()
     assert (
-        f"no good end on n2: results/numa-{job.id}/n2.txt: Read-only file system\n" in said
+        f"no good end on n2: results/dummy-{job.id}/n2.txt: Read-only file system\n" in said
         and "no good end on n1" not in said
     )
     assert job.go_on(submit).until("COMPLETED") == 0
@@ -65,10 +65,10 @@ def test_read_only_results_of_one_node(submit, source, read):
 def test_full_results(submit, results, source, read):
     """Nothing that was written is lost, and there is room for the cause in the job's output."""
     results("size=64k")
-    job = submit("numa", *MANY)
+    job = submit("dummy", *MANY)
     assert job.until("FAILED") == 1
     full = (
-        rf"no good end on n1: locus: --output: results/numa-{job.id}/n1\.jsonl: No space left on"
+        rf"no good end on n1: locus: --output: results/dummy-{job.id}/n1\.jsonl: No space left on"
         r" device; .*, see results/"
     )
     assert re.search(full, job.out())
@@ -85,7 +85,7 @@ def test_results_that_fail_while_it_measures(submit, source, read, disk):
     """Every write fails, or only those that reach the disk: lines on the disk are kept, the cause
     is told, and after the mend the advised command completes the record."""
     with Disk(source / "results") as place:
-        job = submit("numa", *MANY, sbatch=["--nodelist=n1"])
+        job = submit("dummy", *MANY, sbatch=["--nodelist=n1"])
         job.has('"type":"trial"', times=4)
         lines = job.record().read_text().splitlines(keepends=True)
         trials = [n for n, line in enumerate(lines) if line.startswith('{"type":"trial"')]
@@ -95,7 +95,7 @@ def test_results_that_fail_while_it_measures(submit, source, read, disk):
         assert job.until("FAILED") == 1
         # Read-only: if ext4 met the error before locus did, and remounted itself
         cause = "(Input/output error|Read-only file system); complete trials are kept"
-        record = rf"results/numa-{job.id}/n1\.jsonl"
+        record = rf"results/dummy-{job.id}/n1\.jsonl"
         said = job.out()
         assert re.search(rf"no good end on n1: locus: --output: {record}: {cause}", said), said
         wait_until_idle()
@@ -148,7 +148,7 @@ def test_clocks_an_hour_apart(submit, source, read):
     locus.chmod(0o755)
     set_clock("n1", "+90m")
     set_clock("n2", "+30m")
-    job = submit("numa", *MANY, sbatch=["--nodelist=n1,n2", "--nodes=2"])
+    job = submit("dummy", *MANY, sbatch=["--nodelist=n1,n2", "--nodes=2"])
     for node in ("n1", "n2"):
         job.has('"type":"trial"', node)
     ask("scancel", "--signal=TERM", job.id)

@@ -3,7 +3,7 @@
 never began."""
 
 import pytest
-from slurm import MANY, ask, check_complete, check_good, minicluster, wait_for
+from slurm import MANY, ask, check_complete, check_good, minicluster, script_of, wait_for
 
 
 @pytest.fixture
@@ -11,8 +11,8 @@ def held(submit, source):
     """held("n1", "n2"): a job that has its nodes, but waits for held.go() before it measures."""
 
     class Held:
-        def __call__(self, *nodes, script="numa", arguments=MANY, sbatch=()):
-            text = (source / f"build/jobs/{script}.slurm").read_text()
+        def __call__(self, *nodes, script="dummy", arguments=MANY, sbatch=()):
+            text = (source / script_of(script, source)).read_text()
             file = source / f"{script}.slurm"
             file.write_text(text.replace("PATH=", "until [ -e go ]; do sleep 0.1; done\nPATH=", 1))
             job = submit(

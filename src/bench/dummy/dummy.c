@@ -109,16 +109,14 @@ static const struct behaviour *behaviour_of(const struct trial *trial)
 	return b->sum || rank_of(trial->ranks) + 1 == ranks_of(trial->ranks) ? b : &steady;
 }
 
-/* Naps while much of it is left: what hangs for minutes in a test leaves the CPU to other tests. */
+/* Sleeps: what hangs for minutes in a test leaves the CPU to other tests. */
 static void wait_in(const struct state *s, enum where where)
 {
-	const struct timespec nap = { .tv_nsec = NAP };
 	const double end = clock_now() + s->delay;
 	double left;
 
 	while (s->where == where && (left = end - clock_now()) > 0)
-		if (left > 2e-9 * NAP)
-			nanosleep(&nap, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = (long)fmin(1e9 * left + 1, NAP) }, NULL);
 }
 
 /* The factor that is planted; 0: what is given is none. */
