@@ -167,7 +167,8 @@ def _parser() -> argparse.ArgumentParser:
         description=(
             "Makes one HTML page from one or several records, readable without a network, and"
             " beside it a folder with its pictures as SVG, PNG, PDF and Vega-Lite: report.html and"
-            " report-pictures/. Each is named as soon as it is there, the page first."
+            " report-pictures/. The page is written first; the path of each is printed once it is"
+            " there."
         ),
         epilog=(
             "Exit status: 0 good; 1 the report could not be written, and nothing was; 2 a file is"

@@ -18,9 +18,7 @@ SCALE = 1.5  # pixels of a PNG to a pixel of its chart
 DENSE = 2  # the same where a cell has to have whole pixels
 KINDS = ("svg", "png", "pdf", "vl.json")  # of files, by what their names end in
 SMALL = {"data": {"values": [{}]}, "mark": {"type": "text", "text": "a"}}
-# Processes. More than that take longer to start than they save: to load Vega, and to compile it as
-# it runs, takes a third of the time of all pictures.
-MOST = 4
+MOST = 4  # processes: to load Vega, and to compile it as it runs, takes a third of all their time
 
 
 @cache
@@ -47,23 +45,24 @@ class Drawing:
         return self
 
     def __exit__(self, failed: object, *_: object) -> None:
-        if not failed:
-            self._begun += [painters().call("as_files", *each) for each in self._files]
+        for arguments in [] if failed else self._files:
+            self._call("as_files", *arguments)
         wait([drawn for drawn in self._begun if not failed or not drawn.cancel()])
         for drawn in [] if failed else self._begun:
             drawn.result()
 
     def begin(self, picture: Picture) -> None:
         """Draws it meanwhile."""
-        picture.drawn = painters().call("as_svg", picture.spec, picture.name)
-        self._begun.append(picture.drawn)
+        picture.drawn = self._call("as_svg", picture.spec, picture.name)
         if self._folder:
             file = str(self._folder / picture.name)
             spec = json.dumps(picture.spec, separators=(",", ":"))
             Path(f"{file}.vl.json").write_text(spec, encoding="utf-8")
             if picture.dense:  # the page has its PNG
-                arguments = picture.drawn, file, DENSE, picture.dense
-                picture.drawn = painters().call("as_files", *arguments)
-                self._begun.append(picture.drawn)
+                picture.drawn = self._call("as_files", picture.drawn, file, DENSE, picture.dense)
             else:
                 self._files.append((picture.drawn, file, SCALE, None))
+
+    def _call(self, function: str, *arguments: Any) -> Future[Any]:
+        self._begun.append(painters().call(function, *arguments))
+        return self._begun[-1]
