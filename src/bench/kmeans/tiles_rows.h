@@ -161,17 +161,24 @@ TARGET static void NAME(box)(const void *given, size_t n, unsigned d, double *le
 			low[v] = MIN(low[v], *(const NAME(unaligned) *)(x + v * LANES));
 			high[v] = MIN(high[v], -*(const NAME(unaligned) *)(x + v * LANES));
 		}
-	for (unsigned j = 0; j < d; j++)
-		least[j] = negated[j] = INFINITY;
-	for (size_t e = 0; e < d * LANES; e++) {
-		least[e % d] = fmin(least[e % d], (double)((const REAL *)low)[e]);
-		negated[e % d] = fmin(negated[e % d], (double)((const REAL *)high)[e]);
-	}
-	for (; i < n; i++, x += d)
-		for (unsigned j = 0; j < d; j++) {
-			least[j] = fmin(least[j], (double)x[j]);
-			negated[j] = fmin(negated[j], -(double)x[j]);
+	for (unsigned j = 0; j < d; j++) {
+		REAL below = (REAL)INFINITY, above = -below;
+
+		for (size_t e = j; e < d * LANES; e += d) {
+			const REAL a = ((const REAL *)low)[e], b = -((const REAL *)high)[e];
+
+			below = a < below ? a : below;
+			above = b > above ? b : above;
 		}
+		for (size_t e = 0; e < n - i; e++) {
+			const REAL a = x[e * d + j];
+
+			below = a < below ? a : below;
+			above = a > above ? a : above;
+		}
+		least[j] = (double)below;
+		negated[j] = -(double)above;
+	}
 }
 
 typedef REAL NAME(eight) __attribute__((vector_size(8 * sizeof(REAL))));
