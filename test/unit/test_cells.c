@@ -206,6 +206,7 @@ struct scene {
 	struct problem p;
 	bool fused;
 	struct stage stage;
+	struct joint joint;
 	struct share share;
 	char origin[4 * 8], *x, *centre, *half;
 	double low[3], high[3], scale[3], *moved;
@@ -347,14 +348,22 @@ static void open_scene(struct scene *s, struct problem p, enum isa widest)
 			   (real == REAL_FLOAT ? FLT_MIN : DBL_MIN));
 	s->share = (struct share){ .n = n,
 				   .x = p.points.x,
-				   .memory = some(method_cells.bytes(n, d, p.k, real)),
+				   .memory = some(method_cells.bytes(&p, n)),
+				   .joint = &s->joint,
 				   .label = s->label };
+	s->joint = (struct joint){ .points = n,
+				   .share = &s->share,
+				   .workers = 1,
+				   .row = some(n * method_cells.row(&p)),
+				   .label = some(n * sizeof(uint32_t)) };
 	s->share.change = sums_at(s->row, d, p.k);
 }
 
 static void close_scene(struct scene *s)
 {
 	free(s->share.memory);
+	free(s->joint.row);
+	free(s->joint.label);
 	free(s->x);
 	free(s->centre);
 	free(s->half);
@@ -507,9 +516,10 @@ static void is_brute_force(void **argument)
 		}
 }
 
-static void few_distances(void **argument)
+static void few_distances_on_any_number_of_threads(void **argument)
 {
 	static const double most[] = { 0.03, 0.07, 0.3 };
+	enum { MANY = 8 };
 
 	(void)argument;
 	if (getenv("LOCUS_EMULATED")) {
@@ -520,13 +530,20 @@ static void few_distances(void **argument)
 	for (int real = REAL_DOUBLE; real <= REAL_FLOAT; real++)
 		for (unsigned d = 1; d <= 3; d++) {
 			struct problem p = make(0, real, 50000, d, 80);
-			struct run ours;
+			struct run ours, many;
 
 			p.iterations = 40;
 			run(&ours, p, PRUNE_CELLS);
 			if ((double)ours.distances > most[d - 1] * 50000. * 80 * 40)
 				fail_msg("%u dimensions: %.3f of all distances", d,
 					 (double)ours.distances / (50000. * 80 * 40));
+			p.threads = MANY;
+			run(&many, p, PRUNE_CELLS);
+			if ((double)many.distances > 1.05 * (double)ours.distances)
+				fail_msg("%u dimensions: %.3f times as many distances on %d "
+					 "threads", d,
+					 (double)many.distances / (double)ours.distances, MANY);
+			drop(&many);
 			drop(&ours);
 			unmake(&p);
 		}
@@ -614,7 +631,7 @@ int main(void)
 		n++;
 	}
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(hands_over_where_it_does_not_pay);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(few_distances);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(few_distances_on_any_number_of_threads);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(refuses);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(chosen_where_it_pays);
 	machine = machine_open("core:8 pu:1", &error);

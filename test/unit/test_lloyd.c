@@ -549,7 +549,7 @@ static void test_of_more_points_than_a_method_can_count(void **state)
 	(void)state;
 	assert_int_equal(lloyd_bytes(&p, PRUNE_CELLS), 0);
 	assert_true(lloyd_bytes(&p, PRUNE_AUTO) > 0);
-	p.threads = 4;
+	p.points.n = p.all = (size_t)1 << 31;
 	assert_true(lloyd_bytes(&p, PRUNE_CELLS) > 0);
 }
 
@@ -664,7 +664,7 @@ static void trying_bounds_costs_little(enum real real, size_t n, unsigned d, uns
 	frame_begin(&frame, &g.problem, given, scratch);
 	s.x = g.problem.points.x;
 	s.change = sums_at(malloc(sums_length(d, k) * sizeof(int64_t)), d, k);
-	b = s.memory = apart_alloc(method_bounds.bytes(n, d, k, real));
+	b = s.memory = apart_alloc(method_bounds.bytes(&g.problem, n));
 	method_bounds.build(&s, &frame.stage);
 	otherwise = ITERATIONS * (double)n * b->costs.all / (b->filters ? 2 : 1);
 	for (unsigned i = 0; i < ITERATIONS; i++) {

@@ -361,5 +361,5 @@ static void labels(struct share *s, const struct stage *g)
 	memcpy(s->label, b->label, s->n * sizeof(*s->label));
 }
 
-const struct method method_bounds = { "bounds", 0,     fits,   pays,
-				      bounds_bytes, build, assign, labels };
+const struct method method_bounds = { "bounds",     0,    fits,  pays,
+				      bounds_bytes, NULL, build, assign, labels };

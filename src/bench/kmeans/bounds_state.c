@@ -61,12 +61,12 @@ static void lay_out(struct bounds *b, struct carver *c, size_t n, unsigned d, un
 	b->rise = carve(c, groups * sizeof(*b->rise));
 }
 
-size_t bounds_bytes(size_t n, unsigned d, unsigned k, enum real real)
+size_t bounds_bytes(const struct problem *p, size_t n)
 {
 	struct carver c = { .memory = NULL };
 	struct bounds b;
 
-	lay_out(&b, &c, n, d, k, real);
+	lay_out(&b, &c, n, p->points.d, p->k, p->points.real);
 	return c.used;
 }
 

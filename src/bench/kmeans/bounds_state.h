@@ -86,7 +86,7 @@ struct moves {
 };
 
 /* Bytes of a share's memory; bounds_lay_out() sets it up at `memory`, aligned to APART. */
-size_t bounds_bytes(size_t n, unsigned d, unsigned k, enum real);
+size_t bounds_bytes(const struct problem *, size_t n);
 void bounds_lay_out(void *memory, size_t n, unsigned d, unsigned k, enum real);
 
 /* Upper and lower bound of a distance, from its computed square. */

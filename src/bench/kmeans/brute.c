@@ -29,12 +29,12 @@ static void lay_out(struct brute *b, struct carver *c, size_t n, unsigned d, uns
 	b->block = carve(c, round_up(n, t->block) * d * real_bytes(real));
 }
 
-static size_t bytes(size_t n, unsigned d, unsigned k, enum real real)
+static size_t bytes(const struct problem *p, size_t n)
 {
 	struct carver c = { .memory = NULL };
 	struct brute b;
 
-	lay_out(&b, &c, n, d, k, real);
+	lay_out(&b, &c, n, p->points.d, p->k, p->points.real);
 	return c.used;
 }
 
@@ -83,4 +83,4 @@ static void labels(struct share *s, const struct stage *g)
 	memcpy(s->label, b->label, s->n * sizeof(*s->label));
 }
 
-const struct method method_brute = { "brute", 0, fits, NULL, bytes, build, assign, labels };
+const struct method method_brute = { "brute", 0, fits, NULL, bytes, NULL, build, assign, labels };

@@ -2,7 +2,9 @@
 /*
  * Pruning by cells, for few dimensions. Points are sorted into the cells of a grid that is finer
  * where points are denser, at most CELL_POINTS to a cell. Within a cell they follow a winding path,
- * so that a tile - as many points as fit a cache line - covers a small patch.
+ * so that a tile - as many points as fit a cache line - covers a small patch. All workers sort all
+ * points of the rank together and divide the cells, since tiles of a worker's points as given would
+ * be larger the more workers there are, and so be looked at more often.
  *
  * A cell has a list of candidates: the centres that may be nearest to some point in its box (by a
  * linear test, as in Kanungo et al. 2002 and Pelleg and Moore 1999). A tile has a bound: how much
@@ -61,10 +63,10 @@ static const struct form *form(const struct stage *g)
 	return forms[i].of[g->real];
 }
 
-/* Points of a share, to within a few; the same on all ranks. */
-static size_t points_of_share(const struct problem *p)
+/* Points of a rank, to within one; the same on all ranks. */
+static size_t points_of_rank(const struct problem *p)
 {
-	return p->all / p->threads / ranks_of(p->ranks);
+	return p->all / ranks_of(p->ranks);
 }
 
 static bool fits(const struct problem *p)
@@ -72,7 +74,7 @@ static bool fits(const struct problem *p)
 	/* a label is kept as a value of the points' type, which must hold it exactly */
 	return p->points.d <= MOST_DIMENSIONS &&
 	       p->k < (p->points.real == REAL_FLOAT ? 1u << 24 : UINT32_MAX) &&
-	       points_of_share(p) < UINT32_MAX - 2; /* points are numbered in 32 bits */
+	       points_of_rank(p) < UINT32_MAX - 2; /* points are numbered in 32 bits */
 }
 
 /*
@@ -87,8 +89,8 @@ static double share_left(const struct problem *p)
 {
 	static const double ball[] = { 0, 2, 3.14, 4.19 }; /* its volume, if its radius is 1 */
 	const unsigned d = p->points.d;
-	const double k = p->k, full = (double)cells_full(points_of_share(p), p->k, p->points.real),
-		     volume = full * k / (double)points_of_share(p), /* of a cell, in centres */
+	const double k = p->k, full = (double)cells_full(points_of_rank(p), p->k, p->points.real),
+		     volume = full * k / (double)points_of_rank(p), /* of a cell, in centres */
 		     side = d == 1 ? volume : d == 2 ? sqrt(volume) : cbrt(volume),
 		     radius = 1.9 * side * sqrt(d) / 2 + 0.5;
 	double candidates = ball[d];
@@ -109,14 +111,14 @@ static bool pays(const struct problem *p)
 		     k = p->k * (p->points.real == REAL_FLOAT ? 0.5 : 1);
 
 	return p->points.d <= MOST_DIMENSIONS && iterations * (32 + k) >= 300 * p->points.d &&
-	       (points_of_share(p) / p->k >= 32 || share_left(p) <= 0.25);
+	       (points_of_rank(p) / p->k >= 32 || share_left(p) <= 0.25);
 }
 
 static void build(struct share *s, const struct stage *g)
 {
-	struct index *x = s->memory;
+	const struct index *x = s->memory;
 
-	cells_lay_out(x, s->n, g->d, g->k, g->real);
+	cells_lay_out(s, g);
 	for (unsigned c = 0; c < g->k; c++)
 		x->all[c] = c;
 	form(g)->build(s, g);
@@ -132,5 +134,10 @@ static void labels(struct share *s, const struct stage *g)
 	form(g)->labels(s, g);
 }
 
-const struct method method_cells = { "cells", 2,     fits,   pays,
-				     cells_bytes, build, assign, labels };
+static size_t row(const struct problem *p)
+{
+	return p->points.d * real_bytes(p->points.real);
+}
+
+const struct method method_cells = { "cells",	    2,	 fits,	pays,
+				     cells_bytes, row, build, assign, labels };

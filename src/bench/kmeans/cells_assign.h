@@ -138,13 +138,20 @@ struct NAME(nearest) {
 	NAME(vector) best, other, which;
 };
 
-INLINE void NAME(meet)(struct NAME(nearest) *of, const REAL *points, struct NAME(rival) r,
-		       unsigned d)
+INLINE NAME(vector) NAME(score)(const REAL *points, struct NAME(rival) r, unsigned d)
 {
 	NAME(vector) score = r.half;
 
 	UNROLL for (unsigned j = 0; j < d; j++) score =
 		MINUS_PRODUCT(score, V(points + (size_t)j * TILE), r.at[j]);
+	return score;
+}
+
+INLINE void NAME(meet)(struct NAME(nearest) *of, const REAL *points, struct NAME(rival) r,
+		       unsigned d)
+{
+	const NAME(vector) score = NAME(score)(points, r, d);
+
 	of->which = PICK(GREATER(of->best, score), r.id, of->which);
 	of->other = MIN(of->other, MAX(of->best, score));
 	of->best = MIN(score, of->best);
@@ -168,8 +175,9 @@ INLINE uint32_t NAME(tiles)(struct index *x, const struct cell *cell, uint64_t d
 	} moved[CELL_POINTS / TILE + 1];
 	uint32_t moves = 0, points = 0;
 
+	rival[0] = NAME(rival)(g, ids[0], d);
 	if (few)
-		UNROLL for (uint32_t i = 0; i < n; i++) rival[i] = NAME(rival)(g, ids[i], d);
+		UNROLL for (uint32_t i = 1; i < n; i++) rival[i] = NAME(rival)(g, ids[i], d);
 	for (; due; due &= due - 1) {
 		const uint32_t t = (uint32_t)__builtin_ctzll(due);
 		REAL *const tile = tiles + (size_t)t * TILE * (d + 1);
@@ -180,15 +188,14 @@ INLINE uint32_t NAME(tiles)(struct index *x, const struct cell *cell, uint64_t d
 
 		for (unsigned v = 0; v < TILE; v += LANES) {
 			const NAME(vector) had = V(label + v);
-			struct NAME(nearest) of = { .best = SPLAT(INFINITY),
-						    .other = SPLAT(INFINITY),
-						    .which = SPLAT((REAL)ids[0]) };
+			struct NAME(nearest) of = { NAME(score)(tile + v, rival[0], d),
+						    SPLAT(INFINITY), rival[0].id };
 
 			if (few)
-				UNROLL for (uint32_t i = 0; i < n; i++)
+				UNROLL for (uint32_t i = 1; i < n; i++)
 					NAME(meet)(&of, tile + v, rival[i], d);
 			else
-				for (uint32_t i = 0; i < n; i++)
+				for (uint32_t i = 1; i < n; i++)
 					NAME(meet)(&of, tile + v, NAME(rival)(g, ids[i], d), d);
 			changed |= BITS(DIFFER(of.which, had)) << v;
 			apart = MIN(apart, of.other - of.best);

@@ -2,48 +2,64 @@
 /*
  * Points are sorted into cells, and within a cell into tiles. Part of cells_loops.h.
  */
-/* A record: d values, then the point's number in the space of a value. */
-#define RECORD(x, i) ((REAL *)(x)->record + (size_t)(i) * (d + 1))
-#define SPARE(x, i)  ((REAL *)(x)->spare + (size_t)(i) * (d + 1))
-/*
- * The bucket of a value: they begin at `low`, with `per` of them per unit of length, and end with
- * number `last`. NaN and values below `low` go to the first.
- */
-INLINE uint32_t NAME(bucket)(REAL value, REAL low, REAL per, REAL last)
-{
-	const REAL where = (value - low) * per, above = where > 0 ? where : 0;
+#define ROW(x, i)	((REAL *)(x)->row + (size_t)(i)*d)
+#define SPARE_ROW(x, i) ((REAL *)(x)->spare_row + (size_t)(i)*d)
 
-	return (uint32_t)(int32_t)(above < last ? above : last);
+/*
+ * A grid of buckets: along each dimension they begin at `low`, with `per` of them per unit of
+ * length, `side` of them.
+ */
+struct NAME(grid) {
+	REAL low[MOST_DIMENSIONS], per[MOST_DIMENSIONS];
+	uint32_t side[MOST_DIMENSIONS], buckets;
+};
+
+/* The number along one dimension, of a value in the box. Nothing branches on it. */
+INLINE uint32_t NAME(step)(const struct NAME(grid) * g, unsigned j, REAL value)
+{
+	const REAL where = (value - g->low[j]) * g->per[j];
+	const uint32_t step = (uint32_t)(int32_t)(where > 0 ? where : 0);
+
+	return step < g->side[j] ? step : g->side[j] - 1;
 }
 
-/* Divides a box into about `buckets` buckets, which are about as long as wide. Returns how many. */
-INLINE uint32_t NAME(grid)(const REAL *low, const REAL *high, unsigned d, double buckets,
-			   uint32_t *side, REAL *per)
+INLINE uint32_t NAME(bucket)(const struct NAME(grid) * g, const REAL *row, unsigned d)
 {
+	uint32_t bucket = NAME(step)(g, 0, row[0]);
+
+	UNROLL for (unsigned j = 1; j < d; j++) bucket =
+		bucket * g->side[j] + NAME(step)(g, j, row[j]);
+	return bucket;
+}
+
+/* Divides a box into about `buckets` buckets, which are about as long as wide. */
+INLINE struct NAME(grid) NAME(grid)(const REAL *low, const REAL *high, unsigned d, double buckets)
+{
+	struct NAME(grid) g = { .buckets = 1 };
 	double extent[MOST_DIMENSIONS] = { 0 };
-	uint32_t all = 1;
 
 	UNROLL for (unsigned j = 0; j < d; j++) extent[j] = (double)high[j] - (double)low[j];
-	cells_divide(extent, d, buckets, side);
+	cells_divide(extent, d, buckets, g.side);
 	UNROLL for (unsigned j = 0; j < d; j++)
 	{
-		per[j] = (REAL)(side[j] / extent[j]);
+		g.low[j] = low[j];
+		g.per[j] = (REAL)(g.side[j] / extent[j]);
 		/* too thin to be divided in this type */
-		if (side[j] == 1 || !(per[j] * (high[j] - low[j]) > 1))
-			per[j] = 0;
-		all *= side[j];
+		if (g.side[j] == 1 || !(g.per[j] * (high[j] - low[j]) > 1))
+			g.per[j] = 0;
+		g.buckets *= g.side[j];
 	}
-	return all;
+	return g;
 }
 
-/* The box of n records, which are also rows of d + 1 values. */
-INLINE void NAME(box)(const REAL *r, size_t n, unsigned d, REAL *low, REAL *high)
+/* The box of n rows. */
+INLINE void NAME(box)(const REAL *row, size_t n, unsigned d, REAL *low, REAL *high)
 {
 	const enum real real = _Generic((REAL)0, float : REAL_FLOAT, default : REAL_DOUBLE);
-	char scratch[2 * (MOST_DIMENSIONS + 1) * MOST_WIDTH] __attribute__((aligned(MOST_WIDTH)));
-	double least[MOST_DIMENSIONS + 1], negated[MOST_DIMENSIONS + 1];
+	char scratch[2 * MOST_DIMENSIONS * MOST_WIDTH] __attribute__((aligned(MOST_WIDTH)));
+	double least[MOST_DIMENSIONS], negated[MOST_DIMENSIONS];
 
-	tiles_choose(real)->box(r, n, d + 1, least, negated, scratch);
+	tiles_choose(real)->box(row, n, d, least, negated, scratch);
 	UNROLL for (unsigned j = 0; j < d; j++)
 	{
 		low[j] = (REAL)least[j];
@@ -53,121 +69,155 @@ INLINE void NAME(box)(const REAL *r, size_t n, unsigned d, REAL *low, REAL *high
 
 TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, unsigned level);
 
-/* The record of point i: made from the given values, or (no origin) a copy of the spare one. */
-INLINE void NAME(load)(REAL *r, const struct index *x, size_t i, const REAL *given,
-		       const REAL *origin, unsigned d)
+/* Makes cells of the next bucket: an overfull one is sorted again. Returns where it ends. */
+INLINE size_t NAME(cut)(struct index *x, size_t first, size_t n, bool last, unsigned level,
+			unsigned d)
 {
-	const uint32_t number = (uint32_t)i;
-
-	if (!origin) {
-		memcpy(r, SPARE(x, i), (d + 1) * sizeof(REAL));
-		return;
+	if (n <= x->full || last) {
+		cells_cut(x, n);
+	} else {
+		memcpy(SPARE_ROW(x, first), ROW(x, first), n * d * sizeof(REAL));
+		memcpy(x->spare_was + first, x->was + first, n * sizeof(*x->was));
+		NAME(sort_again)(x, first, n, level + 1);
 	}
-	UNROLL for (unsigned j = 0; j < d; j++) r[j] = (given[i * d + j] - origin[j]) * origin[d];
-	memcpy(&r[d], &number, sizeof(number));
+	return first + n;
 }
 
 /*
- * Counting sort of the n records from `first` on into the buckets of a box; overfull buckets are
- * sorted again, at most MOST_LEVELS deep, and the result is cut into cells. Records are made from
- * the points as given or, without an origin, taken from the spare ones.
+ * Counting sort of the n spare rows from `first` on into the buckets of their box; the result is
+ * cut into cells.
  */
-INLINE void NAME(sort)(struct index *x, size_t first, size_t n, unsigned level, const REAL *low,
-		       const REAL *high, const REAL *given, const REAL *origin, unsigned d)
+INLINE void NAME(sort_nested)(struct index *x, size_t first, size_t n, unsigned level, unsigned d)
 {
 	uint32_t *const end = x->histogram + (size_t)level * (MOST_BUCKETS + 1);
-	uint32_t side[MOST_DIMENSIONS], buckets;
-	REAL per[MOST_DIMENSIONS], last[MOST_DIMENSIONS], r[MOST_DIMENSIONS + 1];
+	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS];
+	struct NAME(grid) g;
 	size_t begin = first;
 
-	buckets = NAME(grid)(low, high, d, (double)n / x->full * FILL, side, per);
-	UNROLL for (unsigned j = 0; j < d; j++) last[j] = (REAL)(int32_t)(side[j] - 1);
-	memset(end, 0, (buckets + 1) * sizeof(*end));
+	NAME(box)(SPARE_ROW(x, first), n, d, low, high);
+	g = NAME(grid)(low, high, d, (double)n / x->full * FILL);
+	memset(end, 0, (g.buckets + 1) * sizeof(*end));
 	for (size_t i = first; i < first + n; i++) {
-		uint32_t bucket;
-
-		NAME(load)(r, x, i, given, origin, d);
-		bucket = NAME(bucket)(r[0], low[0], per[0], last[0]);
-		UNROLL for (unsigned j = 1; j < d; j++) bucket =
-			bucket * side[j] + NAME(bucket)(r[j], low[j], per[j], last[j]);
-		x->bucket[i] = (uint16_t)bucket;
-		end[bucket + 1]++;
+		x->bucket[i] = (uint16_t)NAME(bucket)(&g, SPARE_ROW(x, i), d);
+		end[x->bucket[i] + 1]++;
 	}
-	for (uint32_t b = 1; b < buckets; b++)
+	for (uint32_t b = 1; b < g.buckets; b++)
 		end[b + 1] += end[b];
 	for (size_t i = first; i < first + n; i++) { /* turns beginnings into ends */
-		REAL *const to = RECORD(x, first + end[x->bucket[i]]++);
+		const size_t to = first + end[x->bucket[i]]++;
 
-		/* each bucket is a stream of its own: too many for the hardware to look ahead */
-		__builtin_prefetch((char *)to + TILE_BYTES, 1);
-		NAME(load)(to, x, i, given, origin, d);
+		memcpy(ROW(x, to), SPARE_ROW(x, i), d * sizeof(REAL));
+		x->was[to] = x->spare_was[i];
 	}
-	for (uint32_t b = 0; b < buckets; b++) {
-		const size_t records = first + end[b] - begin;
+	for (uint32_t b = 0; b < g.buckets; b++) {
+		const size_t rows = first + end[b] - begin;
 
-		if (records <= x->full || records == n || level + 1 == MOST_LEVELS) {
-			cells_cut(x, records);
-		} else {
-			memcpy(SPARE(x, begin), RECORD(x, begin), records * (d + 1) * sizeof(REAL));
-			NAME(sort_again)(x, begin, records, level + 1);
-		}
-		begin += records;
+		begin = NAME(cut)(x, begin, rows, rows == n || level + 1 == MOST_LEVELS, level, d);
 	}
-}
-
-INLINE void NAME(sort_boxed)(struct index *x, size_t first, size_t n, unsigned level, unsigned d)
-{
-	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS];
-
-	NAME(box)(SPARE(x, first), n, d, low, high);
-	NAME(sort)(x, first, n, level, low, high, NULL, NULL, d);
 }
 
 TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, unsigned level)
 {
 	if (x->d == 1)
-		NAME(sort_boxed)(x, first, n, level, 1);
+		NAME(sort_nested)(x, first, n, level, 1);
 	else if (x->d == 2)
-		NAME(sort_boxed)(x, first, n, level, 2);
+		NAME(sort_nested)(x, first, n, level, 2);
 	else
-		NAME(sort_boxed)(x, first, n, level, 3);
+		NAME(sort_nested)(x, first, n, level, 3);
+}
+
+/* Point i of those as given, relative. */
+INLINE void NAME(relate)(REAL *row, const struct share *s, size_t i, const REAL *origin, unsigned d)
+{
+	const REAL *const given = (const REAL *)s->x + i * d;
+
+	UNROLL for (unsigned j = 0; j < d; j++) row[j] = (given[j] - origin[j]) * origin[d];
 }
 
 /*
- * Sorts the records of a cell into tiles, along a path that winds back and forth through slabs,
+ * All workers together: a counting sort of all their points into the buckets of the box around all
+ * ranks' points. Each then has as many of the rows, one after the other, as it has points, and
+ * makes cells of them.
+ */
+INLINE void NAME(sort)(struct share *s, const struct stage *stage, unsigned d)
+{
+	struct index *x = s->memory;
+	const REAL *const origin = stage->origin;
+	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS], row[MOST_DIMENSIONS];
+	struct NAME(grid) g;
+	size_t begin = 0, at = 0;
+
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
+		low[j] = (REAL)stage->low[j];
+		high[j] = (REAL)stage->high[j];
+	}
+	g = NAME(grid)(low, high, d, (double)s->joint->points / x->full * FILL);
+	memset(x->histogram, 0, g.buckets * sizeof(*x->histogram));
+	for (size_t i = 0; i < s->n; i++) {
+		NAME(relate)(row, s, i, origin, d);
+		x->bucket[i] = (uint16_t)NAME(bucket)(&g, row, d);
+		x->histogram[x->bucket[i]]++;
+	}
+	share_meet(s);
+	cells_place(s, g.buckets);
+	for (size_t i = 0; i < s->n; i++) {
+		const uint32_t place = x->next[x->bucket[i]]++;
+		REAL *const to = (REAL *)s->joint->row + (size_t)place * d;
+
+		/* each bucket is a stream of its own: too many for the hardware to look ahead */
+		__builtin_prefetch((char *)to + TILE_BYTES, 1);
+		NAME(relate)(to, s, i, origin, d);
+		x->place[i] = place;
+	}
+	share_meet(s);
+	for (size_t i = 0; i < x->n; i++)
+		x->was[i] = (uint32_t)(x->first + i);
+	for (uint32_t i = 0; i < g.buckets; i++) {
+		const size_t rows = x->total[x->order[i]], end = at + rows,
+			     from = at > x->first ? at : x->first,
+			     to = end < x->first + x->n ? end : x->first + x->n;
+
+		at = end;
+		if (from < to)
+			begin = NAME(cut)(x, begin, to - from, false, 0, d);
+	}
+}
+
+/*
+ * Sorts the rows of a cell into tiles, along a path that winds back and forth through slabs,
  * each about as wide as a tile should be long.
  */
-INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, unsigned d)
+INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *row, const uint32_t *was,
+		       unsigned d)
 {
 	const uint32_t n = cell->points;
 	uint16_t bucket[CELL_POINTS];
-	uint32_t begin[2 * CELL_POINTS + 1] = { 0 }, side[MOST_DIMENSIONS], slabs, fine;
-	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS], per[MOST_DIMENSIONS],
-		last[MOST_DIMENSIONS];
+	uint32_t begin[2 * CELL_POINTS + 1] = { 0 }, slabs, fine;
+	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS];
+	struct NAME(grid) g;
 	REAL *const tile = (REAL *)x->tile + (size_t)cell->first * TILE * (d + 1);
 	REAL *const until = (REAL *)x->until + (size_t)(cell - x->cell) * x->stride;
 	uint32_t *const from = x->from + (size_t)cell->first * TILE,
 			room = (n + TILE - 1) / TILE * TILE;
 	double square = 0;
 
-	NAME(box)(record, n, d, low, high);
-	slabs = NAME(grid)(low, high, d, (double)n / TILE, side, per);
-	slabs /= side[d - 1];
+	NAME(box)(row, n, d, low, high);
+	g = NAME(grid)(low, high, d, (double)n / TILE);
+	slabs = g.buckets / g.side[d - 1];
 	fine = n / slabs + 1;
-	per[d - 1] = (REAL)(per[d - 1] * ((REAL)fine / (REAL)side[d - 1]));
-	side[d - 1] = fine;
-	UNROLL for (unsigned j = 0; j < d; j++) last[j] = (REAL)(int32_t)(side[j] - 1);
+	g.per[d - 1] = (REAL)(g.per[d - 1] * ((REAL)fine / (REAL)g.side[d - 1]));
+	g.side[d - 1] = fine;
 	for (uint32_t i = 0; i < n; i++) {
-		const REAL *r = record + (size_t)i * (d + 1);
 		uint32_t path = 0;
 
 		UNROLL for (unsigned j = 0; j < d; j++)
 		{
-			const uint32_t step = NAME(bucket)(r[j], low[j], per[j], last[j]),
+			const uint32_t step = NAME(step)(&g, j, row[(size_t)i * d + j]),
 				       back = -(path & 1);
 
 			/* every other slab backwards */
-			path = path * side[j] + ((step ^ back) + (back & side[j]));
+			path = path * g.side[j] + ((step ^ back) + (back & g.side[j]));
 		}
 		bucket[i] = (uint16_t)path;
 		begin[path + 1]++;
@@ -177,10 +227,9 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, u
 		begin[b + 1] += begin[b];
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t to = begin[bucket[i]]++;
-		const REAL *r = record + (size_t)i * (d + 1);
 
-		UNROLL for (unsigned j = 0; j < d; j++) LANE(tile, to, j) = r[j];
-		memcpy(&from[to], &r[d], sizeof(*from));
+		UNROLL for (unsigned j = 0; j < d; j++) LANE(tile, to, j) = row[(size_t)i * d + j];
+		from[to] = was[i];
 	}
 	/* pad with copies of the last point, whose labels are not used */
 	for (uint32_t to = n; to < room; to++)
@@ -206,25 +255,22 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, u
 INLINE void NAME(build)(struct share *s, const struct stage *g, unsigned d)
 {
 	struct index *x = s->memory;
-	const REAL *record = x->record;
-	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS];
+	const REAL *row = x->row;
+	const uint32_t *was = x->was;
 	uint32_t tiles = 0;
 
 	x->cells = 0;
-	UNROLL for (unsigned j = 0; j < d; j++)
-	{
-		low[j] = (REAL)g->low[j];
-		high[j] = (REAL)g->high[j];
-	}
-	if (s->n)
-		NAME(sort)(x, 0, s->n, 0, low, high, s->x, g->origin, d);
+	NAME(sort)(s, g, d);
 	for (uint32_t c = 0; c < x->cells; c++) {
-		x->cell[c].first = tiles;
-		tiles += (x->cell[c].points + TILE - 1) / TILE;
-		NAME(tile)(x, &x->cell[c], record, d);
-		record += (size_t)x->cell[c].points * (d + 1);
+		struct cell *const cell = &x->cell[c];
+
+		cell->first = tiles;
+		tiles += (cell->points + TILE - 1) / TILE;
+		NAME(tile)(x, cell, row, was, d);
+		row += (size_t)cell->points * d;
+		was += cell->points;
 	}
 }
 
-#undef SPARE
-#undef RECORD
+#undef SPARE_ROW
+#undef ROW

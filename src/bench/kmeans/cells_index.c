@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "bench/kmeans/cells_index.h"
 #include "kit/carve.h"
+#include "kit/shares.h"
 
 size_t cells_full(size_t n, unsigned k, enum real real)
 {
@@ -12,11 +14,12 @@ size_t cells_full(size_t n, unsigned k, enum real real)
 	return wish < 4 * tile ? 4 * tile : wish < CELL_POINTS ? wish / tile * tile : CELL_POINTS;
 }
 
-static void lay_out(struct index *at, struct carver *c, size_t n, unsigned d, unsigned k,
-		    enum real real)
+/* For n of all the rank's points. */
+static void lay_out(struct index *at, struct carver *c, size_t n, size_t all, unsigned d,
+		    unsigned k, enum real real)
 {
 	const size_t value = real_bytes(real), tile = TILE_BYTES / value,
-		     full = cells_full(n, k, real);
+		     full = cells_full(all, k, real);
 	const size_t cells = (size_t)2 * SMALL * (n / full + 1), tiles = n / tile + cells;
 
 	carve(c, sizeof(*at));
@@ -25,13 +28,18 @@ static void lay_out(struct index *at, struct carver *c, size_t n, unsigned d, un
 	at->stride = (uint32_t)(full / tile + 15) / 16 * 16;
 	at->padded = (k + 15) / 16 * 16;
 	at->most = k < MOST_CANDIDATES ? k : MOST_CANDIDATES;
-	at->record = carve(c, n * (d + 1) * value);
-	at->spare = at->tile = carve(c, tiles * TILE_BYTES * (d + 1));
+	at->n = n;
 	at->bucket = carve(c, n * sizeof(*at->bucket));
+	at->place = carve(c, n * sizeof(*at->place));
 	at->histogram = carve(c, (size_t)MOST_LEVELS * (MOST_BUCKETS + 1) * sizeof(*at->histogram));
+	at->total = carve(c, MOST_BUCKETS * sizeof(*at->total));
+	at->next = carve(c, MOST_BUCKETS * sizeof(*at->next));
+	at->order = carve(c, MOST_BUCKETS * sizeof(*at->order));
+	at->was = carve(c, n * sizeof(*at->was));
+	at->spare_row = at->tile = carve(c, tiles * TILE_BYTES * (d + 1));
+	at->spare_was = at->from = carve(c, tiles * tile * sizeof(*at->from));
 	at->cell = carve(c, cells * sizeof(*at->cell));
 	at->until = carve(c, cells * at->stride * value);
-	at->from = carve(c, tiles * tile * sizeof(*at->from));
 	at->list = carve(c, cells * at->most * sizeof(*at->list));
 	at->all = carve(c, k * sizeof(*at->all));
 	at->column = carve(c, (size_t)at->padded * (d + 1) * value);
@@ -39,20 +47,56 @@ static void lay_out(struct index *at, struct carver *c, size_t n, unsigned d, un
 	at->change = carve(c, (size_t)at->padded * (d + 1) * sizeof(*at->change));
 }
 
-size_t cells_bytes(size_t n, unsigned d, unsigned k, enum real real)
+size_t cells_bytes(const struct problem *p, size_t n)
 {
 	struct carver c = { .memory = NULL };
 	struct index none;
 
-	lay_out(&none, &c, n, d, k, real);
+	lay_out(&none, &c, n, p->points.n, p->points.d, p->k, p->points.real);
 	return c.used;
 }
 
-void cells_lay_out(void *memory, size_t n, unsigned d, unsigned k, enum real real)
+void cells_lay_out(struct share *s, const struct stage *g)
 {
-	struct carver c = { .memory = memory };
+	const struct joint *j = s->joint;
+	struct carver c = { .memory = s->memory };
+	struct index *x = s->memory;
 
-	lay_out(memory, &c, n, d, k, real);
+	lay_out(x, &c, s->n, j->points, g->d, g->k, g->real);
+	x->first = share_begin(j->points, s->index, j->workers);
+	x->row = (char *)j->row + x->first * g->d * real_bytes(g->real);
+}
+
+/* Group i is for worker i % workers. */
+static void order(uint16_t *to, uint32_t buckets, unsigned workers)
+{
+	const uint32_t length = (buckets - 1) / (workers * GROUPS) + 1;
+
+	for (uint32_t worker = 0; worker < workers; worker++)
+		for (uint32_t first = worker * length; first < buckets; first += workers * length)
+			for (uint32_t b = first; b < buckets && b < first + length; b++)
+				*to++ = (uint16_t)b;
+}
+
+void cells_place(struct share *s, uint32_t buckets)
+{
+	const struct index *x = s->memory;
+	uint32_t place = 0;
+
+	order(x->order, buckets, s->joint->workers);
+	memset(x->total, 0, buckets * sizeof(*x->total));
+	for (unsigned i = 0; i < s->joint->workers; i++) {
+		const struct index *other = s->joint->share[i].memory;
+
+		if (i == s->index)
+			memcpy(x->next, x->total, buckets * sizeof(*x->next));
+		for (uint32_t b = 0; b < buckets; b++)
+			x->total[b] += other->histogram[b];
+	}
+	for (uint32_t i = 0; i < buckets; i++) {
+		x->next[x->order[i]] += place;
+		place += x->total[x->order[i]];
+	}
 }
 
 void cells_divide(const double *extent, unsigned d, double buckets, uint32_t *side)
@@ -103,16 +147,16 @@ void cells_divide(const double *extent, unsigned d, double buckets, uint32_t *si
 	}
 }
 
-void cells_cut(struct index *x, size_t records)
+void cells_cut(struct index *x, size_t rows)
 {
-	if (x->cells && x->cell[x->cells - 1].points + records <= x->full / SMALL) {
-		x->cell[x->cells - 1].points += (uint32_t)records;
+	if (x->cells && x->cell[x->cells - 1].points + rows <= x->full / SMALL) {
+		x->cell[x->cells - 1].points += (uint32_t)rows;
 		return;
 	}
-	while (records) {
-		const uint32_t points = records < x->full ? (uint32_t)records : x->full;
+	while (rows) {
+		const uint32_t points = rows < x->full ? (uint32_t)rows : x->full;
 
 		x->cell[x->cells++].points = points;
-		records -= points;
+		rows -= points;
 	}
 }

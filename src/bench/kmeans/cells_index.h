@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kit/real.h"
+#include "bench/kmeans/method.h"
 
 enum {
 	MOST_DIMENSIONS = 3,
@@ -25,6 +25,7 @@ enum {
 	AIM_BUCKETS = 4000,		/* caches cope badly with more write streams */
 	MOST_BUCKETS = 2 * AIM_BUCKETS, /* after the sides are rounded up */
 	MOST_LEVELS = 8,		/* of nested grids: an overfull bucket gets its own */
+	GROUPS = 8,			/* of buckets, to each worker */
 	/* room of a list; a cell with more candidates uses all centres */
 	MOST_CANDIDATES = 256,
 	/* iterations that candidates should last at the centres' present pace */
@@ -62,17 +63,31 @@ struct index {
 	uint32_t full, stride;
 	/* number of centres, rounded up to whole vectors; room of a list of candidates */
 	uint32_t padded, most;
-	/* n records of d + 1 values: sorted by cell; unsorted, in the memory that becomes `tile` */
-	void *record, *spare;
-	uint16_t *bucket;    /* n */
-	uint32_t *histogram; /* of each level */
+	/*
+	 * The worker's points as given: the bucket of each, and its place among all points of the
+	 * rank, by bucket. The n points at the places from `first` on are the worker's cells'.
+	 */
+	uint16_t *bucket;
+	uint32_t *place;
+	size_t n, first;
+	/* points of a bucket: of the worker's as given, then of each nested grid */
+	uint32_t *histogram;
+	/* by bucket of the first grid: its points of all workers; the place of this one's next */
+	uint32_t *total, *next;
+	uint16_t *order; /* buckets, in the order in which they lie */
+	/*
+	 * rows of d values of the cells' points, and the place of each before it was sorted again;
+	 * spare ones, in the memory that becomes `tile`
+	 */
+	void *row, *spare_row;
+	uint32_t *was, *spare_was;
 	struct cell *cell;
 	uint32_t cells;
 	/* by cell and tile: once cell->gone reaches this value, the tile must be looked at */
 	void *until;
 	/* each tile: d lines of values and one of labels, which are -1 at first */
 	void *tile;
-	uint32_t *from;	      /* of each point in a tile: its number */
+	uint32_t *from;	      /* of each point in a tile: its place */
 	uint32_t *list, *all; /* by cell: its candidates, ascending; all centres */
 	/* centres by dimension, then their half squares; scratch */
 	void *column, *score;
@@ -88,9 +103,9 @@ static inline const uint32_t *candidates(const struct index *x, const struct cel
 /* Room of a cell, in points. */
 size_t cells_full(size_t n, unsigned k, enum real);
 
-/* Bytes of a share's memory; cells_lay_out() sets it up at `memory`, aligned to APART. */
-size_t cells_bytes(size_t n, unsigned d, unsigned k, enum real);
-void cells_lay_out(void *memory, size_t n, unsigned d, unsigned k, enum real);
+/* Bytes of the memory of a share of n points; cells_lay_out() sets up a share's. */
+size_t cells_bytes(const struct problem *, size_t n);
+void cells_lay_out(struct share *, const struct stage *);
 
 /*
  * Divides a box into about `buckets` buckets: `side` gets the number along each dimension. At least
@@ -99,9 +114,12 @@ void cells_lay_out(void *memory, size_t n, unsigned d, unsigned k, enum real);
 void cells_divide(const double *extent, unsigned d, double buckets, uint32_t *side);
 
 /*
- * Makes one or more cells of the next `records` records, or adds them to the last cell if it is
- * small.
+ * Once all workers have counted their points: the places of this one's. Neighbouring buckets lie
+ * beside each other in groups, which go to the workers in turn: work differs from place to place.
  */
-void cells_cut(struct index *, size_t records);
+void cells_place(struct share *, uint32_t buckets);
+
+/* Makes one or more cells of the next rows, or adds them to the last cell if it is small. */
+void cells_cut(struct index *, size_t rows);
 
 #endif

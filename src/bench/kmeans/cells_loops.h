@@ -16,17 +16,26 @@
 #include "bench/kmeans/cells_look.h"
 #include "bench/kmeans/cells_assign.h"
 
+/* Each worker has the labels of its cells; then it takes those of its points as given. */
 INLINE void NAME(labels)(struct share *s, unsigned d)
 {
 	const struct index *x = s->memory;
+	uint32_t *const by_place = s->joint->label;
 
 	for (const struct cell *cell = x->cell; cell < x->cell + x->cells; cell++) {
 		const REAL *tile = (const REAL *)x->tile + (size_t)cell->first * TILE * (d + 1);
 		const uint32_t *from = x->from + (size_t)cell->first * TILE;
 
-		for (uint32_t i = 0; i < cell->points; i++)
-			s->label[from[i]] = (uint32_t)LANE(tile, i, d);
+		for (uint32_t i = 0; i < cell->points; i += TILE, tile += TILE * (d + 1)) {
+			const uint32_t n = cell->points - i < TILE ? cell->points - i : TILE;
+
+			for (uint32_t lane = 0; lane < n; lane++)
+				by_place[from[i + lane]] = (uint32_t)tile[d * TILE + lane];
+		}
 	}
+	share_meet(s);
+	for (size_t i = 0; i < s->n; i++)
+		s->label[i] = by_place[x->place[i]];
 }
 
 TARGET static void NAME(build_any)(struct share *s, const struct stage *g)

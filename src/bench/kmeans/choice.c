@@ -28,13 +28,12 @@ static bool is_wanted(const struct method *m, enum prune own, const struct probl
 }
 
 /* Whether the rank with the most points has room, so that all ranks choose alike. */
-static bool has_room(const struct problem *p, const struct method *m)
+static bool has_room(const struct problem *p, const struct choice *choice)
 {
-	const struct choice alone = { { m } };
 	struct problem largest = *p;
 
 	largest.points.n = share_size(p->all, 0, ranks_of(p->ranks));
-	return !p->room || workspace_bytes(&largest, &alone) <= p->room;
+	return !p->room || workspace_bytes(&largest, choice) <= p->room;
 }
 
 /*
@@ -48,9 +47,13 @@ struct choice choice_make(const struct problem *p, enum prune prune)
 	for (unsigned i = 0, n = 0; i < METHODS; i++) {
 		const struct method *m = methods[i].method;
 
-		if (is_wanted(m, methods[i].prune, p, prune) &&
-		    (prune != PRUNE_AUTO || !m->pays || has_room(p, m)))
-			choice.method[n++] = m;
+		if (!is_wanted(m, methods[i].prune, p, prune))
+			continue;
+		choice.method[n] = m;
+		if (prune != PRUNE_AUTO || !m->pays || has_room(p, &choice))
+			n++;
+		else
+			choice.method[n] = NULL;
 	}
 	return choice;
 }

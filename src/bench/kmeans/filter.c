@@ -58,13 +58,12 @@ static void lay_out(struct alone *a, struct carver *c, size_t n, unsigned d, uns
 	a->label = carve(c, n * sizeof(*a->label));
 }
 
-static size_t bytes(size_t n, unsigned d, unsigned k, enum real real)
+static size_t bytes(const struct problem *p, size_t n)
 {
 	struct carver c = { .memory = NULL };
 	struct alone a;
 
-	(void)real;
-	lay_out(&a, &c, n, d, k);
+	lay_out(&a, &c, n, p->points.d, p->k);
 	return c.used;
 }
 
@@ -264,5 +263,5 @@ static void labels(struct share *s, const struct stage *g)
 	memcpy(s->label, a->label, s->n * sizeof(*s->label));
 }
 
-const struct method method_filter = { "filter", 1,     fits,   pays,
-				      bytes,    build, assign, labels };
+const struct method method_filter = { "filter", 1,	  fits,	 pays,
+				      bytes,    NULL, build, assign, labels };

@@ -119,8 +119,8 @@ static void begin(struct lloyd *l, struct worker *w)
 }
 
 /*
- * pays() only guesses. After some iterations the worker knows how many distances the method
- * computes; if that is most of them, it goes on with the next method: labels are the same.
+ * pays() only guesses. After some iterations it is known how many distances the method computes; if
+ * that is most of them, all workers of all ranks go on with the next method: labels are the same.
  */
 static const struct method *const *judge(const struct lloyd *l, struct share *s,
 					 const struct method *const *m)
@@ -128,7 +128,7 @@ static const struct method *const *judge(const struct lloyd *l, struct share *s,
 	const struct stage *g = &l->space.frame.stage;
 
 	if (!m[1] || !(*m)->learns || g->iteration - s->built < (*m)->learns ||
-	    (double)*s->change.computed < MOST_COMPUTED * (double)s->n * g->k)
+	    (double)g->computed < MOST_COMPUTED * (double)g->all * g->k)
 		return m;
 	(*m)->labels(s, g);
 	s->built = g->iteration;
@@ -192,24 +192,23 @@ static bool update(struct lloyd *l, struct worker *w, uint64_t done)
 	const struct problem *p = &l->problem;
 	const unsigned first = (unsigned)share_begin(p->k, w->index, w->threads),
 		       last = (unsigned)share_begin(p->k, w->index + 1, w->threads);
-	bool more;
 
 	team_barrier(p->team);
 	gather(l, w, first, last);
-	team_barrier(p->team);
-	if (w->index == 0) {
-		if (p->ranks)
+	if (p->ranks) {
+		team_barrier(p->team);
+		if (w->index == 0)
 			p->ranks->sum(l->space.change.sum,
 				      sums_length(l->space.frame.stage.d, l->space.frame.stage.k));
+		team_barrier(p->team);
+	}
+	if (w->index == 0) {
 		l->space.frame.stage.computed = (uint64_t)*l->space.change.computed;
 		l->space.solution.iterations = l->space.frame.stage.iteration = done + 1;
 	}
-	if (p->ranks)
-		team_barrier(p->team);
-	more = !is_last(p, done + 1, *l->space.change.moves != 0);
 	move_centres(l, first, last, l->space.box + w->index * l->space.box_stride);
 	team_barrier(p->team);
-	return more;
+	return !is_last(p, done + 1, *l->space.change.moves != 0);
 }
 
 void lloyd_work(struct lloyd *l, struct worker *w)

@@ -23,6 +23,7 @@
 #include "bench/kmeans/problem.h"
 #include "bench/kmeans/sums.h"
 #include "kit/instructions.h"
+#include "machine/threads/team.h"
 #include "base/apart.h"
 
 /* An iteration's input, shared by all workers; constant during the iteration. */
@@ -50,7 +51,18 @@ struct stage {
 	bool forced;
 };
 
-/* One worker's points and memory; private to it while a method runs. */
+/* What the workers of this rank have together, so that a method may deal their points anew. */
+struct joint {
+	size_t points;		   /* of all of them */
+	const struct share *share; /* by worker */
+	unsigned workers;
+	struct team *team;
+	/* by point: row() bytes and a label, in whatever order */
+	void *row;
+	uint32_t *label;
+};
+
+/* One worker's points and memory. */
 struct share {
 	_Alignas(APART) size_t n; /* its points */
 	const void *x;		  /* as given: n rows of d */
@@ -59,6 +71,8 @@ struct share {
 	 */
 	void *memory;
 	size_t bytes; /* of all of this worker's memory */
+	const struct joint *joint;
+	unsigned index; /* the worker's */
 	/* zero before assign(), which adds moved points and the number of computed distances */
 	struct sums change;
 	/* the first iteration after build(); if not 0, `label` has the labels of the one before */
@@ -66,6 +80,13 @@ struct share {
 	/* n: written by labels(), in the order of the points as given */
 	uint32_t *label;
 };
+
+/* Returns when all workers of the rank have called it. */
+static inline void share_meet(const struct share *s)
+{
+	if (s->joint->workers > 1)
+		team_barrier(s->joint->team);
+}
 
 /* For build(): copies the labels of the iteration before, or SUM_NONE. */
 static inline void labels_before(uint32_t *label, const struct share *s)
@@ -84,15 +105,22 @@ struct method {
 	bool (*fits)(const struct problem *); /* the same on all ranks */
 	/* whether auto should choose it; the same on all ranks. NULL: always */
 	bool (*pays)(const struct problem *);
-	size_t (*bytes)(size_t n, unsigned d, unsigned k, enum real); /* of a share's memory */
-	/* before its first iteration: all but the centres is known */
+	/* of the memory of a share of n points */
+	size_t (*bytes)(const struct problem *, size_t n);
+	/* bytes of each of the joint rows; NULL: no joint memory is needed */
+	size_t (*row)(const struct problem *);
+	/*
+	 * All workers call build() before the first iteration, when all but the centres is known,
+	 * and labels() after the last; there they may share_meet(). When one returns, others may
+	 * still read the joint memory.
+	 */
 	void (*build)(struct share *, const struct stage *);
 	/*
 	 * Finds the label of each point. A point whose label changed (or that had none) is moved
 	 * from the old to the new cluster in share->change.
 	 */
 	void (*assign)(struct share *, const struct stage *);
-	void (*labels)(struct share *, const struct stage *);
+	void (*labels)(struct share *, const struct stage *); /* writes share->label */
 };
 
 /* The chosen methods, NULL after the last. Each takes over if the one before does not pay. */

@@ -42,7 +42,7 @@ static void lay_out_share(struct share *s, struct carver *c, const struct proble
 	s->n = share_size(p->points.n, worker, p->threads);
 	s->change = carve_sums(c, p);
 	for (const struct method *const *m = choice->method; *m; m++) {
-		const size_t bytes = (*m)->bytes(s->n, p->points.d, p->k, p->points.real);
+		const size_t bytes = (*m)->bytes(p, s->n);
 
 		most = bytes > most ? bytes : most;
 	}
@@ -63,6 +63,33 @@ static size_t granule_of(const struct problem *p, const struct choice *choice)
 
 	lay_out_share(&largest, &c, p, choice, 0, page);
 	return p->huge && c.used >= 2 * p->huge ? p->huge : page;
+}
+
+static enum pages pages_of(const struct problem *p, const struct choice *choice)
+{
+	return granule_of(p, choice) == p->huge ? PAGES_THP : PAGES_BASE;
+}
+
+/* What the methods have together: room for rows of the longest, then labels. */
+struct joint_shape {
+	size_t row, labels, bytes;
+};
+
+static struct joint_shape shape_joint(const struct problem *p, const struct choice *choice)
+{
+	struct joint_shape s = { 0 };
+	struct carver c = { .memory = NULL };
+
+	for (const struct method *const *m = choice->method; *m; m++) {
+		const size_t row = (*m)->row ? (*m)->row(p) : 0;
+
+		s.row = row > s.row ? row : s.row;
+	}
+	carve(&c, p->points.n * s.row);
+	s.labels = c.used;
+	carve(&c, p->points.n * sizeof(uint32_t));
+	s.bytes = s.row ? c.used + 1 : 0; /* no region is empty */
+	return s;
 }
 
 /* At least one, since no region is empty. */
@@ -96,6 +123,7 @@ size_t workspace_bytes(const struct problem *p, const struct choice *choice)
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	return round_up(common_bytes(p), page) + round_up(labels_bytes(p), page) +
+	       round_up(shape_joint(p, choice).bytes, granule_of(p, choice)) +
 	       shares_bytes(p, choice);
 }
 
@@ -140,12 +168,42 @@ static int map_labels(struct workspace *w, const struct problem *p, struct arena
 	return 0;
 }
 
+/* A method deals the points anew: worker i then has as many of them as of the points as given. */
+static int map_joint(struct workspace *w, const struct problem *p, const struct choice *choice,
+		     struct arena *arena)
+{
+	const struct joint_shape s = shape_joint(p, choice);
+	struct region *r;
+
+	w->joint = (struct joint){ p->points.n, w->share, p->threads, p->team, NULL, NULL };
+	for (unsigned i = 0; i < p->threads; i++) {
+		w->share[i].joint = &w->joint;
+		w->share[i].index = i;
+	}
+	if (!s.bytes)
+		return 0;
+	r = region_map(arena, "points by cell", s.bytes, pages_of(p, choice));
+	if (!r)
+		return -1;
+	w->joint.row = region_base(r);
+	w->joint.label = (uint32_t *)((char *)w->joint.row + s.labels);
+	w->row = s.row;
+	for (unsigned i = 0; i < p->threads; i++) {
+		const size_t first = share_begin(p->points.n, i, p->threads), n = w->share[i].n;
+
+		region_home(r, first * s.row, n * s.row, team_worker(p->team, i)->place.node);
+		region_home(r, s.labels + first * sizeof(uint32_t), n * sizeof(uint32_t),
+			    team_worker(p->team, i)->place.node);
+	}
+	return 0;
+}
+
 static int map_shares(struct workspace *w, const struct problem *p, const struct choice *choice,
 		      struct arena *arena)
 {
 	const size_t granule = granule_of(p, choice);
 	struct region *r = region_map(arena, "index of each thread", shares_bytes(p, choice),
-				      granule == p->huge ? PAGES_THP : PAGES_BASE);
+				      pages_of(p, choice));
 	struct carver c = { .memory = r ? region_base(r) : NULL };
 
 	if (!r)
@@ -168,7 +226,8 @@ int workspace_open(struct workspace *w, const struct problem *p, const struct ch
 	*w = (struct workspace){ .share = apart_alloc(p->threads * sizeof(*w->share)) };
 	if (!w->share)
 		return -1;
-	return map_common(w, p, arena) || map_labels(w, p, arena) || map_shares(w, p, choice, arena)
+	return map_common(w, p, arena) || map_labels(w, p, arena) ||
+			       map_shares(w, p, choice, arena) || map_joint(w, p, choice, arena)
 		       ? -1
 		       : 0;
 }
@@ -186,4 +245,10 @@ void workspace_enter(struct workspace *w, unsigned worker)
 		memset(w->common, 0, w->common_bytes);
 	memset(s->change.sum, 0, s->bytes); /* where the share's own memory begins */
 	memset(s->label, 0, s->n * sizeof(*s->label));
+	if (w->joint.row) {
+		const size_t first = share_begin(w->joint.points, worker, w->joint.workers);
+
+		memset((char *)w->joint.row + first * w->row, 0, s->n * w->row);
+		memset(w->joint.label + first, 0, s->n * sizeof(*w->joint.label));
+	}
 }

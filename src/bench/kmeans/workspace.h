@@ -12,6 +12,8 @@ struct workspace {
 	struct frame frame;
 	struct solution solution;
 	struct share *share; /* by worker */
+	struct joint joint;
+	size_t row; /* bytes of each of the joint rows */
 	/*
 	 * by worker: least values of its points, negated largest values; APART from these, scratch
 	 */
