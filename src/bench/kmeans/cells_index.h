@@ -25,7 +25,7 @@ enum {
 	AIM_BUCKETS = 4000,		/* caches cope badly with more write streams */
 	MOST_BUCKETS = 2 * AIM_BUCKETS, /* after the sides are rounded up */
 	MOST_LEVELS = 8,		/* of nested grids: an overfull bucket gets its own */
-	GROUPS = 8,			/* of buckets, to each worker */
+	GROUPS = 32,			/* of buckets, to each worker */
 	/* room of a list; a cell with more candidates uses all centres */
 	MOST_CANDIDATES = 256,
 	/* iterations that candidates should last at the centres' present pace */
