@@ -20,6 +20,7 @@
 #include "base/arithmetic.h"
 #include "bench/kmeans/bounds.h"
 #include "bench/kmeans/bounds_state.h"
+#include "bench/kmeans/brute.h"
 #include "bench/kmeans/frame.h"
 #include "bench/kmeans/lloyd.h"
 #include "bench/kmeans/rate.h"
@@ -629,8 +630,7 @@ static double cost_on_top(const struct bounds *b, const bool *before, size_t n)
 
 		if (b->bounded[c])
 			cost += (double)points *
-				(b->costs.bound + (before[c] ? b->costs.suspect : 0) +
-				 (b->filters ? b->costs.all / 2 : 0));
+				(b->costs.bound + (before[c] ? b->costs.suspect : 0));
 	}
 	return cost;
 }
@@ -687,6 +687,137 @@ static void trying_bounds_costs_little(enum real real, size_t n, unsigned d, uns
 	free(scratch);
 	free(before);
 	forget(&g);
+}
+
+enum { MANY = 700 };
+
+static double distance(const struct given *g, const struct frame *f, size_t i, unsigned c)
+{
+	const unsigned d = g->problem.points.d;
+	double square = 0;
+
+	for (unsigned j = 0; j < d; j++) {
+		const double unit = real_get(f->stage.real, f->origin, d),
+			     x = (g->x[i * d + j] - real_get(f->stage.real, f->origin, j)) * unit,
+			     at = real_get(f->stage.real, f->centre, (size_t)c * d + j);
+
+		square += (x - at) * (x - at);
+	}
+	return sqrt(square);
+}
+
+/* Of the points that have bounds: they are bounds. */
+static size_t check_bounds(const struct given *g, const struct frame *f, const struct bounds *b)
+{
+	const double off = f->stage.real == REAL_FLOAT ? 1e-6 : 1e-13; /* in `distance` itself */
+	size_t checked = 0;
+
+	for (size_t i = 0; i < g->problem.points.n; i++) {
+		if (!b->bounded[i / b->chunk])
+			continue;
+		checked++;
+		for (unsigned c = 0; c < g->problem.k; c++) {
+			const unsigned group = b->place[c] / b->tiles->group;
+			const double way = distance(g, f, i, c);
+
+			if (c == b->label[i]) {
+				assert_true(b->upper[i] >= way * (1 - off));
+				continue;
+			}
+			assert_true(b->lower[i] <= way * (1 + off));
+			assert_true((double)b->group[i * b->groups + group] - b->drift[group] <=
+				    way * (1 + off));
+		}
+	}
+	return checked;
+}
+
+/*
+ * Bounds made and used in iterations with small moves and some large ones. Every ninth centre is
+ * nearer to the first than a float can tell, so in groups by number each has its own; and two are
+ * at the same place. Labels are those of brute force.
+ */
+static void test_bounds_are_bounds(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 12; turn++) {
+		const enum real real = turn & 1 ? REAL_FLOAT : REAL_DOUBLE;
+		const unsigned d = turn & 2 ? 5 : 20;
+		const bool forced = turn >= 8;
+		const unsigned k = turn < 4 ? 128 : 32;
+		struct dice dice = { turn, 0 };
+		double *x = malloc(sizeof(*x) * MANY * d), *start = malloc(sizeof(*start) * k * d),
+		       *place = malloc(sizeof(*place) * k * d),
+		       *scratch = malloc(sizeof(*scratch) * d);
+		struct carver none = { .memory = NULL }, carver = none;
+		struct share s = { .n = MANY }, plain;
+		struct frame frame;
+		struct given g;
+		struct bounds *b;
+		size_t checked = 0;
+
+		for (size_t e = 0; e < (size_t)k * d; e++) {
+			const size_t c = e / d;
+
+			start[e] = c > 0 && c % 9 == 0 && c < 81
+					   ? start[e % d] + 1e-9 * uniform(&dice)
+				   : c == 17 ? start[e - d]
+					     : uniform(&dice);
+		}
+		for (size_t e = 0; e < (size_t)MANY * d; e++)
+			x[e] = start[e / d % k * d + e % d] + 0.05 * (uniform(&dice) - 0.5);
+		g = problem_of(real, MANY, d, k, x, start);
+		frame_lay_out(&frame, &none, &g.problem);
+		carver.memory = apart_alloc(none.used);
+		frame_lay_out(&frame, &carver, &g.problem);
+		for (unsigned j = 0; j < d; j++) {
+			frame.low[j] = -0.1;
+			frame.high[j] = 1.1;
+		}
+		frame_begin(&frame, &g.problem, place, scratch);
+		frame.stage.forced = forced;
+		s.x = g.problem.points.x;
+		s.change = sums_at(malloc(sums_length(d, k) * sizeof(int64_t)), d, k);
+		s.label = malloc(MANY * sizeof(*s.label));
+		plain = s;
+		plain.label = malloc(MANY * sizeof(*s.label));
+		b = s.memory = apart_alloc(method_bounds.bytes(&g.problem, MANY));
+		plain.memory = apart_alloc(method_brute.bytes(&g.problem, MANY));
+		method_bounds.build(&s, &frame.stage);
+		method_brute.build(&plain, &frame.stage);
+		b->on = b->proven = true;
+		for (unsigned i = 0; i < 8; i++) {
+			frame.stage.iteration = i;
+			sums_clear(&s.change);
+			method_bounds.assign(&s, &frame.stage);
+			method_bounds.labels(&s, &frame.stage);
+			sums_clear(&plain.change);
+			method_brute.assign(&plain, &frame.stage);
+			method_brute.labels(&plain, &frame.stage);
+			assert_memory_equal(s.label, plain.label, MANY * sizeof(*s.label));
+			checked += check_bounds(&g, &frame, b);
+			for (unsigned c = 0; c < k; c++) {
+				const double far = c % 9 == 0 || c == 16 || c == 17 ? 0
+						   : c % 16 == i		    ? 0.2
+										    : 0.001;
+
+				for (unsigned j = 0; j < d; j++)
+					scratch[j] = real_get(real, frame.centre, c * d + j) +
+						     far * (uniform(&dice) - 0.5);
+				frame.moved[c] = frame_put_centre(&frame, c, scratch);
+			}
+		}
+		assert_true(checked >= MANY);
+		free(s.change.sum);
+		free(s.memory);
+		free(s.label);
+		free(plain.memory);
+		free(plain.label);
+		free(carver.memory);
+		free(place);
+		free(scratch);
+		forget(&g);
+	}
 }
 
 static void test_trying_bounds_costs_little(void **state)
@@ -1268,6 +1399,7 @@ int main(void)
 		cmocka_unit_test(test_of_less_room_than_pruning_needs),
 		cmocka_unit_test(test_of_less_room_than_what_follows_needs),
 		cmocka_unit_test(test_the_filter_stops_where_floats_decide_nothing),
+		cmocka_unit_test(test_bounds_are_bounds),
 		cmocka_unit_test(test_trying_bounds_costs_little),
 		cmocka_unit_test(test_it_ends_when_no_label_changes),
 		cmocka_unit_test(test_it_ends_where_rounding_leads_in_a_circle),

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "bench/kmeans/bounds.h"
-#include "bench/kmeans/bounds_state.h"
+#include "bench/kmeans/bounds_make.h"
 #include "bench/kmeans/brute.h"
 #include "bench/kmeans/suspects.h"
 
@@ -65,12 +65,6 @@ static double force_cost(const struct bounds *b)
 	return b->costs.all / (b->filters ? 2 : 1);
 }
 
-/* What a point costs more if bounds are made for it. */
-static double cost_to_make(const struct bounds *b)
-{
-	return b->costs.all - force_cost(b) + b->costs.bound;
-}
-
 /* The first iterations have no bounds: they would be of groups that change. */
 static unsigned waits(const struct bounds *b)
 {
@@ -83,7 +77,7 @@ static void build(struct share *s, const struct stage *g)
 
 	bounds_lay_out(b, s->n, g->d, g->k, g->real);
 	b->filters = !g->forced && filter_pays(g->real, g->k);
-	b->on = g->forced || CHEAP * cost_to_make(b) <= force_cost(b);
+	b->on = g->forced || CHEAP * b->costs.bound <= force_cost(b);
 	b->proven = g->forced;
 	b->purse = (double)s->n * force_cost(b) / FIRST_PART;
 	b->scouted = false;
@@ -92,87 +86,19 @@ static void build(struct share *s, const struct stage *g)
 	for (unsigned c = 0; c < g->k; c++)
 		b->centre_at[c] = b->place[c] = c;
 	b->grouped = false;
+	if (g->real == REAL_DOUBLE)
+		memset(b->middle, 0, g->d * sizeof(*b->middle));
 	for (size_t c = 0; c < chunks_of(b, s->n); c++)
 		b->bounded[c] = b->filled[c] = b->rounded[c] = false;
 	for (unsigned i = 0; i < b->groups; i++)
 		b->drift[i] = 0;
 }
 
-/*
- * Returns the lowest of the centres whose score is the least, for a point whose bounds don't tell
- * them apart.
- */
-static uint32_t lowest_of(struct bounds *b, const struct share *s, const struct stage *g,
-			  size_t point, unsigned in_block, double least)
-{
-	const uint16_t itself = 0;
-	uint32_t lowest = UINT32_MAX;
-	struct winner w;
-
-	b->tiles->relate(b->row, (const char *)s->x + point * g->d * real_bytes(g->real), g->origin,
-			 g->d);
-	for (unsigned e = 0; e < b->groups; e++) {
-		if (real_get(g->real, b->best, (size_t)e * b->tiles->block + in_block) > least)
-			continue;
-		b->tiles->of_group(b->row, &itself, 1, &b->centres, e, &w);
-		lowest = b->centre_at[w.label] < lowest ? b->centre_at[w.label] : lowest;
-	}
-	return lowest;
-}
-
-/* Brute force on the chunk from point `first` on; makes new bounds. */
-static void look_at_all(struct bounds *b, struct share *s, const struct stage *g, size_t first,
-			unsigned points)
-{
-	bool *const filled = &b->filled[first / b->chunk];
-	const unsigned block = b->tiles->block;
-	const size_t row = g->d * real_bytes(g->real), end = first + points;
-	_Alignas(64) double score[MOST_BLOCK], second[MOST_BLOCK];
-	uint32_t label[MOST_BLOCK];
-
-	*s->change.computed += (int64_t)points * g->k;
-	for (; first < end; first += block) {
-		const size_t n = end - first < block ? end - first : block;
-		char *x = b->block + first * row;
-		float *group = b->group + first * b->groups;
-
-		if (!*filled)
-			b->tiles->transpose(x, (const char *)s->x + first * row, g->origin, n,
-					    g->d);
-		b->tiles->nearest_two(x, &b->centres, label, score, b->best, second);
-		b->tiles->lower(x, b->best, g->d, b->groups, 8 * g->slack, group,
-				b->square + first);
-		for (size_t i = 0; i < n; i++, group += b->groups) {
-			const double least = real_get(g->real, score, i);
-			const double next = real_get(g->real, second, i);
-			const double square = b->square[first + i];
-			const unsigned own = label[i] / b->tiles->group;
-			float lower;
-
-			b->upper[first + i] = upper_of(2 * least + square, g);
-			label[i] = b->centre_at[label[i]];
-			group[own] = (float)fmax(2 * next + square - 8 * g->slack, 0);
-			lower = (float)b->floats->root(group, b->rise, b->groups);
-			if (b->grouped && lower <= b->upper[first + i]) {
-				const uint32_t lowest = lowest_of(b, s, g, first + i, i, least);
-
-				if (lowest != label[i]) {
-					note_bound(b, g, first + i, own, least);
-					lower = fminf(lower, lower_of(2 * least + square, g));
-				}
-				label[i] = lowest;
-			}
-			b->lower[first + i] = lower;
-		}
-		b->tiles->move(&s->change, x, g->scale, n, b->label + first, label);
-	}
-	*filled = true;
-}
-
 /* Brute force on the points of a chunk, without bounds. */
 static void force_chunk(struct bounds *b, struct share *s, const struct stage *g, size_t chunk,
 		  size_t first, size_t last)
 {
+	bounds_pack_plain(b, g);
 	if (b->filters) {
 		filter_force(&b->filter, b->label, s, g, first, last, !b->rounded[chunk]);
 		b->rounded[chunk] = true;
@@ -219,15 +145,15 @@ static double try_bounds(struct bounds *b, struct share *s, const struct stage *
 			 const struct moves *m, size_t first, unsigned n)
 {
 	const struct costs *cost = &b->costs;
-	const double all = n * cost->all;
+	const double all = n * (force_cost(b) + cost->bound);
 	unsigned measured = suspects_find(b, g, first, n, m), left = measured;
 	size_t looks = 0;
 
 	if (measured * cost->suspect <= all)
 		looks = suspects_narrow(b, s, g, first, &left);
 	if (measured * cost->suspect + (double)looks * cost->look > all) {
-		look_at_all(b, s, g, first, n);
-		return all + n * cost->bound + measured * cost->suspect;
+		bounds_make(b, s, g, first, n);
+		return all + measured * cost->suspect;
 	}
 	suspects_look(b, s, g, first);
 	suspects_finish(b, s, g, first, left);
@@ -249,15 +175,6 @@ static void choose_groups(struct bounds *b, const struct stage *g)
 	for (unsigned at = 0; at < g->k; at++)
 		b->place[b->centre_at[at]] = at;
 	b->grouped = true;
-}
-
-/* For force(). */
-static void pack_plain(struct bounds *b, const struct stage *g)
-{
-	if (b->filters)
-		filter_begin(&b->filter, g); /* its centres are b->plain */
-	else
-		b->tiles->pack(&b->plain, g->centre, g->half);
 }
 
 static void pack_groups(struct bounds *b, const struct stage *g)
@@ -289,7 +206,7 @@ static bool sends_scouts(const struct bounds *b, const struct share *s, uint64_t
 
 	return b->scouted ||
 	       (time_for_scouts(iteration) &&
-		b->purse >= points * (2 * cost_to_make(b) + b->costs.suspect) + choose);
+		b->purse >= points * (2 * b->costs.bound + b->costs.suspect) + choose);
 }
 
 /*
@@ -302,7 +219,7 @@ static bool pays_off(const struct bounds *b, const struct stage *g, double spent
 		     rest = g->iterations ? given : fmax(MORE, (double)g->iteration),
 		     saved = 1 - spent / otherwise;
 
-	return saved > 0.1 && (b->on || saved * force_cost(b) * rest > cost_to_make(b));
+	return saved > 0.1 && (b->on || saved * force_cost(b) * rest > b->costs.bound);
 }
 
 static void assign(struct share *s, const struct stage *g)
@@ -316,6 +233,7 @@ static void assign(struct share *s, const struct stage *g)
 	struct moves m = { 0, 0, 0 };
 	double made = 0, spent = 0, otherwise = 0;
 
+	b->plain_packed = b->rough_packed = false;
 	if (wants) {
 		if (begin && !b->grouped) {
 			choose_groups(b, g);
@@ -324,8 +242,6 @@ static void assign(struct share *s, const struct stage *g)
 		m = follow(b, g);
 		pack_groups(b, g);
 	}
-	if (!wants || scouts)
-		pack_plain(b, g);
 	for (size_t first = 0, c = 0; first < s->n; first += b->chunk, c++) {
 		const unsigned n = (unsigned)(s->n - first < b->chunk ? s->n - first : b->chunk);
 		const bool wanted = wants && (!scouts || c % b->apart == 0);
@@ -334,16 +250,14 @@ static void assign(struct share *s, const struct stage *g)
 			spent += try_bounds(b, s, g, &m, first, n);
 			otherwise += n * force;
 		} else if (wanted) {
-			look_at_all(b, s, g, first, n);
-			made += n * cost_to_make(b);
+			bounds_make(b, s, g, first, n);
+			made += n * b->costs.bound;
 		} else {
 			force_chunk(b, s, g, c, first, first + n);
 		}
 		b->bounded[c] = wanted;
-		if (wants && !scouts && !b->proven && spent - otherwise > part) {
+		if (wants && !scouts && !b->proven && spent - otherwise > part)
 			wants = false;
-			pack_plain(b, g);
-		}
 	}
 	b->filters &= filter_helps(&b->filter);
 	b->scouted = scouts && made > 0;

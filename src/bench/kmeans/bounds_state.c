@@ -31,6 +31,9 @@ static void lay_out(struct bounds *b, struct carver *c, size_t n, unsigned d, un
 	b->centres = packed_carve(c, d, k, real);
 	if (real == REAL_DOUBLE) {
 		filter_lay_out(&b->filter, c, n, d, k);
+		b->rough = packed_carve(c, d, k, REAL_FLOAT);
+		b->least = carve(c, (groups + 1) * b->floats->block * sizeof(*b->least));
+		b->middle = carve(c, d * sizeof(*b->middle));
 		b->plain = b->filter.centres;
 	} else {
 		b->plain = packed_carve(c, d, k, real);
@@ -49,7 +52,7 @@ static void lay_out(struct bounds *b, struct carver *c, size_t n, unsigned d, un
 	b->lower = carve(c, chunks * chunk * sizeof(*b->lower));
 	b->group = carve(c, chunks * chunk * groups * sizeof(*b->group));
 	b->drift = carve(c, groups * sizeof(*b->drift));
-	b->best = carve(c, groups * t->block * real_bytes(real));
+	b->best = carve(c, (groups + 1) * t->block * real_bytes(real));
 	b->square = carve(c, chunks * chunk * sizeof(*b->square));
 	b->row = carve(c, chunk * d * real_bytes(real));
 	b->suspect = carve(c, chunk * sizeof(*b->suspect));

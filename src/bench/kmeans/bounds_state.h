@@ -34,6 +34,7 @@ struct bounds {
 	const struct tiles *tiles, *floats; /* for the points' type; for the bounds' */
 	struct packed centres; /* by place */
 	struct packed plain;   /* in the order of their numbers, for brute force */
+	struct packed rough;   /* by place, as floats: of doubles, if the filter is used */
 	/*
 	 * Groups are of centres that are near each other: the centre in each place, the place of
 	 * each centre, and room for centres in this order. `grouped`: else places are numbers.
@@ -42,6 +43,7 @@ struct bounds {
 	char *rows, *halves;
 	struct along *along;
 	bool grouped;
+	bool plain_packed, rough_packed; /* in this iteration */
 	unsigned chunk, groups;
 	struct costs costs;
 	/* Bounds are used for all chunks, not only for scouts; they have saved time. */
@@ -70,7 +72,9 @@ struct bounds {
 	double *drift;
 	/* Of the current chunk. */
 	void *best;
+	float *least; /* of a block, by point and group: lower bounds of squared distances */
 	char *row;
+	double *middle; /* d times 0: the origin, relative to itself */
 	struct suspect *suspect;
 	struct winner *winner;
 	uint16_t *list; /* by group: the suspects that need its scores */

@@ -27,6 +27,11 @@ struct filter {
 /* With few centres, scores are not most of the work. */
 bool filter_pays(enum real, unsigned k);
 void filter_lay_out(struct filter *, struct carver *, size_t n, unsigned d, unsigned k);
+/* Two scores in float that differ by more than this are in the same order in double. */
+double filter_margin(const struct stage *);
+/* Makes blocks of a share's points first..last-1, as floats; `first` begins a block. */
+void filter_round(const struct filter *, const struct share *, const struct stage *, size_t first,
+		  size_t last);
 /* Before each iteration. */
 void filter_begin(struct filter *, const struct stage *);
 /*

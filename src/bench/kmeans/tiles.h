@@ -56,6 +56,9 @@ struct tiles {
 	 */
 	void (*nearest_two)(const void *block, const struct packed *, uint32_t *label, void *score,
 			    void *bests, void *seconds);
+	/* As nearest_two(), but with the least score of each group of doubles: maybe half of one. */
+	void (*nearest_parts)(const void *block, const struct packed *, uint32_t *label,
+			      void *score, void *bests, void *seconds);
 	/*
 	 * Also returns the points (bit i: point i) whose least score is below those of all other
 	 * centres by more than `margin`.

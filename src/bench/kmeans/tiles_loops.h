@@ -12,16 +12,21 @@
 #define VECTORS 3
 #define ROWS	8
 #define GROUP_VECTORS 1
+#define PART 8
 #elif WIDTH == 32 /* 16 registers: 12 scores */
 #define VECTORS 3
 #define ROWS	4
 #define GROUP_VECTORS (8 / LANES)
+#define PART 8
 #else
 #define VECTORS 2
 #define ROWS	4
 #define GROUP_VECTORS 2
+#define PART 4
 #endif
 #define GROUP (GROUP_VECTORS * LANES) /* centres */
+/* of centres: a group of doubles, and so one of floats or half of one */
+_Static_assert(GROUP == PART || (GROUP == 2 * PART && PART == ROWS), "parts are stored by rows");
 #define BLOCK (VECTORS * LANES) /* points */
 
 #include "bench/kmeans/tiles_nearest.h"
@@ -30,11 +35,13 @@
 static const struct tiles
 	NAME(tiles) = { BLOCK,		 GROUP,	       LANES,	      NAME(pack),
 			NAME(transpose), NAME(box),    NAME(nearest), NAME(nearest_two),
-			NAME(nearest_apart), NAME(of_rows), NAME(of_group), NAME(relate),
-			NAME(square), NAME(lower), NAME(root), NAME(near), NAME(move), NAME(spin) };
+			NAME(nearest_parts), NAME(nearest_apart), NAME(of_rows), NAME(of_group),
+			NAME(relate), NAME(square), NAME(lower), NAME(root), NAME(near), NAME(move),
+			NAME(spin) };
 
 #undef VECTORS
 #undef ROWS
 #undef GROUP
+#undef PART
 #undef GROUP_VECTORS
 #undef BLOCK

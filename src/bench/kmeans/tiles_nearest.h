@@ -60,10 +60,13 @@ TARGET static inline REAL NAME(least_but)(const NAME(vector) * s, unsigned but)
 	return LEAST(least);
 }
 
-/* The least score of each point of a block for one group of centres. */
+/*
+ * The least score of each point of a block for one group of centres and, unless NULL, for each of
+ * its parts.
+ */
 TARGET __attribute__((always_inline)) static inline void
 NAME(least_of_group)(const REAL *x, const REAL *group, const REAL *half, size_t d,
-		     NAME(vector) best[VECTORS])
+		     NAME(vector) best[VECTORS], NAME(vector) *parts)
 {
 	UNROLL for (unsigned first = 0; first < GROUP; first += ROWS)
 	{
@@ -88,17 +91,20 @@ NAME(least_of_group)(const REAL *x, const REAL *group, const REAL *half, size_t 
 			UNROLL for (unsigned r = 4; r < ROWS; r += 4) s[0][p] =
 				MIN(s[0][p], s[r][p]);
 			best[p] = first ? MIN(best[p], s[0][p]) : s[0][p];
+			if (parts)
+				parts[first / ROWS * VECTORS + p] = s[0][p];
 		}
 	}
 }
 
 /*
- * See struct tiles; with `bound` nearest_two(), with `apart` nearest_apart(), else nearest(). The
- * second least score is that of the nearest centre's group with `bound`, of all with `apart`.
+ * See struct tiles; with `bound` nearest_two(), with `parts` nearest_parts(), with `apart`
+ * nearest_apart(), else nearest(). The second least score is that of the nearest centre's group
+ * with `bound`, of all with `apart`.
  */
 TARGET __attribute__((always_inline)) static inline void
 NAME(look)(const void *block, const struct packed *centres, uint32_t *label, void *scores,
-	   const bool bound, const bool apart, void *bests, void *seconds)
+	   const bool bound, const bool parts, const bool apart, void *bests, void *seconds)
 {
 	const REAL *x = block, *c = centres->value, *half = centres->half;
 	const size_t d = centres->d, step = d * GROUP;
@@ -117,13 +123,16 @@ NAME(look)(const void *block, const struct packed *centres, uint32_t *label, voi
 
 		for (unsigned i = 0; i < 2 && next < end; i++, next += 64)
 			__builtin_prefetch(next);
-		NAME(least_of_group)(x, c + g * step, half + (size_t)g * GROUP, d, best);
+		NAME(least_of_group)
+		(x, c + g * step, half + (size_t)g * GROUP, d, best, parts ? keep : NULL);
+		if (parts)
+			keep += GROUP / ROWS * VECTORS;
 		UNROLL for (unsigned p = 0; p < VECTORS; p++)
 		{
 			if (apart)
 				other[p] = MIN(other[p], MAX(least[p], best[p]));
 			NOTE(least[p], group[p], best[p], g);
-			if (bound)
+			if (bound && !parts)
 				*keep++ = best[p];
 		}
 	}
@@ -160,14 +169,21 @@ TARGET static void NAME(nearest)(const void *block, const struct packed *centres
 {
 	REAL scores[BLOCK] __attribute__((aligned(WIDTH)));
 
-	NAME(look)(block, centres, label, scores, false, false, NULL, NULL);
+	NAME(look)(block, centres, label, scores, false, false, false, NULL, NULL);
 }
 
 /* See struct tiles. */
 TARGET static void NAME(nearest_two)(const void *block, const struct packed *centres,
 				     uint32_t *label, void *scores, void *bests, void *seconds)
 {
-	NAME(look)(block, centres, label, scores, true, false, bests, seconds);
+	NAME(look)(block, centres, label, scores, true, false, false, bests, seconds);
+}
+
+/* See struct tiles. */
+TARGET static void NAME(nearest_parts)(const void *block, const struct packed *centres,
+				       uint32_t *label, void *scores, void *bests, void *seconds)
+{
+	NAME(look)(block, centres, label, scores, true, GROUP != PART, false, bests, seconds);
 }
 
 /* See struct tiles. */
@@ -179,7 +195,7 @@ TARGET static uint64_t NAME(nearest_apart)(const void *block, const struct packe
 	const REAL most = (REAL)margin;
 	uint64_t apart = 0;
 
-	NAME(look)(block, centres, label, scores, false, true, NULL, seconds);
+	NAME(look)(block, centres, label, scores, false, false, true, NULL, seconds);
 	UNROLL for (unsigned p = 0; p < VECTORS; p++)
 	{
 		const NAME(vector) gap = V(seconds + p * LANES) - V(scores + p * LANES);
