@@ -56,7 +56,7 @@ struct tiles {
 	 */
 	void (*nearest_two)(const void *block, const struct packed *, uint32_t *label, void *score,
 			    void *bests, void *seconds);
-	/* As nearest_two(), but with the least score of each group of doubles: maybe half of one. */
+	/* As nearest_two(), but by groups of doubles, which may be halves of this type's. */
 	void (*nearest_parts)(const void *block, const struct packed *, uint32_t *label,
 			      void *score, void *bests, void *seconds);
 	/*
