@@ -70,8 +70,12 @@ def test_a_signal_ends_it_wherever_it_is(locus, tmp_path, read, where):
 @pytest.mark.parametrize("where", PLACES)
 def test_the_time_budget_ends_it_wherever_it_is(locus, tmp_path, read, where):
     file = tmp_path / "cut.jsonl"
-    begin = time.monotonic()
-    done = locus(f"{STUCK} {where} --time-budget 500ms --output", file)
+    for _ in tries(3, "the disk took a second"):  # which is all that it gets
+        file.unlink(missing_ok=True)
+        begin = time.monotonic()
+        done = locus(f"{STUCK} {where} --time-budget 500ms --output", file)
+        if "before its record could be closed" not in done.err:
+            break
     assert done.status == 0 and time.monotonic() - begin < 1.1 * 0.5 + PROMISED + BUSY
     lines = read(file)
     trials = [line for line in lines if line["type"] == "trial"]

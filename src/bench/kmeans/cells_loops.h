@@ -26,11 +26,12 @@ INLINE void NAME(labels)(struct share *s, unsigned d)
 		const REAL *tile = (const REAL *)x->tile + (size_t)cell->first * TILE * (d + 1);
 		const uint32_t *from = x->from + (size_t)cell->first * TILE;
 
-		for (uint32_t i = 0; i < cell->points; i += TILE, tile += TILE * (d + 1)) {
+		for (uint32_t i = 0; i < cell->points; i += TILE) {
 			const uint32_t n = cell->points - i < TILE ? cell->points - i : TILE;
 
 			for (uint32_t lane = 0; lane < n; lane++)
-				by_place[from[i + lane]] = (uint32_t)tile[d * TILE + lane];
+				by_place[from[i + lane]] = (uint32_t)tile[(size_t)d * TILE + lane];
+			tile += (size_t)TILE * (d + 1);
 		}
 	}
 	share_meet(s);

@@ -26,7 +26,7 @@
 #endif
 #define GROUP (GROUP_VECTORS * LANES) /* centres */
 /* of centres: a group of doubles, and so one of floats or half of one */
-_Static_assert(GROUP == PART || (GROUP == 2 * PART && PART == ROWS), "parts are stored by rows");
+_Static_assert(GROUP == PART || (GROUP / 2 == PART && PART == ROWS), "parts are stored by rows");
 #define BLOCK (VECTORS * LANES) /* points */
 
 #include "bench/kmeans/tiles_nearest.h"
