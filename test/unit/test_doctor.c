@@ -3,6 +3,7 @@
  * The doctor: each complaint and its absence, on copies of /proc and /sys; and that on this machine
  * it ends, whatever Python does.
  */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -321,6 +322,24 @@ static void an_exchange_ends(void **state)
 	assert_true(clock_now() - began < 100);
 }
 
+/* Two CPUs are free at the same time at last, however busy the machine is. */
+static void an_exchange_takes_time(void **state)
+{
+	cpu_set_t ours;
+	int first = 0, last = 0;
+	double took = 0;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(ours), &ours), 0);
+	while (!CPU_ISSET(first, &ours))
+		first++;
+	for (int cpu = first; cpu < CPU_SETSIZE; cpu++)
+		last = CPU_ISSET(cpu, &ours) ? cpu : last;
+	for (unsigned turn = 0; turn < 250 && !(took > 0); turn++)
+		took = siblings_exchange(first, last);
+	assert_true(took > 0);
+}
+
 static void nodes_that_are_not_ours_are_told_by_their_cause(void **state)
 {
 	const char *why;
@@ -616,6 +635,7 @@ int main(void)
 		TEST(siblings_that_are_off),
 		TEST(hidden_siblings_are_named),
 		TEST(an_exchange_ends),
+		TEST(an_exchange_takes_time),
 		TEST(a_single_node_may_be_balanced),
 		TEST(nodes_that_are_not_ours_are_told_by_their_cause),
 		TEST(nothing_to_see_is_unknown),
