@@ -154,23 +154,23 @@ static void by_floats(struct bounds *b, struct share *s, const struct stage *g, 
 	const struct tiles *t = b->floats;
 	struct filter *f = &b->filter;
 	bool *const rounded = &b->rounded[first / b->chunk];
-	/* the square of a distance has two scores' errors, and that of |x|^2, which is smaller */
-	const double margin = 2 * filter_margin(g) + 8 * g->slack;
 	const size_t end = first + points;
 	uint64_t undecided = 0;
+	double margin;
 
 	bounds_pack_plain(b, g);
 	pack_rough(b, g);
-	if (!*rounded)
-		filter_round(f, s, g, first, end);
-	*rounded = true;
+	/* the square of a distance has two scores' errors, and that of |x|^2, which is smaller */
+	margin = 2 * f->margin + 8 * g->slack;
 	for (; first < end; first += t->block) {
-		const size_t n = end - first < t->block ? end - first : t->block;
+		const unsigned n = (unsigned)(end - first < t->block ? end - first : t->block);
 		const float *x = f->block + first * g->d;
 		_Alignas(64) float score[MOST_BLOCK], second[MOST_BLOCK];
 		double square[MOST_BLOCK];
 		uint32_t place[MOST_BLOCK];
 
+		if (!*rounded)
+			filter_round(f, s, g, first, n);
 		t->nearest_parts(x, &b->rough, place, score, b->best, second);
 		t->lower(x, b->best, g->d, b->groups, margin, b->least, square);
 		for (size_t i = 0; i < n; i++) {
@@ -180,6 +180,7 @@ static void by_floats(struct bounds *b, struct share *s, const struct stage *g, 
 			undecided += !decide_roughly(b, s, g, first + i, &r, margin);
 		}
 	}
+	*rounded = true;
 	f->points += points;
 	f->undecided += undecided;
 	*s->change.computed += (int64_t)((points / 2 + undecided) * g->k);

@@ -171,12 +171,12 @@ INLINE void NAME(sort)(struct share *s, const struct stage *stage, unsigned d)
 		x->place[i] = place;
 	}
 	share_meet(s);
-	for (size_t i = 0; i < x->n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		x->was[i] = (uint32_t)(x->first + i);
 	for (uint32_t i = 0; i < g.buckets; i++) {
 		const size_t rows = x->total[x->order[i]], end = at + rows,
 			     from = at > x->first ? at : x->first,
-			     to = end < x->first + x->n ? end : x->first + x->n;
+			     to = end < x->first + s->n ? end : x->first + s->n;
 
 		at = end;
 		if (from < to)

@@ -28,7 +28,6 @@ static void lay_out(struct index *at, struct carver *c, size_t n, size_t all, un
 	at->stride = (uint32_t)(full / tile + 15) / 16 * 16;
 	at->padded = (k + 15) / 16 * 16;
 	at->most = k < MOST_CANDIDATES ? k : MOST_CANDIDATES;
-	at->n = n;
 	at->bucket = carve(c, n * sizeof(*at->bucket));
 	at->place = carve(c, n * sizeof(*at->place));
 	at->histogram = carve(c, (size_t)MOST_LEVELS * (MOST_BUCKETS + 1) * sizeof(*at->histogram));

@@ -65,11 +65,11 @@ struct index {
 	uint32_t padded, most;
 	/*
 	 * The worker's points as given: the bucket of each, and its place among all points of the
-	 * rank, by bucket. The n points at the places from `first` on are the worker's cells'.
+	 * rank, by bucket. The worker's cells have as many points, at the places from `first` on.
 	 */
 	uint16_t *bucket;
 	uint32_t *place;
-	size_t n, first;
+	size_t first;
 	/* points of a bucket: of the worker's as given, then of each nested grid */
 	uint32_t *histogram;
 	/* by bucket of the first grid: its points of all workers; the place of this one's next */

@@ -82,7 +82,7 @@ static void build(struct share *s, const struct stage *g)
  * FLT_EPSILON, and each factor was rounded to float before. Twice, because each score may be off;
  * and a little more, because the difference is computed in float.
  */
-double filter_margin(const struct stage *g)
+static double margin_of(const struct stage *g)
 {
 	const double magnitude = g->slack / ((g->d + 4) * DBL_EPSILON);
 
@@ -93,7 +93,7 @@ void filter_begin(struct filter *f, const struct stage *g)
 {
 	const double *centre = g->centre, *half = g->half;
 
-	f->margin = filter_margin(g);
+	f->margin = margin_of(g);
 	f->points = f->undecided = 0;
 	for (size_t i = 0; i < (size_t)g->k * g->d; i++)
 		f->value[i] = (float)centre[i];
@@ -103,9 +103,8 @@ void filter_begin(struct filter *f, const struct stage *g)
 	f->tiles->pack(&f->centres, centre, half);
 }
 
-/* Makes a block of n points as floats; unused lanes are 0. */
-static void round_block(const struct filter *f, const struct share *s, const struct stage *g,
-			size_t first, unsigned n)
+void filter_round(const struct filter *f, const struct share *s, const struct stage *g,
+		  size_t first, unsigned n)
 {
 	const unsigned lanes = f->floats->block, d = g->d;
 	float *block = f->block + first * d;
@@ -116,15 +115,6 @@ static void round_block(const struct filter *f, const struct share *s, const str
 		for (unsigned j = 0; j < d; j++)
 			block[j * lanes + i] = (float)f->row[j];
 	}
-}
-
-void filter_round(const struct filter *f, const struct share *s, const struct stage *g,
-		  size_t first, size_t last)
-{
-	const unsigned most = f->floats->block;
-
-	for (; first < last; first += most)
-		round_block(f, s, g, first, (unsigned)(last - first < most ? last - first : most));
 }
 
 /* Fills f->row with the points from `first` on that are listed. */
@@ -203,7 +193,7 @@ void filter_force(struct filter *f, uint32_t *label, struct share *s, const stru
 		uint64_t others;
 
 		if (fill)
-			round_block(f, s, g, first, n);
+			filter_round(f, s, g, first, n);
 		others = ~f->floats->nearest_apart(f->block + first * g->d, &f->rough, f->margin,
 						   now);
 		if (n < MOST_BLOCK)

@@ -19,7 +19,7 @@ struct filter {
 	float *block;		      /* the points, as floats */
 	float *value, *half;	      /* for pack() */
 	double *row;		      /* points of a block, as doubles */
-	double margin;
+	double margin; /* scores in float that differ by more are in the same order in double */
 	/* points in this iteration, and those of them that floats didn't decide */
 	uint64_t points, undecided;
 };
@@ -27,11 +27,9 @@ struct filter {
 /* With few centres, scores are not most of the work. */
 bool filter_pays(enum real, unsigned k);
 void filter_lay_out(struct filter *, struct carver *, size_t n, unsigned d, unsigned k);
-/* Two scores in float that differ by more than this are in the same order in double. */
-double filter_margin(const struct stage *);
-/* Makes blocks of a share's points first..last-1, as floats; `first` begins a block. */
+/* Makes the block of n points that begins at point `first`, as floats; unused lanes are 0. */
 void filter_round(const struct filter *, const struct share *, const struct stage *, size_t first,
-		  size_t last);
+		  unsigned n);
 /* Before each iteration. */
 void filter_begin(struct filter *, const struct stage *);
 /*

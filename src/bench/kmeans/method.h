@@ -57,7 +57,7 @@ struct joint {
 	const struct share *share; /* by worker */
 	unsigned workers;
 	struct team *team;
-	/* by point: row() bytes and a label, in whatever order */
+	/* for each point a row, of row() bytes, and a label, in an order that the method chooses */
 	void *row;
 	uint32_t *label;
 };
@@ -105,7 +105,7 @@ struct method {
 	bool (*fits)(const struct problem *); /* the same on all ranks */
 	/* whether auto should choose it; the same on all ranks. NULL: always */
 	bool (*pays)(const struct problem *);
-	/* of the memory of a share of n points */
+	/* bytes of the memory of a share of n points */
 	size_t (*bytes)(const struct problem *, size_t n);
 	/* bytes of each of the joint rows; NULL: no joint memory is needed */
 	size_t (*row)(const struct problem *);

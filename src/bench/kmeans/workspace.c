@@ -168,7 +168,10 @@ static int map_labels(struct workspace *w, const struct problem *p, struct arena
 	return 0;
 }
 
-/* A method deals the points anew: worker i then has as many of them as of the points as given. */
+/*
+ * Where a method deals the points anew, each worker gets as many as it has: so the joint memory is
+ * divided as the points are.
+ */
 static int map_joint(struct workspace *w, const struct problem *p, const struct choice *choice,
 		     struct arena *arena)
 {
