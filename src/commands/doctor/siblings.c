@@ -72,9 +72,9 @@ static void *serve(void *argument)
 	return NULL;
 }
 
-double siblings_exchange(int cpu, int other)
+double siblings_exchange(int cpu, int other, double seconds)
 {
-	struct game g = { .cpu = { cpu, other }, .until = clock_now() + FOR_PAIR };
+	struct game g = { .cpu = { cpu, other }, .until = clock_now() + seconds };
 	pthread_t one, two;
 
 	if (pthread_create(&one, NULL, serve, &g))
@@ -125,9 +125,10 @@ void check_siblings(const struct patient *p, struct finding *f)
 		const struct cpu *a = &m->cpu[i], *b = &m->cpu[i + 1];
 
 		if (a->core != b->core)
-			pair[pairs++] =
-				(struct siblings){ { a->number, b->number },
-						   siblings_exchange(a->number, b->number) };
+			pair[pairs++] = (struct siblings){
+				{ a->number, b->number },
+				siblings_exchange(a->number, b->number, FOR_PAIR),
+			};
 	}
 	siblings_tell(pair, pairs, f);
 	free(pair);

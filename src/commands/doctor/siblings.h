@@ -7,8 +7,11 @@
 
 void check_siblings(const struct patient *, struct finding *);
 
-/* s that a line takes from one CPU to the other, the least of many; 0: they never met. */
-double siblings_exchange(int cpu, int other);
+/*
+ * s that a line takes from one CPU to the other, the least of many tries in this long (s); 0: the two
+ * never met.
+ */
+double siblings_exchange(int cpu, int other, double seconds);
 
 /* Below this (s) two CPUs share a core: between cores a line takes several times as long. */
 #define SIBLINGS_BELOW 10e-9
