@@ -27,7 +27,8 @@ bool isa_usable(enum isa set)
 	if (set == ISA_AVX2)
 		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 	if (set == ISA_AVX512)
-		return __builtin_cpu_supports("avx512f");
+		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+		       __builtin_cpu_supports("avx512cd");
 #endif
 	return set <= ISA_BASELINE;
 }

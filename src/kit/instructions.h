@@ -20,9 +20,9 @@ enum isa {
 #ifdef __x86_64__
 #define TARGET_AVX2 __attribute__((target("avx2,fma")))
 #if __has_attribute(min_vector_width) /* clang with -march=native would split vectors */
-#define TARGET_AVX512 __attribute__((target("avx512f"), min_vector_width(512)))
+#define TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512cd"), min_vector_width(512)))
 #else
-#define TARGET_AVX512 __attribute__((target("avx512f")))
+#define TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512cd")))
 #endif
 #endif
 

@@ -5,6 +5,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +32,11 @@ static uint64_t apart_by_three(size_t i, size_t n, uint64_t most)
 {
 	(void)n, (void)most;
 	return 3 * i + 5;
+}
+
+static uint64_t far_from_zero(size_t i, size_t n, uint64_t most)
+{
+	return most - most / 3 - 3 * (n - i);
 }
 
 static uint64_t duplicates(size_t i, size_t n, uint64_t most)
@@ -65,8 +71,32 @@ static uint64_t drawn(size_t i, size_t n, uint64_t most)
 	return most / n * i + random_mix(i + 1) % (most / n);
 }
 
+/* Keys at both ends of each line's range: the last one and the first of the next are adjacent. */
+static uint64_t at_both_ends(size_t i, size_t n, uint64_t most)
+{
+	const size_t fan = TREE_LINE / (most == UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t));
+	const uint64_t range = most / (n / fan + 1), j = i % fan;
+
+	return i / fan * range + (j < fan / 2 ? j : range - fan + j);
+}
+
+/*
+ * Half of the lines under a line of narrow separators are crowded at its beginning, where those of
+ * the layer above can't tell them apart.
+ */
+static uint64_t crowded(size_t i, size_t n, uint64_t most)
+{
+	enum { LINES = 32, PLACES = 1 << 13 };
+	const size_t fan = TREE_LINE / (most == UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t)),
+		     line = i / fan % LINES, j = i % fan;
+	const uint64_t range = most / (n / (LINES * fan) + 1),
+		       step = line < LINES / 2 ? range / PLACES : range / LINES;
+
+	return i / (LINES * fan) * range + line * step + j * (step / fan);
+}
+
 static shape *const shapes[] = {
-	apart_by_three, duplicates, one_value, extremes, all_largest, drawn
+	apart_by_three, duplicates, one_value, extremes, all_largest, drawn, at_both_ends, crowded,
 };
 
 /* An array with its tree, and canaries behind the tree's memory. */
@@ -262,6 +292,34 @@ static void arrays_beyond_the_caches(void **state)
 	}
 }
 
+/* Separators are narrow in large arrays whose lines they can tell apart. */
+static void narrow_separators(void **state)
+{
+	static const struct {
+		shape *of;
+		bool narrow;
+	} rows[] = {
+		{ drawn, true },	  { at_both_ends, true },  { crowded, true },
+		{ apart_by_three, true }, { far_from_zero, true }, { duplicates, false },
+		{ one_value, false },	  { extremes, false },	   { all_largest, false },
+	};
+	const struct way *w = *state;
+	/* bytes of arrays: their separators as whole keys would take 64 KiB, and just more */
+	const size_t least = (size_t)(TREE_LINE / w->width) << 16;
+	const size_t sizes[] = { least, least + 1, least + 12345, CACHED + CACHED / 3 };
+
+	for (size_t i = 0; i < LENGTH(rows); i++)
+		for (size_t j = 0; j < LENGTH(sizes); j++) {
+			struct scene s;
+
+			open_scene(&s, *w, (sizes[j] + w->width - 1) / w->width, rows[i].of);
+			assert_int_equal(s.tree.narrow, rows[i].narrow && j);
+			assert_in_range(s.tree.bytes, 1, tree_bytes(s.n, w->width));
+			ask(&s, 3000, 1000);
+			close_scene(&s);
+		}
+}
+
 /* Nothing is read beyond the keys, nor written beside the answers. */
 static void any_count_in(const struct way *w, size_t n)
 {
@@ -352,6 +410,7 @@ int main(void)
 		add(&s, &ways[i], "every_small_array", every_small_array);
 		add(&s, &ways[i], "arrays_that_just_fill_a_layer", arrays_that_just_fill_a_layer);
 		add(&s, &ways[i], "arrays_beyond_the_caches", arrays_beyond_the_caches);
+		add(&s, &ways[i], "narrow_separators", narrow_separators);
 		add(&s, &ways[i], "any_count_of_keys", any_count_of_keys);
 	}
 	return _cmocka_run_group_tests("tree", s.test, s.n, NULL, NULL);

@@ -8,13 +8,17 @@
  *                         always there
  *	KEY                the type of a key
  *	RANK(line, key)    how many keys of a line are less than `key`; optional
+ *	RANK_NARROW(line, bits)
+ *	                   how many narrow separators of a line are less than `bits`; optional
  *	FIRST(tree)        the layer in which searches begin
  * and, where searches begin in the top, for vectors as long as a line:
  *	OP(name)           the intrinsic for the type
  *	LESS(a, b)         a mask of the lanes in which a < b
- *	MASK(line, key)    a mask of the keys of a line that are less than `key`
+ *	MASK(line, key), MASK_NARROW(line, bits)
+ *	                   a mask of those that RANK and RANK_NARROW count
  *	HAS(a, bits)       a mask of the lanes in which a has any of the bits
- *	STORE(to, v)       stores the lanes as uint32_t
+ *	STORE(to, v), STORE_NARROW(to, v)
+ *	                   stores the lanes as uint32_t, as uint16_t
  */
 #define FAN    (TREE_LINE / sizeof(KEY))
 #define LEVELS (unsigned)__builtin_ctzll(TOP_LINES *FAN)
@@ -33,6 +37,25 @@ TARGET static inline unsigned NAME(rank)(const KEY *line, KEY key)
 		(NAME(vector))(v[i] < keys);
 	UNROLL for (unsigned lane = 0; lane < sizeof(*v) / sizeof(KEY); lane++) sum += less[lane];
 	return (unsigned)sum;
+}
+#endif
+
+#ifndef RANK_NARROW
+#define RANK_NARROW NAME(rank_narrow)
+typedef uint16_t NAME(shorts) __attribute__((vector_size(16), may_alias));
+typedef int16_t NAME(signs) __attribute__((vector_size(16)));
+
+TARGET static inline unsigned NAME(rank_narrow)(const uint16_t *line, uint16_t bits)
+{
+	const NAME(shorts) *v = (const NAME(shorts) *)line, keys = (NAME(shorts)){ 0 } + bits;
+	NAME(signs) less = { 0 };
+	uint64_t half[2];
+
+	UNROLL for (unsigned i = 0; i < TREE_LINE / sizeof(*v); i++) less -=
+		(NAME(signs))(v[i] - keys) < 0;
+	/* four lanes in each half; the product adds them up in its upper 16 bits */
+	memcpy(half, &less, sizeof(less));
+	return (unsigned)((half[0] + half[1]) * UINT64_C(0x0001000100010001) >> 48);
 }
 #endif
 
@@ -73,6 +96,7 @@ NAME(enter)(const struct tree *t, const KEY *keys, const unsigned vectors, uint3
 {
 #ifdef OP
 	const __m512i one = OP(set1)(1);
+	const __m128i to_slots = _mm_cvtsi32_si128(__builtin_ctz(t->first_slots));
 	__m512i key[ENTERING], k[ENTERING];
 
 	UNROLL for (unsigned v = 0; v < vectors; v++)
@@ -94,35 +118,42 @@ NAME(enter)(const struct tree *t, const KEY *keys, const unsigned vectors, uint3
 		}
 	}
 	UNROLL for (unsigned v = 0; v < vectors; v++)
-		STORE(at + v * FAN,
-		      OP(slli)(OP(sub)(k[v], OP(set1)(1 << t->depth)), __builtin_ctzll(FAN)));
+		STORE(at + v * FAN, OP(sll)(OP(sub)(k[v], OP(set1)(1 << t->depth)), to_slots));
 #else
 	(void)t, (void)keys;
 	memset(at, 0, vectors * FAN * sizeof(*at));
 #endif
 }
 
-/*
- * Takes a key from a line, given by its first slot, to a line of the layer below. At the bottom
- * `times` is 1, and the result is an index. OPAQUE keeps compilers from vectorising over keys.
- */
-TARGET __attribute__((always_inline)) static inline uint32_t
-NAME(descend)(const KEY *layer, uint32_t from, KEY key, uint32_t times)
+/* How many slots of a line, given by its first, are less than key i; see compared() for `keys`. */
+TARGET UNROLL_INLINE unsigned NAME(rank_in)(const void *layer, uint32_t from, const void *keys,
+					    size_t i, const bool narrow)
 {
-	uint32_t slot = (from + RANK(layer + from, key)) * times;
+	return narrow ? RANK_NARROW((const uint16_t *)layer + from, ((const uint16_t *)keys)[i])
+		      : RANK((const KEY *)layer + from, ((const KEY *)keys)[i]);
+}
+
+/*
+ * Takes key i from a line, given by its first slot, to a line of the layer below, which has `times`
+ * slots. OPAQUE keeps compilers from vectorising over keys.
+ */
+TARGET UNROLL_INLINE uint32_t NAME(descend)(const void *layer, uint32_t from, const void *keys,
+					    size_t i, uint32_t times, const bool narrow)
+{
+	uint32_t slot = (from + NAME(rank_in)(layer, from, keys, i, narrow)) * times;
 
 	OPAQUE(slot);
 	return slot;
 }
 
-/* Takes a group through a layer, and prefetches its lines of the one below. */
-TARGET __attribute__((always_inline)) static inline void
-NAME(pass)(const KEY *layer, const KEY *below, const KEY *keys, uint32_t *at)
+/* Takes the group from key i on through a layer, and prefetches its lines of the one below. */
+TARGET UNROLL_INLINE void NAME(pass)(const void *layer, const void *below, uint32_t times,
+				     const void *keys, size_t i, uint32_t *at, const bool narrow)
 {
-	UNROLL for (unsigned i = 0; i < GROUP; i++)
+	UNROLL for (unsigned j = 0; j < GROUP; j++)
 	{
-		at[i] = NAME(descend)(layer, at[i], keys[i], FAN);
-		__builtin_prefetch(below + at[i]);
+		at[i + j] = NAME(descend)(layer, at[i + j], keys, i + j, times, narrow);
+		__builtin_prefetch((const char *)below + (size_t)at[i + j] * (TREE_LINE / times));
 	}
 }
 
@@ -146,55 +177,146 @@ NAME(enter_all)(const struct tree *t, const KEY *keys, size_t count, uint32_t *a
 }
 
 /*
- * Takes all groups of a batch through a layer, without a prefetch (see descend for `times`). Masks
- * are stored, and then counted for a vector of keys at once: with c keys a mask is 2^c - 1, so c is
- * the exponent of its successor as a float.
+ * Takes all groups of a batch through a layer, without a prefetch. At the bottom `times` is 1, the
+ * results are indices, and it returns all ranks or-ed. Masks are stored, and then counted for a
+ * vector of keys at once.
  */
-TARGET __attribute__((always_inline)) static inline void
-NAME(pass_only)(const KEY *layer, uint32_t times, const KEY *keys, size_t count,
-		const uint32_t *from, uint32_t *to)
+TARGET UNROLL_INLINE unsigned NAME(pass_only)(const void *layer, uint32_t times, const void *keys,
+					      size_t count, const uint32_t *from, uint32_t *to,
+					      const bool narrow)
 {
 #ifdef OP
-	enum { EXPONENT = 23, BIAS = 127 };
-	uint16_t less[BATCH] __attribute__((aligned(TREE_LINE)));
+	__m512i ranks = _mm512_setzero_si512();
+	uint32_t less[BATCH] __attribute__((aligned(TREE_LINE)));
+
+	for (size_t i = 0; i < count; i += GROUP)
+		UNROLL for (unsigned j = 0; j < GROUP; j++) STORE_MASK(
+			less[i + j], narrow ? MASK_NARROW((const uint16_t *)layer + from[i + j],
+							  ((const uint16_t *)keys)[i + j])
+					    : MASK((const KEY *)layer + from[i + j],
+						   ((const KEY *)keys)[i + j]));
+	for (size_t i = 0; i < count; i += GROUP) {
+		const __m512i zeros = _mm512_lzcnt_epi32(_mm512_load_si512(less + i)),
+			      rank = _mm512_sub_epi32(_mm512_set1_epi32(32), zeros),
+			      slot = _mm512_add_epi32(_mm512_load_si512(from + i), rank);
+
+		ranks = _mm512_or_si512(ranks, rank);
+		_mm512_storeu_si512(to + i,
+				    _mm512_mullo_epi32(slot, _mm512_set1_epi32((int)times)));
+	}
+	return (unsigned)_mm512_reduce_or_epi32(ranks);
+#else
+	unsigned ranks = 0;
 
 	for (size_t i = 0; i < count; i += GROUP)
 		UNROLL for (unsigned j = 0; j < GROUP; j++)
-			STORE_MASK(less[i + j], MASK(layer + from[i + j], keys[i + j]));
-	for (size_t i = 0; i < count; i += GROUP) {
-		const __m512i masks = _mm512_cvtepu16_epi32(*(const __m256i *)(less + i)),
-			      powers = _mm512_add_epi32(masks, _mm512_set1_epi32(1)),
-			      bits = _mm512_castps_si512(_mm512_cvtepi32_ps(powers)),
-			      counts = _mm512_sub_epi32(_mm512_srli_epi32(bits, EXPONENT),
-							_mm512_set1_epi32(BIAS)),
-			      slots = _mm512_add_epi32(_mm512_load_si512(from + i), counts);
+		{
+			const uint32_t slot = from[i + j];
 
-		_mm512_storeu_si512(to + i,
-				    _mm512_mullo_epi32(slots, _mm512_set1_epi32((int)times)));
-	}
-#else
-	for (size_t i = 0; i < count; i += GROUP)
-		UNROLL for (unsigned j = 0; j < GROUP; j++) to[i + j] =
-			NAME(descend)(layer, from[i + j], keys[i + j], times);
+			to[i + j] = NAME(descend)(layer, slot, keys, i + j, times, narrow);
+			ranks |= to[i + j] - slot;
+		}
+	return ranks;
 #endif
 }
 
-/* Takes all groups of a batch through a layer before the next one, as far as layer `end`. */
-TARGET __attribute__((always_inline)) static inline void
-NAME(pass_all)(const struct tree *t, unsigned end, const KEY *keys, size_t count, uint32_t *at)
+/*
+ * What a layer's separators are compared with: the keys, or those 16 bits of each that the layer
+ * has, which are stored in `bits`.
+ */
+TARGET UNROLL_INLINE const void *NAME(compared)(const struct tree *t, unsigned layer,
+						const KEY *keys, size_t count, uint16_t *bits,
+						const bool narrow)
 {
-	unsigned l = FIRST(t);
+	if (!narrow)
+		return keys;
+#ifdef OP
+	const __m512i low = OP(set1)((long long)t->lowest), high = OP(set1)((long long)t->highest);
+	const __m128i shift = _mm_cvtsi32_si128(t->shift[layer]);
 
-	for (; l < end && l + 1 < t->far; l++)
-		NAME(pass_only)(t->layer[l], FAN, keys, count, at, at);
-	for (; l < end; l++)
-		for (size_t i = 0; i < count; i += GROUP)
-			NAME(pass)(t->layer[l], t->layer[l + 1], keys + i, at + i);
+	for (size_t i = 0; i < count; i += FAN) {
+		__m512i key = _mm512_loadu_si512(keys + i);
+
+		key = OP(mask_mov)(key, LESS(key, low), low);
+		key = OP(mask_mov)(key, LESS(high, key), high);
+		STORE_NARROW(bits + i, OP(srl)(key, shift));
+	}
+#else
+	const KEY low = (KEY)t->lowest, high = (KEY)t->highest;
+
+	for (size_t i = 0; i < count; i += GROUP)
+		UNROLL for (unsigned j = 0; j < GROUP; j++)
+		{
+			const KEY key = keys[i + j] < low ? low : keys[i + j];
+
+			bits[i + j] = (uint16_t)((key < high ? key : high) >> t->shift[layer]);
+		}
+#endif
+	return bits;
+}
+
+/* Takes all groups of a batch through a layer; lines of the next one have `times` slots. */
+TARGET UNROLL_INLINE void NAME(pass_layer)(const struct tree *t, unsigned layer, uint32_t times,
+					   const KEY *keys, size_t count, uint32_t *at,
+					   const bool narrow)
+{
+	uint16_t bits[BATCH];
+	const void *by = NAME(compared)(t, layer, keys, count, bits, narrow);
+
+	if (layer + 1 < t->far) {
+		NAME(pass_only)(t->layer[layer], times, by, count, at, at, narrow);
+		return;
+	}
+	for (size_t i = 0; i < count; i += GROUP)
+		NAME(pass)(t->layer[layer], t->layer[layer + 1], times, by, i, at, narrow);
+}
+
+/* Takes all groups of a batch through the layers before the one above the bottom, in turn. */
+TARGET UNROLL_INLINE void NAME(pass_upper)(const struct tree *t, const KEY *keys, size_t count,
+					   uint32_t *at, const bool narrow)
+{
+	for (unsigned l = FIRST(t); l + 1 < t->layers; l++)
+		NAME(pass_layer)(t, l, narrow ? NARROW : FAN, keys, count, at, narrow);
+}
+
+/* Goes on behind a line whose keys are all less than the key, in steps that double. */
+TARGET static __attribute__((noinline)) uint32_t NAME(go_on)(const struct tree *t, uint32_t answer,
+							     KEY key)
+{
+	const KEY *sorted = t->layer[t->layers];
+	size_t from = answer, step = 1, to;
+
+	for (; from + step < t->n && sorted[from + step - 1] < key; step *= 2)
+		from += step;
+	for (to = from + step < t->n ? from + step : t->n; from < to;) {
+		const size_t middle = from + (to - from) / 2;
+
+		if (sorted[middle] < key)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return (uint32_t)from;
+}
+
+/* Looks up a batch in the bottom. By narrow separators a search may end in a line too early. */
+TARGET UNROLL_INLINE void NAME(pass_bottom)(const struct tree *t, const KEY *keys, size_t count,
+					    const uint32_t *at, uint32_t *answers,
+					    const bool narrow)
+{
+	const unsigned ranks =
+		NAME(pass_only)(t->layer[t->layers], 1, keys, count, at, answers, false);
+
+	if (!narrow || !(ranks & FAN))
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (answers[i] - at[i] == FAN)
+			answers[i] = NAME(go_on)(t, answers[i], keys[i]);
 }
 
 /* Looks up whole groups of keys, `most` in a batch. */
-TARGET static void NAME(search_in_turn)(const struct tree *t, const KEY *keys, size_t count,
-					size_t most, uint32_t *answers)
+TARGET UNROLL_INLINE void NAME(search_in_turn)(const struct tree *t, const KEY *keys, size_t count,
+					       size_t most, uint32_t *answers, const bool narrow)
 {
 	uint32_t at[BATCH] __attribute__((aligned(TREE_LINE)));
 
@@ -202,8 +324,10 @@ TARGET static void NAME(search_in_turn)(const struct tree *t, const KEY *keys, s
 		n = count - i < most ? count - i : most;
 		NAME(fetch_keys)(keys, i + n, count - i - n < most ? count : i + n + most);
 		NAME(enter_all)(t, keys + i, n, at);
-		NAME(pass_all)(t, t->layers, keys + i, n, at);
-		NAME(pass_only)(t->layer[t->layers], 1, keys + i, n, at, answers + i);
+		NAME(pass_upper)(t, keys + i, n, at, narrow);
+		if (FIRST(t) < t->layers)
+			NAME(pass_layer)(t, t->layers - 1, FAN, keys + i, n, at, narrow);
+		NAME(pass_bottom)(t, keys + i, n, at, answers + i, narrow);
 	}
 }
 
@@ -211,28 +335,45 @@ TARGET static void NAME(search_in_turn)(const struct tree *t, const KEY *keys, s
  * The same, but a batch makes the pass that fetches lines of the bottom while the next one enters,
  * and looks its lines up after that has passed the other layers: so they arrive meanwhile.
  */
-TARGET static void NAME(search_overlapping)(const struct tree *t, const KEY *keys, size_t count,
-					    size_t most, uint32_t *answers)
+TARGET UNROLL_INLINE void NAME(search_overlapping)(const struct tree *t, const KEY *keys,
+						   size_t count, size_t most, uint32_t *answers,
+						   const bool narrow)
 {
 	const unsigned last = t->layers - 1;
+	const void *bottom = t->layer[t->layers];
 	uint32_t at[2][BATCH] __attribute__((aligned(TREE_LINE)));
+	uint16_t bits[BATCH];
 	size_t old = 0; /* keys of the batch before */
 	unsigned turn = 0;
 
 	for (size_t i = 0, n; i < count || old; i += n, old = n, turn = !turn) {
+		const KEY *before = keys + (i - old);
+		const void *by = NAME(compared)(t, last, before, old, bits, narrow);
+
 		n = count - i < most ? count - i : most;
 		NAME(fetch_keys)(keys, i + n, count - i - n < most ? count : i + n + most);
 		for (size_t j = 0; j < old || j < n; j += GROUP) {
 			if (j < old)
-				NAME(pass)(t->layer[last], t->layer[last + 1], keys + (i - old) + j,
-					   at[!turn] + j);
+				NAME(pass)(t->layer[last], bottom, FAN, by, j, at[!turn], narrow);
 			if (j < n)
 				NAME(enter)(t, keys + i + j, GROUP / FAN, at[turn] + j);
 		}
-		NAME(pass_all)(t, last, keys + i, n, at[turn]);
-		NAME(pass_only)(t->layer[t->layers], 1, keys + (i - old), old, at[!turn],
-				answers + (i - old));
+		NAME(pass_upper)(t, keys + i, n, at[turn], narrow);
+		NAME(pass_bottom)(t, before, old, at[!turn], answers + (i - old), narrow);
 	}
+}
+
+TARGET static void NAME(search_groups)(const struct tree *t, const KEY *keys, size_t count,
+				       size_t most, uint32_t *answers)
+{
+	if (t->overlap && t->narrow)
+		NAME(search_overlapping)(t, keys, count, most, answers, true);
+	else if (t->overlap)
+		NAME(search_overlapping)(t, keys, count, most, answers, false);
+	else if (t->narrow)
+		NAME(search_in_turn)(t, keys, count, most, answers, true);
+	else
+		NAME(search_in_turn)(t, keys, count, most, answers, false);
 }
 
 /* See tree_search. */
@@ -245,12 +386,11 @@ TARGET static void NAME(search)(const struct tree *t, const void *keys, size_t c
 	KEY key[GROUP] = { 0 };
 	uint32_t answer[GROUP];
 
-	(t->overlap ? NAME(search_overlapping) : NAME(search_in_turn))(t, from, whole, most,
-								       answers);
+	NAME(search_groups)(t, from, whole, most, answers);
 	for (size_t i = whole, n; i < count; i += n) {
 		n = count - i < packet ? count - i : packet;
 		memcpy(key, from + i, n * sizeof(KEY));
-		NAME(search_in_turn)(t, key, GROUP, GROUP, answer);
+		NAME(search_groups)(t, key, GROUP, GROUP, answer);
 		memcpy(answers + i, answer, n * sizeof(*answer));
 	}
 }
@@ -260,9 +400,12 @@ TARGET static void NAME(search)(const struct tree *t, const void *keys, size_t c
 #undef NAME
 #undef KEY
 #undef RANK
+#undef RANK_NARROW
 #undef FIRST
 #undef OP
 #undef LESS
 #undef MASK
+#undef MASK_NARROW
 #undef HAS
 #undef STORE
+#undef STORE_NARROW

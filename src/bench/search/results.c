@@ -191,6 +191,7 @@ void search_collect(void *state, const struct trial *t, struct result *result)
 	}
 	if (s->way->tree)
 		report(result, OVERHEAD,
-		       (double)(s->padded * s->recipe.width + s->copies * tree_room(t)) / bytes -
+		       (double)(s->padded * s->recipe.width + s->copies * s->copy->tree.bytes) /
+				       bytes -
 			       1);
 }

@@ -10,12 +10,21 @@
  *	             order: 1 is the root's, 2i and 2i + 1 are those of the children of i. It is
  *	             used only where an instruction permutes vectors by an index; elsewhere
  *	             searches begin at the root, the first of the layers
- *	layers       each a row of lines. Slot i of a layer has the last key of line i of the next
- *	             layer. The slots for the next layer's last line and beyond have the largest
- *	             possible key, so that no search leaves a layer at its end
+ *	layers       each a row of lines. Slot i of a layer is a separator: the last key of line i
+ *	             of the next layer. The slots for the next layer's last line and beyond have a
+ *	             key that none exceeds, so that no search leaves a layer at its end
  *	the bottom   the sorted array, filled up to whole lines with the largest key
  *
  * FAN, the keys of a line, is 16 or 8. The number of slots less than the key selects the child.
+ *
+ * Where separators as wide as keys would not fit into the nearest caches they are narrow: 16 bits
+ * of a key, 32 in a line. A layer's shift says which bits. It is the least by which the keys that
+ * lead to one line differ, in these bits, by less than 2^15: then the sign of a 16-bit difference
+ * orders them (like serial numbers, RFC 1982). Keys outside the array's range are first moved to
+ * its ends. A key with the same bits as a separator goes left even if it is greater, so a search
+ * may end in a line too early, never too late; all keys of that line are then less, and the search
+ * goes on behind it. Where separators of a layer would be equal, because keys are equal or crowded,
+ * all are as wide as keys.
  *
  * A batch of keys goes through one layer after the other, and each key's line of the next layer is
  * prefetched. Where the bottom's lines come from memory, two batches overlap: the lines of one are
@@ -40,8 +49,12 @@ struct tree {
 	size_t n;
 	unsigned width;	 /* bytes of a key: 4 or 8 */
 	unsigned layers; /* above the bottom */
-	/* the layer that the top leads to; levels of the top */
-	unsigned first, depth;
+	/* the layer that the top leads to, and slots of its lines; levels of the top */
+	unsigned first, first_slots, depth;
+	bool narrow;			  /* separators are */
+	unsigned char shift[MOST_LAYERS]; /* by layer, if they are */
+	uint64_t lowest, highest;	  /* keys of the array */
+	size_t bytes;			  /* of memory that the tree takes */
 	/* from this layer on, lines are prefetched; those above stay in the cache */
 	unsigned far;
 	bool overlap; /* batches do, since the bottom's lines come from memory */
@@ -50,7 +63,7 @@ struct tree {
 
 /* elements of the array, padded to whole lines; at least one line */
 size_t tree_padded(size_t n, unsigned width);
-size_t tree_bytes(size_t n, unsigned width); /* of memory that a tree needs besides the array */
+size_t tree_bytes(size_t n, unsigned width); /* of memory that a tree may need beside the array */
 
 /*
  * Builds a tree over a sorted array of n elements, padded to tree_padded() with the largest key.

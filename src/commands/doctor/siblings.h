@@ -8,8 +8,8 @@
 void check_siblings(const struct patient *, struct finding *);
 
 /*
- * s that a line takes from one CPU to the other, the least of many tries in this long (s); 0: the two
- * never met.
+ * s that a line takes from one CPU to the other, the least of many tries in this many seconds; 0:
+ * the two never met.
  */
 double siblings_exchange(int cpu, int other, double seconds);
 
