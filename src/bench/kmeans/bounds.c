@@ -11,9 +11,10 @@
  * in which most points would need scores is left to brute force, which also makes new bounds; this
  * costs more than brute force alone. Where bounds cost very little to make, all chunks begin with
  * them, until they have lost a small part of an iteration. Else a few scouts do, ever more rarely,
- * as far as a purse allows: it gets a small part of what brute force costs. All chunks follow once
- * what scouts save, in the iterations to come, is more than bounds cost to make. The choice is by
- * operation counts and assumed costs, not by a clock: the same points always take the same path.
+ * as far as a purse allows: it gets a small part of what brute force costs. All chunks follow, in
+ * the same iteration, once what scouts save in those to come is more than bounds cost to make. The
+ * choice is by operation counts and assumed costs, not by a clock: the same points always take the
+ * same path.
  */
 #include <float.h>
 #include <math.h>
@@ -209,29 +210,51 @@ static bool sends_scouts(const struct bounds *b, const struct share *s, uint64_t
 		b->purse >= points * (2 * b->costs.bound + b->costs.suspect) + choose);
 }
 
-/*
- * Whether to use bounds for all points from now on. `spent` and `otherwise`: cycles, with bounds
- * and without, of the points that had bounds. The next iteration makes those of the other points.
- */
-static bool pays_off(const struct bounds *b, const struct stage *g, double spent, double otherwise)
+/* What chunks with bounds took in an iteration, in cycles. */
+struct spending {
+	double made;		 /* to make bounds */
+	double spent, otherwise; /* with bounds, and what it would have been without */
+};
+
+/* Whether to use bounds for all points from now on. Those that have none get them at once. */
+static bool pays_off(const struct bounds *b, const struct stage *g, const struct spending *on)
 {
-	const double given = (double)g->iterations - (double)g->iteration - 2,
+	const double given = (double)g->iterations - (double)g->iteration - 1,
 		     rest = g->iterations ? given : fmax(MORE, (double)g->iteration),
-		     saved = 1 - spent / otherwise;
+		     saved = 1 - on->spent / on->otherwise;
 
 	return saved > 0.1 && (b->on || saved * force_cost(b) * rest > b->costs.bound);
+}
+
+/* Assigns a chunk; `wanted`: with bounds, which are made if it has none. */
+static void assign_chunk(struct bounds *b, struct share *s, const struct stage *g,
+			 const struct moves *m, size_t chunk, bool wanted, struct spending *to)
+{
+	const size_t first = chunk * b->chunk;
+	const unsigned n = (unsigned)(s->n - first < b->chunk ? s->n - first : b->chunk);
+
+	if (wanted && b->bounded[chunk]) {
+		to->spent += try_bounds(b, s, g, m, first, n);
+		to->otherwise += n * force_cost(b);
+	} else if (wanted) {
+		bounds_make(b, s, g, first, n);
+		to->made += n * b->costs.bound;
+	} else {
+		force_chunk(b, s, g, chunk, first, first + n);
+	}
+	b->bounded[chunk] = wanted;
 }
 
 static void assign(struct share *s, const struct stage *g)
 {
 	struct bounds *b = s->memory;
-	const double force = force_cost(b);
+	const size_t chunks = chunks_of(b, s->n);
 	const uint64_t age = g->iteration - s->built, begin = waits(b);
 	const bool scouts = age >= begin && !b->on && sends_scouts(b, s, age - begin);
-	const double part = (double)s->n * force / EACH_PART;
+	const double part = (double)s->n * force_cost(b) / EACH_PART;
 	bool wants = age >= begin && (b->on || scouts);
 	struct moves m = { 0, 0, 0 };
-	double made = 0, spent = 0, otherwise = 0;
+	struct spending all = { 0, 0, 0 };
 
 	b->plain_packed = b->rough_packed = false;
 	if (wants) {
@@ -242,29 +265,26 @@ static void assign(struct share *s, const struct stage *g)
 		m = follow(b, g);
 		pack_groups(b, g);
 	}
-	for (size_t first = 0, c = 0; first < s->n; first += b->chunk, c++) {
-		const unsigned n = (unsigned)(s->n - first < b->chunk ? s->n - first : b->chunk);
-		const bool wanted = wants && (!scouts || c % b->apart == 0);
-
-		if (wanted && b->bounded[c]) {
-			spent += try_bounds(b, s, g, &m, first, n);
-			otherwise += n * force;
-		} else if (wanted) {
-			bounds_make(b, s, g, first, n);
-			made += n * b->costs.bound;
-		} else {
-			force_chunk(b, s, g, c, first, first + n);
-		}
-		b->bounded[c] = wanted;
-		if (wants && !scouts && !b->proven && spent - otherwise > part)
+	/* Scouts come first: what they save decides how the others are assigned. */
+	for (size_t c = 0; scouts && c < chunks; c += b->apart)
+		assign_chunk(b, s, g, &m, c, true, &all);
+	b->scouted = scouts && all.made > 0;
+	if (scouts) {
+		b->purse -= all.made + fmax(all.spent - all.otherwise, 0);
+		wants = b->on = b->proven = all.otherwise > 0 && pays_off(b, g, &all);
+	}
+	for (size_t c = 0; c < chunks; c++) {
+		if (scouts && c % b->apart == 0)
+			continue;
+		assign_chunk(b, s, g, &m, c, wants, &all);
+		if (wants && !b->proven && all.spent - all.otherwise > part)
 			wants = false;
 	}
 	b->filters &= filter_helps(&b->filter);
-	b->scouted = scouts && made > 0;
 	if (!b->proven)
-		b->purse += part - made - fmax(spent - otherwise, 0);
-	if (otherwise > 0 && (scouts || made == 0) && !g->forced)
-		b->on = b->proven = pays_off(b, g, spent, otherwise);
+		b->purse += part - (scouts ? 0 : all.made + fmax(all.spent - all.otherwise, 0));
+	if (all.otherwise > 0 && all.made <= 0 && !scouts && !g->forced)
+		b->on = b->proven = pays_off(b, g, &all);
 }
 
 static void labels(struct share *s, const struct stage *g)
