@@ -116,7 +116,11 @@ def test_a_group_of_15000_trials(locus, tmp_path, read):
     the group."""
     file = tmp_path / "many.jsonl"
     words = "sharing --variant distance --distance 4..60000+4 --operation add --threads 2"
-    done = locus(f"{words} --oversubscribe --quiet --time-budget 500ms --output", file)
+    for _ in tries(3, "the disk took a second"):  # which is all that it gets
+        file.unlink(missing_ok=True)
+        done = locus(f"{words} --oversubscribe --quiet --time-budget 500ms --output", file)
+        if "before its record could be closed" not in done.err:
+            break
     assert done.status == 0
     lines = [line for line in read(file) if line["type"] == "trial"]
     assert lines and {line["group"] for line in lines} <= {0, 1}

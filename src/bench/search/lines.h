@@ -13,6 +13,7 @@
  *	FIRST(tree)        the layer in which searches begin
  * and, where searches begin in the top, for vectors as long as a line:
  *	OP(name)           the intrinsic for the type
+ *	ALL(key)           a vector of one key
  *	LESS(a, b)         a mask of the lanes in which a < b
  *	MASK(line, key), MASK_NARROW(line, bits)
  *	                   a mask of those that RANK and RANK_NARROW count
@@ -231,7 +232,7 @@ TARGET UNROLL_INLINE const void *NAME(compared)(const struct tree *t, unsigned l
 	if (!narrow)
 		return keys;
 #ifdef OP
-	const __m512i low = OP(set1)((long long)t->lowest), high = OP(set1)((long long)t->highest);
+	const __m512i low = ALL(t->lowest), high = ALL(t->highest);
 	const __m128i shift = _mm_cvtsi32_si128(t->shift[layer]);
 
 	for (size_t i = 0; i < count; i += FAN) {
@@ -403,6 +404,7 @@ TARGET static void NAME(search)(const struct tree *t, const void *keys, size_t c
 #undef RANK_NARROW
 #undef FIRST
 #undef OP
+#undef ALL
 #undef LESS
 #undef MASK
 #undef MASK_NARROW

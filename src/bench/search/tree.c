@@ -264,6 +264,7 @@ TARGET static inline unsigned rank_u64_avx512(const uint64_t *line, uint64_t key
 #define RANK_NARROW	    rank_narrow_avx512
 #define FIRST(tree)	    (tree)->first
 #define OP(name)	    _mm512_##name##_epi32
+#define ALL(key)	    _mm512_set1_epi32((int)(key))
 #define LESS(a, b)	    _mm512_cmplt_epu32_mask(a, b)
 #define MASK		    mask_u32_avx512
 #define MASK_NARROW	    mask_narrow_avx512
@@ -278,6 +279,7 @@ TARGET static inline unsigned rank_u64_avx512(const uint64_t *line, uint64_t key
 #define RANK_NARROW	    rank_narrow_avx512
 #define FIRST(tree)	    (tree)->first
 #define OP(name)	    _mm512_##name##_epi64
+#define ALL(key)	    _mm512_set1_epi64((long long)(key))
 #define LESS(a, b)	    _mm512_cmplt_epu64_mask(a, b)
 #define MASK		    mask_u64_avx512
 #define MASK_NARROW	    mask_narrow_avx512
