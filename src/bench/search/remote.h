@@ -3,8 +3,8 @@
  * An array divided among ranks: each key is sent to the rank that owns its range, and the answer is
  * sent back.
  *
- * Rounds of `packets` packets a thread are pipelined: while the keys of a round are sent, those of
- * the round before are searched, and the answers of the one before that return. Buffers are large
+ * Rounds of `packets` packets a thread are pipelined: while the keys of some rounds are sent, those
+ * of an earlier one are searched, and the answers of still earlier ones return. Buffers are large
  * enough for a round whose keys, of all ranks, go to a single rank.
  */
 #ifndef LOCUS_SEARCH_REMOTE_H
@@ -14,8 +14,11 @@
 #include "bench/search/tree.h"
 #include "benchmark.h"
 
-/* Rounds in the pipeline: one is grouped, one searched, one added up. */
-enum { ROUNDS_AT_ONCE = 3 };
+/*
+ * A round is searched so many rounds after it was grouped, and added up as many later: a rank may
+ * be behind the others by as many, for a while, before they have to wait for it.
+ */
+enum { BEHIND = 2, ROUNDS_AT_ONCE = 2 * BEHIND + 1 };
 
 /* The messages of a round, by rank. A rank's own keys are not copied. */
 struct remote_round {
