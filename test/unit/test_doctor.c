@@ -309,7 +309,7 @@ static void hidden_siblings_are_named(void **state)
 	}
 }
 
-/* A CPU that there is not ends it at once. */
+/* A CPU that there is not ends it at once; of one that we may not use nothing is known. */
 static void an_exchange_ends(void **state)
 {
 	const int cpu = machine->cpu[0].number, none = 1 << 20;
@@ -319,6 +319,7 @@ static void an_exchange_ends(void **state)
 	assert_true(siblings_exchange(none, none, 0.02) <= 0);
 	assert_true(siblings_exchange(cpu, none, 0.02) <= 0);
 	assert_true(siblings_exchange(none, cpu, 0.02) <= 0);
+	assert_true(siblings_exchange(0, 0, 0.02) >= 0);
 	assert_true(clock_now() - began < 100);
 }
 

@@ -71,10 +71,15 @@ static uint64_t drawn(size_t i, size_t n, uint64_t most)
 	return most / n * i + random_mix(i + 1) % (most / n);
 }
 
+static size_t keys_of_a_line(uint64_t most)
+{
+	return TREE_LINE / (most == UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t));
+}
+
 /* Keys at both ends of each line's range: the last one and the first of the next are adjacent. */
 static uint64_t at_both_ends(size_t i, size_t n, uint64_t most)
 {
-	const size_t fan = TREE_LINE / (most == UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t));
+	const size_t fan = keys_of_a_line(most);
 	const uint64_t range = most / (n / fan + 1), j = i % fan;
 
 	return i / fan * range + (j < fan / 2 ? j : range - fan + j);
@@ -87,8 +92,7 @@ static uint64_t at_both_ends(size_t i, size_t n, uint64_t most)
 static uint64_t crowded(size_t i, size_t n, uint64_t most)
 {
 	enum { LINES = 32, PLACES = 1 << 13 };
-	const size_t fan = TREE_LINE / (most == UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t)),
-		     line = i / fan % LINES, j = i % fan;
+	const size_t fan = keys_of_a_line(most), line = i / fan % LINES, j = i % fan;
 	const uint64_t range = most / (n / (LINES * fan) + 1),
 		       step = line < LINES / 2 ? range / PLACES : range / LINES;
 
@@ -96,7 +100,8 @@ static uint64_t crowded(size_t i, size_t n, uint64_t most)
 }
 
 static shape *const shapes[] = {
-	apart_by_three, duplicates, one_value, extremes, all_largest, drawn, at_both_ends, crowded,
+	apart_by_three, far_from_zero, duplicates,   one_value, extremes,
+	all_largest,	drawn,	       at_both_ends, crowded,
 };
 
 /* An array with its tree, and canaries behind the tree's memory. */

@@ -11,10 +11,10 @@
  * in which most points would need scores is left to brute force, which also makes new bounds; this
  * costs more than brute force alone. Where bounds cost very little to make, all chunks begin with
  * them, until they have lost a small part of an iteration. Else a few scouts do, ever more rarely,
- * as far as a purse allows: it gets a small part of what brute force costs. All chunks follow, in
- * the same iteration, once what scouts save in those to come is more than bounds cost to make. The
- * choice is by operation counts and assumed costs, not by a clock: the same points always take the
- * same path.
+ * as far as a purse allows: it gets a small part of what brute force costs. Once scouts show that
+ * bounds will save more in later iterations than they cost to make, all chunks get them, still in
+ * this one. The choice is by operation counts and assumed costs, not by a clock: the same points
+ * always take the same path.
  */
 #include <float.h>
 #include <math.h>
@@ -216,6 +216,11 @@ struct spending {
 	double spent, otherwise; /* with bounds, and what it would have been without */
 };
 
+static double lost(const struct spending *on)
+{
+	return on->made + fmax(on->spent - on->otherwise, 0);
+}
+
 /* Whether to use bounds for all points from now on. Those that have none get them at once. */
 static bool pays_off(const struct bounds *b, const struct stage *g, const struct spending *on)
 {
@@ -270,7 +275,7 @@ static void assign(struct share *s, const struct stage *g)
 		assign_chunk(b, s, g, &m, c, true, &all);
 	b->scouted = scouts && all.made > 0;
 	if (scouts) {
-		b->purse -= all.made + fmax(all.spent - all.otherwise, 0);
+		b->purse -= lost(&all);
 		wants = b->on = b->proven = all.otherwise > 0 && pays_off(b, g, &all);
 	}
 	for (size_t c = 0; c < chunks; c++) {
@@ -282,7 +287,7 @@ static void assign(struct share *s, const struct stage *g)
 	}
 	b->filters &= filter_helps(&b->filter);
 	if (!b->proven)
-		b->purse += part - (scouts ? 0 : all.made + fmax(all.spent - all.otherwise, 0));
+		b->purse += part - (scouts ? 0 : lost(&all));
 	if (all.otherwise > 0 && all.made <= 0 && !scouts && !g->forced)
 		b->on = b->proven = pays_off(b, g, &all);
 }

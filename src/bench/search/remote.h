@@ -15,8 +15,8 @@
 #include "benchmark.h"
 
 /*
- * A round is searched so many rounds after it was grouped, and added up as many later: a rank may
- * be behind the others by as many, for a while, before they have to wait for it.
+ * A round is searched BEHIND rounds after it was grouped, and its answers are added up as many
+ * later: so far may a rank be behind the others before they have to wait for it.
  */
 enum { BEHIND = 2, ROUNDS_AT_ONCE = 2 * BEHIND + 1 };
 
