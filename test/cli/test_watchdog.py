@@ -91,6 +91,21 @@ def test_the_time_budget_ends_it_wherever_it_is(locus, tmp_path, read, where):
     )
 
 
+@pytest.mark.native("the watchdog is the same")
+def test_a_disk_that_is_slow(locus, tmp_path, read):
+    """It takes most of a second for what it is to keep. The second trial's line is not lost by the
+    first one's samples: one wait for the disk keeps all."""
+    file = tmp_path / "late.jsonl"
+    disk = pathlib.Path(os.environ["BUILD"]) / "test/stand-in/libdisk.so"
+    done = locus(
+        f"{STUCK} verify --time-budget 500ms --output",
+        file,
+        env={"LD_PRELOAD": str(disk), "LATE": "0.7"},
+    )
+    assert "before its record could be closed" not in done.err
+    assert [line["status"] for line in read(file) if line["type"] == "trial"] == ["interrupted"] * 2
+
+
 def test_batches_and_finished_trials_stay(locus, tmp_path, read):
     """Samples of a trial whose check hangs are kept, and so is a trial of an earlier run."""
     file = tmp_path / "cut.jsonl"

@@ -27,14 +27,14 @@
 /* s for the watchdog to write lines of trials without samples: thousands would take longer. */
 #define LINES 0.5
 
-/* --- on the watchdog's thread --- */
+/* --- on the watchdog's thread; only the end line waits for the disk, which may be slow --- */
 
 /* Writes lines of the current group: of all trials with samples, and of others until `enough`. */
 static void tell_rest(struct alternation *a, enum stopped stopped, double enough)
 {
 	while (a->told < a->n)
 		if (a->series[a->told].samples || clock_now() < enough)
-			tell_next(a, stopped);
+			tell_next(a, stopped, false);
 		else
 			a->told++;
 }
@@ -57,7 +57,7 @@ static void tell_unbegun(struct run *r, enum stopped stopped, double enough)
 			continue;
 		if (p->refusal)
 			series.impossible = strdup(p->refusal);
-		tell_next(&a, stopped);
+		tell_next(&a, stopped, false);
 		series_close(&series);
 	}
 }

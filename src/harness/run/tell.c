@@ -26,8 +26,7 @@ static bool is_left(const struct series *s, enum status status)
 	       (s->stopped == STOPPED_SIGNAL || !s->ready);
 }
 
-/* Waits for the disk once a group only: the samples are in the record already, by batches. */
-void tell_next(struct alternation *a, enum stopped stopped)
+void tell_next(struct alternation *a, enum stopped stopped, bool sync)
 {
 	struct run *r = a->run;
 	struct series *s;
@@ -45,7 +44,7 @@ void tell_next(struct alternation *a, enum stopped stopped)
 	samples_told_rest(r, s);
 	s->stopped = stop_reason(a, s, stopped);
 	line = summary(s, a->series, a->n, a->at, &status);
-	record_line(r->record, "trial", json_incref(line), a->told == a->n && s->samples);
+	record_line(r->record, "trial", json_incref(line), sync && s->samples);
 	/* the row comes after the line: if the run is killed, the record has what was shown */
 	r->left += is_left(s, status);
 	if (line && rank_is_first(r->ranks) && !(is_left(s, status) && table_is_read(&r->table)))
@@ -96,7 +95,8 @@ void tell_all(struct alternation *a, enum stopped stopped)
 	while (a->told < a->n) {
 		series_gather(&a->series[a->told]);
 		slowed_learn(&a->series[a->told]);
-		tell_next(a, stopped);
+		/* Samples are in the record already, by batches: once a group is enough. */
+		tell_next(a, stopped, a->told + 1 == a->n);
 		/* There may be very many lines: between two, the watchdog may take over. */
 		watchdog_away("writing the line of");
 		watchdog_back();

@@ -7,8 +7,11 @@
 
 /* Ends the table before, and begins that of the current plan's benchmark. */
 void tell_plan(struct run *);
-/* Writes the line of the next trial of the group that has none, and its row. */
-void tell_next(struct alternation *, enum stopped);
+/*
+ * Writes the line of the next trial of the group that has none, and its row. `sync`: if it has
+ * samples, waits until the disk has them.
+ */
+void tell_next(struct alternation *, enum stopped, bool sync);
 /* The same for all trials that have no line. On all ranks. */
 void tell_all(struct alternation *, enum stopped);
 /* After the tables: says what was not measured, why, and how to go on. */
