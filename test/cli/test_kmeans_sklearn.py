@@ -13,7 +13,13 @@ except ImportError:
     KMeans = None
 
 LADDER = ["2p", "2q", "2q-padded", "3p", "private-dense", "private-padded"]
-PRUNED = {"best": "auto", "best-none": "none", "best-bounds": "bounds", "best-cells": "cells"}
+PRUNED = {
+    "best": "auto",
+    "best-none": "none",
+    "best-bounds": "bounds",
+    "best-cells": "cells",
+    "best-exponion": "exponion",
+}
 MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 ROUNDING = {"double": 1e-12, "float": 1e-6}  # of centres, relative to the largest coordinate
 NEAR = {"double": 1e-8, "float": 1e-5}  # differences of squared distances, relative to their mean

@@ -21,6 +21,8 @@
 #include "bench/kmeans/bounds.h"
 #include "bench/kmeans/bounds_state.h"
 #include "bench/kmeans/brute.h"
+#include "bench/kmeans/exponion.h"
+#include "bench/kmeans/exponion_state.h"
 #include "bench/kmeans/frame.h"
 #include "bench/kmeans/lloyd.h"
 #include "bench/kmeans/rate.h"
@@ -439,14 +441,14 @@ static void are_same(const struct given *g, const struct kept *a, const struct k
 }
 
 /*
- * A kind of pruning that does not fit the problem is not tried; auto, none and bounds fit all
- * problems.
+ * A kind of pruning that does not fit the problem is not tried; auto, none, bounds and exponion fit
+ * all of these.
  */
 static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 {
 	struct job plain = run(g, PRUNE_NONE, 1, iterations);
 
-	for (unsigned prune = PRUNE_AUTO; prune <= PRUNE_FILTER; prune++) {
+	for (unsigned prune = PRUNE_AUTO; prune <= PRUNE_EXPONION; prune++) {
 		/*
 		 * One number of threads for each seed, so that each kind of data meets all of them
 		 * over the seeds: on one CPU, threads wait for each other most of the time.
@@ -460,9 +462,12 @@ static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 		if (!job.fits)
 			continue;
 		are_same(g, &plain.kept, &job.kept, prune, threads);
-		/* With few points, distances from the middles of cells may come on top. */
+		/*
+		 * With few points, distances from the middles of cells may come on top, or those
+		 * that are measured once more.
+		 */
 		assert_true(job.kept.distances <=
-			    2 * job.kept.iterations * g->problem.points.n * g->problem.k);
+			    job.kept.iterations * g->problem.points.n * (2 * g->problem.k + 1));
 		drop(&job.kept);
 	}
 	drop(&plain.kept);
@@ -538,7 +543,7 @@ static void test_what_is_far_from_zero_loses_nothing(void **state)
 	}
 }
 
-/* Cells number the points of a share with 32 bits. */
+/* Cells number the points of a rank in 32 bits, exponion those of a thread. */
 static void test_of_more_points_than_a_method_can_count(void **state)
 {
 	struct problem p = { .points = { .real = REAL_FLOAT, .n = (size_t)1 << 33, .d = 1 },
@@ -549,7 +554,12 @@ static void test_of_more_points_than_a_method_can_count(void **state)
 
 	(void)state;
 	assert_int_equal(lloyd_bytes(&p, PRUNE_CELLS), 0);
+	assert_int_equal(lloyd_bytes(&p, PRUNE_EXPONION), 0);
 	assert_true(lloyd_bytes(&p, PRUNE_AUTO) > 0);
+	p.threads = 3;
+	assert_int_equal(lloyd_bytes(&p, PRUNE_CELLS), 0);
+	assert_true(lloyd_bytes(&p, PRUNE_EXPONION) > 0);
+	p.threads = 1;
 	p.points.n = p.all = (size_t)1 << 31;
 	assert_true(lloyd_bytes(&p, PRUNE_CELLS) > 0);
 }
@@ -620,6 +630,60 @@ static void test_the_filter_stops_where_floats_decide_nothing(void **state)
 	forget(&g);
 }
 
+/* A method on one share, without the rest. */
+struct alone {
+	struct frame frame;
+	struct share s;
+	void *memory;
+	double *given, *scratch; /* k and one row of d */
+};
+
+/* The box of the points is low..high in each dimension. */
+static struct alone *alone_begin(const struct method *method, const struct given *g, double low,
+				 double high)
+{
+	const unsigned d = g->problem.points.d, k = g->problem.k;
+	const size_t n = g->problem.points.n;
+	struct alone *a = apart_alloc(sizeof(*a));
+	struct carver none = { .memory = NULL }, carver = none;
+
+	frame_lay_out(&a->frame, &none, &g->problem);
+	a->memory = carver.memory = apart_alloc(none.used);
+	frame_lay_out(&a->frame, &carver, &g->problem);
+	for (unsigned j = 0; j < d; j++) {
+		a->frame.low[j] = low;
+		a->frame.high[j] = high;
+	}
+	a->given = malloc((size_t)k * d * sizeof(*a->given));
+	a->scratch = malloc(d * sizeof(*a->scratch));
+	frame_begin(&a->frame, &g->problem, a->given, a->scratch);
+	a->s = (struct share){ .n = n,
+			       .x = g->problem.points.x,
+			       .memory = apart_alloc(method->bytes(&g->problem, n)),
+			       .change = sums_at(malloc(sums_length(d, k) * sizeof(int64_t)), d, k),
+			       .label = malloc(n * sizeof(*a->s.label)) };
+	method->build(&a->s, &a->frame.stage);
+	return a;
+}
+
+static void alone_assign(struct alone *a, const struct method *method, uint64_t iteration)
+{
+	a->frame.stage.iteration = iteration;
+	sums_clear(&a->s.change);
+	method->assign(&a->s, &a->frame.stage);
+}
+
+static void alone_end(struct alone *a)
+{
+	free(a->s.change.sum);
+	free(a->s.memory);
+	free(a->s.label);
+	free(a->memory);
+	free(a->given);
+	free(a->scratch);
+	free(a);
+}
+
 /* What bounds cost in an iteration on top of brute force, in cycles, by their assumed costs. */
 static double cost_on_top(const struct bounds *b, const bool *before, size_t n)
 {
@@ -641,50 +705,31 @@ static void trying_bounds_costs_little(enum real real, size_t n, unsigned d, uns
 	enum { ITERATIONS = 10 };
 	struct dice dice = { n, 0 };
 	double *x = malloc(n * d * sizeof(*x)), *start = malloc((size_t)k * d * sizeof(*start)),
-	       *given = malloc((size_t)k * d * sizeof(*given)),
-	       *scratch = malloc(d * sizeof(*scratch)), cost = 0, otherwise;
+	       cost = 0, otherwise;
 	bool *before = malloc(n);
-	struct carver none = { .memory = NULL }, carver = { .memory = NULL };
-	struct share s = { .n = n };
-	struct frame frame;
-	struct given g;
 	const struct bounds *b;
+	struct alone *a;
+	struct given g;
 
 	for (size_t e = 0; e < n * d; e++)
 		x[e] = uniform(&dice);
 	memcpy(start, x, (size_t)k * d * sizeof(*start));
 	g = problem_of(real, n, d, k, x, start);
-	frame_lay_out(&frame, &none, &g.problem);
-	carver.memory = apart_alloc(none.used);
-	frame_lay_out(&frame, &carver, &g.problem);
-	for (unsigned j = 0; j < d; j++) {
-		frame.low[j] = 0;
-		frame.high[j] = 1;
-	}
-	frame_begin(&frame, &g.problem, given, scratch);
-	s.x = g.problem.points.x;
-	s.change = sums_at(malloc(sums_length(d, k) * sizeof(int64_t)), d, k);
-	b = s.memory = apart_alloc(method_bounds.bytes(&g.problem, n));
-	method_bounds.build(&s, &frame.stage);
+	a = alone_begin(&method_bounds, &g, 0, 1);
+	b = a->s.memory;
 	otherwise = ITERATIONS * (double)n * b->costs.all / (b->filters ? 2 : 1);
 	for (unsigned i = 0; i < ITERATIONS; i++) {
-		frame.stage.iteration = i;
 		for (unsigned c = 0; c < k; c++)
-			frame.moved[c] = i ? 10 : 0;
+			a->frame.moved[c] = i ? 10 : 0;
 		memcpy(before, b->bounded, (n + b->chunk - 1) / b->chunk);
-		sums_clear(&s.change);
-		method_bounds.assign(&s, &frame.stage);
+		alone_assign(a, &method_bounds, i);
 		cost += cost_on_top(b, before, n);
 	}
 	cost += b->grouped ? k * b->costs.choose : 0;
 	if (cost > 0.05 * otherwise)
 		fail_msg("%zu x %u, k=%u, %s: trying bounds costs %.3f of brute force", n, d, k,
 			 real == REAL_FLOAT ? "float" : "double", cost / otherwise);
-	free(s.change.sum);
-	free(s.memory);
-	free(carver.memory);
-	free(given);
-	free(scratch);
+	alone_end(a);
 	free(before);
 	forget(&g);
 }
@@ -706,10 +751,16 @@ static double distance(const struct given *g, const struct frame *f, size_t i, u
 	return sqrt(square);
 }
 
-/* Of the points that have bounds: they are bounds. */
-static size_t check_bounds(const struct given *g, const struct frame *f, const struct bounds *b)
+/* The error of distance(). */
+static double off(const struct frame *f)
 {
-	const double off = f->stage.real == REAL_FLOAT ? 1e-6 : 1e-13; /* in `distance` itself */
+	return f->stage.real == REAL_FLOAT ? 1e-6 : 1e-13;
+}
+
+/* Of the points that have bounds: they are bounds. Returns how many have. */
+static size_t check_bounds(const struct given *g, const struct frame *f, const void *memory)
+{
+	const struct bounds *b = memory;
 	size_t checked = 0;
 
 	for (size_t i = 0; i < g->problem.points.n; i++) {
@@ -721,12 +772,32 @@ static size_t check_bounds(const struct given *g, const struct frame *f, const s
 			const double way = distance(g, f, i, c);
 
 			if (c == b->label[i]) {
-				assert_true(b->upper[i] >= way * (1 - off));
+				assert_true(b->upper[i] >= way * (1 - off(f)));
 				continue;
 			}
-			assert_true(b->lower[i] <= way * (1 + off));
+			assert_true(b->lower[i] <= way * (1 + off(f)));
 			assert_true((double)b->group[i * b->groups + group] - b->drift[group] <=
-				    way * (1 + off));
+				    way * (1 + off(f)));
+		}
+	}
+	return checked;
+}
+
+/* The same of exponion. A point that has a new label has no lower bound, which is 0. */
+static size_t check_ranges(const struct given *g, const struct frame *f, const void *memory)
+{
+	const struct exponion *x = memory;
+	size_t checked = 0;
+
+	for (size_t i = 0; x->sorted && i < g->problem.points.n; i++) {
+		checked += x->range[i].lower > 0;
+		for (unsigned c = 0; c < g->problem.k; c++) {
+			const double way = distance(g, f, x->point[i], c);
+
+			if (c == x->label[i])
+				assert_true(x->range[i].upper >= way * (1 - off(f)));
+			else
+				assert_true(x->range[i].lower <= way * (1 + off(f)));
 		}
 	}
 	return checked;
@@ -735,25 +806,20 @@ static size_t check_bounds(const struct given *g, const struct frame *f, const s
 /*
  * Bounds made and used in iterations with small moves and some large ones. Every ninth centre is
  * nearer to the first than a float can tell, so in groups by number each has its own; and two are
- * at the same place. Labels are those of brute force.
+ * at the same place. Labels are those of brute force. Points spread about centres.
  */
-static void test_bounds_are_bounds(void **state)
+static void bounds_hold(const struct method *method, bool forced_always, double spread,
+			size_t (*check)(const struct given *, const struct frame *, const void *))
 {
-	(void)state;
 	for (unsigned turn = 0; turn < 12; turn++) {
 		const enum real real = turn & 1 ? REAL_FLOAT : REAL_DOUBLE;
 		const unsigned d = turn & 2 ? 5 : 20;
-		const bool forced = turn >= 8;
+		const bool forced = forced_always || turn >= 8;
 		const unsigned k = turn < 4 ? 128 : 32;
 		struct dice dice = { turn, 0 };
-		double *x = malloc(sizeof(*x) * MANY * d), *start = malloc(sizeof(*start) * k * d),
-		       *place = malloc(sizeof(*place) * k * d),
-		       *scratch = malloc(sizeof(*scratch) * d);
-		struct carver none = { .memory = NULL }, carver = none;
-		struct share s = { .n = MANY }, plain;
-		struct frame frame;
+		double *x = malloc(sizeof(*x) * MANY * d), *start = malloc(sizeof(*start) * k * d);
+		struct alone *a, *plain;
 		struct given g;
-		struct bounds *b;
 		size_t checked = 0;
 
 		for (size_t e = 0; e < (size_t)k * d; e++) {
@@ -765,57 +831,134 @@ static void test_bounds_are_bounds(void **state)
 					     : uniform(&dice);
 		}
 		for (size_t e = 0; e < (size_t)MANY * d; e++)
-			x[e] = start[e / d % k * d + e % d] + 0.05 * (uniform(&dice) - 0.5);
+			x[e] = start[e / d % k * d + e % d] + spread * (uniform(&dice) - 0.5);
 		g = problem_of(real, MANY, d, k, x, start);
-		frame_lay_out(&frame, &none, &g.problem);
-		carver.memory = apart_alloc(none.used);
-		frame_lay_out(&frame, &carver, &g.problem);
-		for (unsigned j = 0; j < d; j++) {
-			frame.low[j] = -0.1;
-			frame.high[j] = 1.1;
+		a = alone_begin(method, &g, -spread, 1 + spread);
+		plain = alone_begin(&method_brute, &g, -spread, 1 + spread);
+		a->frame.stage.forced = forced;
+		if (method == &method_bounds) {
+			struct bounds *b = a->s.memory;
+
+			b->on = b->proven = true;
 		}
-		frame_begin(&frame, &g.problem, place, scratch);
-		frame.stage.forced = forced;
-		s.x = g.problem.points.x;
-		s.change = sums_at(malloc(sums_length(d, k) * sizeof(int64_t)), d, k);
-		s.label = malloc(MANY * sizeof(*s.label));
-		plain = s;
-		plain.label = malloc(MANY * sizeof(*s.label));
-		b = s.memory = apart_alloc(method_bounds.bytes(&g.problem, MANY));
-		plain.memory = apart_alloc(method_brute.bytes(&g.problem, MANY));
-		method_bounds.build(&s, &frame.stage);
-		method_brute.build(&plain, &frame.stage);
-		b->on = b->proven = true;
 		for (unsigned i = 0; i < 8; i++) {
-			frame.stage.iteration = i;
-			sums_clear(&s.change);
-			method_bounds.assign(&s, &frame.stage);
-			method_bounds.labels(&s, &frame.stage);
-			sums_clear(&plain.change);
-			method_brute.assign(&plain, &frame.stage);
-			method_brute.labels(&plain, &frame.stage);
-			assert_memory_equal(s.label, plain.label, MANY * sizeof(*s.label));
-			checked += check_bounds(&g, &frame, b);
+			alone_assign(a, method, i);
+			method->labels(&a->s, &a->frame.stage);
+			alone_assign(plain, &method_brute, i);
+			method_brute.labels(&plain->s, &plain->frame.stage);
+			assert_memory_equal(a->s.label, plain->s.label,
+					    MANY * sizeof(*plain->s.label));
+			checked += check(&g, &a->frame, a->s.memory);
 			for (unsigned c = 0; c < k; c++) {
 				const double far = c % 9 == 0 || c == 16 || c == 17 ? 0
 						   : c % 16 == i		    ? 0.2
 										    : 0.001;
 
 				for (unsigned j = 0; j < d; j++)
-					scratch[j] = real_get(real, frame.centre, c * d + j) +
-						     far * (uniform(&dice) - 0.5);
-				frame.moved[c] = frame_put_centre(&frame, c, scratch);
+					a->scratch[j] = real_get(real, a->frame.centre, c * d + j) +
+							far * (uniform(&dice) - 0.5);
+				a->frame.moved[c] = frame_put_centre(&a->frame, c, a->scratch);
+				frame_put_centre(&plain->frame, c, a->scratch);
 			}
 		}
 		assert_true(checked >= MANY);
-		free(s.change.sum);
-		free(s.memory);
-		free(s.label);
-		free(plain.memory);
-		free(plain.label);
-		free(carver.memory);
-		free(place);
-		free(scratch);
+		alone_end(a);
+		alone_end(plain);
+		forget(&g);
+	}
+}
+
+static void test_bounds_are_bounds(void **state)
+{
+	(void)state;
+	bounds_hold(&method_bounds, false, 0.05, check_bounds);
+}
+
+static void test_ranges_of_exponion_are_bounds(void **state)
+{
+	(void)state;
+	bounds_hold(&method_exponion, true, 0.8, check_ranges);
+}
+
+/* A centre arrives at just less than twice the distance of points from theirs: it is nearer. */
+static void test_exponion_sees_a_rival_at_the_edge(void **state)
+{
+	enum { POINTS = 40, CENTRES = 17, LATE = 5 }; /* one more than a group has */
+	static const double ahead[] = { 1e-1, 1e-2, 1e-3, 1e-4, -1e-2 };
+
+	(void)state;
+	for (unsigned turn = 0; turn < 2 * LENGTH(ahead); turn++) {
+		const enum real real = turn & 1 ? REAL_FLOAT : REAL_DOUBLE;
+		const double there = 2 * (1 - ahead[turn / 2]);
+		double *x = malloc(sizeof(*x) * POINTS), *start = malloc(sizeof(*start) * CENTRES);
+		struct alone *a, *plain;
+		struct given g;
+
+		for (unsigned i = 0; i < POINTS; i++)
+			x[i] = 1;
+		for (unsigned c = 0; c < CENTRES; c++)
+			start[c] = c ? c * 0.01 - 1 : 0; /* as near, on the other side */
+		g = problem_of(real, POINTS, 1, CENTRES, x, start);
+		a = alone_begin(&method_exponion, &g, -8, 8);
+		plain = alone_begin(&method_brute, &g, -8, 8);
+		a->frame.stage.forced = true;
+		for (uint64_t i = 0; i < 2; i++) {
+			const double at = there * real_get(real, a->frame.origin, 1);
+
+			alone_assign(a, &method_exponion, i);
+			alone_assign(plain, &method_brute, i);
+			method_exponion.labels(&a->s, &a->frame.stage);
+			method_brute.labels(&plain->s, &plain->frame.stage);
+			assert_int_equal(plain->s.label[0], i && ahead[turn / 2] > 0 ? LATE : 0);
+			assert_memory_equal(a->s.label, plain->s.label,
+					    POINTS * sizeof(*plain->s.label));
+			a->frame.moved[LATE] = frame_put_centre(&a->frame, LATE, &at);
+			frame_put_centre(&plain->frame, LATE, &at);
+		}
+		alone_end(a);
+		alone_end(plain);
+		forget(&g);
+	}
+}
+
+/* Blobs have few rivals, uniform points of many dimensions have many; a lump has too many ties. */
+static void test_exponion_gives_up_where_it_does_not_pay(void **state)
+{
+	enum { POINTS = 20000, CENTRES = 256 };
+	static const struct {
+		const char *kind;
+		unsigned d;
+		enum real real;
+		bool gives_up;
+	} cases[] = {
+		{ "blobs", 8, REAL_DOUBLE, false },   { "blobs", 8, REAL_FLOAT, false },
+		{ "uniform", 16, REAL_DOUBLE, true }, { "uniform", 16, REAL_FLOAT, true },
+		{ "lump", 4, REAL_DOUBLE, true },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < LENGTH(cases); i++) {
+		const unsigned d = cases[i].d;
+		const bool blobs = cases[i].kind[0] == 'b', lump = cases[i].kind[0] == 'l';
+		struct dice dice = { i, 0 };
+		double *x = malloc(sizeof(*x) * POINTS * d),
+		       *start = malloc(sizeof(*start) * CENTRES * d);
+		struct alone *a;
+		struct given g;
+
+		for (size_t e = 0; e < (size_t)CENTRES * d; e++)
+			start[e] = lump ? 0.9 + 1e-8 * uniform(&dice) : uniform(&dice);
+		for (size_t e = 0; e < (size_t)POINTS * d; e++)
+			x[e] = blobs  ? start[e / d % CENTRES * d + e % d] + 0.1 * uniform(&dice)
+			       : lump ? 0.9 + 1e-8 * uniform(&dice)
+				      : uniform(&dice);
+		g = problem_of(cases[i].real, POINTS, d, CENTRES, x, start);
+		a = alone_begin(&method_exponion, &g, 0, 1.1);
+		alone_assign(a, &method_exponion, 0);
+		a->frame.stage.iteration = 1;
+		if (method_exponion.gives_up(&a->s, &a->frame.stage) != cases[i].gives_up)
+			fail_msg("%s x %u", cases[i].kind, d);
+		alone_end(a);
 		forget(&g);
 	}
 }
@@ -992,7 +1135,7 @@ static void test_ranks_change_nothing(void **state)
 	for (uint64_t seed = 0; seed < cases(8); seed++) {
 		struct given g = seed % 4 ? random_problem(seed) : larger_problem(seed, 0);
 
-		ranks_agree(&g, (enum prune)(seed % 3 ? PRUNE_AUTO : seed % (PRUNE_FILTER + 1)));
+		ranks_agree(&g, (enum prune)(seed % 3 ? PRUNE_AUTO : seed % (PRUNE_EXPONION + 1)));
 		forget(&g);
 	}
 	pthread_barrier_destroy(&meeting.barrier);
@@ -1139,6 +1282,88 @@ static void apart_is_right(const struct tiles *t, const void *block, const void 
 	}
 }
 
+/* Up to FEW_ROWS rows at once. Where two centres are equally near, any of them is told. */
+static void two_are_right(const struct tiles *t, enum real real, const char *given,
+			  const struct packed *packed, const struct plain *plain)
+{
+	const size_t d = packed->d, row = d * real_bytes(real);
+	_Alignas(64) double score[FEW_ROWS], second[FEW_ROWS];
+	double *all = apart_alloc((packed->k + t->group) * sizeof(*all));
+	uint32_t found[FEW_ROWS];
+
+	for (unsigned first = 0, n = 1; first + n <= t->block; first += n, n = n % FEW_ROWS + 1) {
+		t->two_of_rows(given + first * row, n, packed, found, score, second);
+		for (unsigned i = 0; i < n; i++) {
+			const double *x = plain->x + (first + i) * d;
+			const struct winner w = plain_winner(x, plain->c, plain->half, packed->d,
+							     packed->k, 0, packed->k);
+
+			assert_true(real_get(real, score, i) == w.score);
+			assert_true(real_get(real, second, i) == w.second);
+			if (w.second > w.score)
+				assert_int_equal(found[i], w.label);
+			t->scores(given + (first + i) * row, packed, all);
+			assert_true(found[i] < packed->k &&
+				    real_get(real, all, found[i]) == w.score);
+			for (unsigned c = 0; c < packed->k; c++)
+				assert_true(real_get(real, all, c) ==
+					    plain_winner(x, plain->c, plain->half, packed->d,
+							 packed->k, c, 1)
+						    .score);
+		}
+	}
+	free(all);
+}
+
+/* The centres in reverse order, and rows that are listed. */
+static void lists_are_right(const struct tiles *t, enum real real, const void *given,
+			    const struct packed *packed, const void *centre, const void *halves,
+			    const double *x)
+{
+	const unsigned d = packed->d, k = packed->k, n = t->block - 1,
+		       few = t->block < FEW_ROWS ? t->block : FEW_ROWS;
+	struct carver none = { .memory = NULL }, carver = { .memory = NULL };
+	struct packed reversed = packed_carve(&none, d, k, real);
+	uint32_t *list = malloc((k > n ? k : n) * sizeof(*list)), found[FEW_ROWS], again[FEW_ROWS];
+	_Alignas(64) double score[2][FEW_ROWS], second[2][FEW_ROWS];
+	double *square = malloc(n * sizeof(*square));
+	float *floats = malloc((size_t)n * d * sizeof(*floats));
+
+	carver.memory = apart_alloc(none.used);
+	reversed = packed_carve(&carver, d, k, real);
+	reversed.groups = packed->groups;
+	for (unsigned c = 0; c < k; c++)
+		list[c] = k - 1 - c;
+	t->pack(&reversed, centre, halves, list);
+	t->two_of_rows(given, few, packed, found, score[0], second[0]);
+	t->two_of_rows(given, few, &reversed, again, score[1], second[1]);
+	for (unsigned i = 0; i < few; i++) {
+		assert_true(real_get(real, score[0], i) == real_get(real, score[1], i));
+		assert_true(real_get(real, second[0], i) == real_get(real, second[1], i));
+		if (real_get(real, second[0], i) > real_get(real, score[0], i))
+			assert_int_equal(found[i], k - 1 - again[i]);
+	}
+	for (unsigned i = 0; i < n; i++)
+		list[i] = (i * 5 + 1) % (n + 1);
+	t->squares(given, list, n, given, d, square);
+	t->floats(floats, given, list, n, d);
+	for (unsigned i = 0; i < n; i++) {
+		double sum = 0;
+
+		for (unsigned j = 0; j < d; j++) {
+			const double value = x[(size_t)list[i] * d + j];
+
+			sum += (value - x[j]) * (value - x[j]);
+			assert_true((double)floats[i * d + j] == value);
+		}
+		assert_true(square[i] == sum);
+	}
+	free(list);
+	free(square);
+	free(floats);
+	free(carver.memory);
+}
+
 /* The kernels of one instruction set, on whole numbers, of which all scores are exact. */
 static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, unsigned k)
 {
@@ -1178,12 +1403,14 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 	assert_non_null(carver.memory);
 	packed = packed_carve(&carver, d, k, real);
 	packed.groups = (k + t->group - 1) / t->group;
-	t->pack(&packed, centre, halves);
+	t->pack(&packed, centre, halves, NULL);
 	t->transpose(block, given, origin, n, d);
 	t->nearest(block, &packed, again);
 	t->nearest_two(block, &packed, label, score, bests, seconds);
 	assert_memory_equal(again, label, n * sizeof(*label));
 	apart_is_right(t, block, given, &packed, label, &(struct plain){ x, c, half });
+	two_are_right(t, real, given, &packed, &(struct plain){ x, c, half });
+	lists_are_right(t, real, given, &packed, centre, halves, x);
 	t->lower(block, bests, d, packed.groups, 1, lower, squares);
 	/* no point beside its neighbour, and a number of points that is no multiple of four */
 	for (unsigned i = 0; i < n; i++)
@@ -1400,6 +1627,9 @@ int main(void)
 		cmocka_unit_test(test_of_less_room_than_what_follows_needs),
 		cmocka_unit_test(test_the_filter_stops_where_floats_decide_nothing),
 		cmocka_unit_test(test_bounds_are_bounds),
+		cmocka_unit_test(test_ranges_of_exponion_are_bounds),
+		cmocka_unit_test(test_exponion_sees_a_rival_at_the_edge),
+		cmocka_unit_test(test_exponion_gives_up_where_it_does_not_pay),
 		cmocka_unit_test(test_trying_bounds_costs_little),
 		cmocka_unit_test(test_it_ends_when_no_label_changes),
 		cmocka_unit_test(test_it_ends_where_rounding_leads_in_a_circle),

@@ -66,10 +66,18 @@ static double force_cost(const struct bounds *b)
 	return b->costs.all / (b->filters ? 2 : 1);
 }
 
-/* The first iterations have no bounds: they would be of groups that change. */
-static unsigned waits(const struct bounds *b)
+static bool chooses_groups(const struct bounds *b)
 {
 	return b->groups > FEW;
+}
+
+/*
+ * The first iteration has no bounds: they would be of groups that change. Not so if another method
+ * has done it.
+ */
+static unsigned waits(const struct bounds *b, const struct share *s)
+{
+	return chooses_groups(b) && !s->built;
 }
 
 static void build(struct share *s, const struct stage *g)
@@ -187,7 +195,7 @@ static void pack_groups(struct bounds *b, const struct stage *g)
 		memcpy(b->halves + at * real, (const char *)g->half + b->centre_at[at] * real,
 		       real);
 	}
-	b->tiles->pack(&b->centres, b->rows, b->halves);
+	b->tiles->pack(&b->centres, b->rows, b->halves, NULL);
 }
 
 /*
@@ -203,7 +211,7 @@ static bool sends_scouts(const struct bounds *b, const struct share *s, uint64_t
 {
 	const size_t most = (chunks_of(b, s->n) + b->apart - 1) / b->apart * b->chunk;
 	const double points = (double)(most < s->n ? most : s->n),
-		     choose = waits(b) && !b->grouped ? b->costs.choose * b->centres.k : 0;
+		     choose = chooses_groups(b) && !b->grouped ? b->costs.choose * b->centres.k : 0;
 
 	return b->scouted ||
 	       (time_for_scouts(iteration) &&
@@ -254,7 +262,7 @@ static void assign(struct share *s, const struct stage *g)
 {
 	struct bounds *b = s->memory;
 	const size_t chunks = chunks_of(b, s->n);
-	const uint64_t age = g->iteration - s->built, begin = waits(b);
+	const uint64_t age = g->iteration - s->built, begin = waits(b, s);
 	const bool scouts = age >= begin && !b->on && sends_scouts(b, s, age - begin);
 	const double part = (double)s->n * force_cost(b) / EACH_PART;
 	bool wants = age >= begin && (b->on || scouts);
@@ -263,7 +271,7 @@ static void assign(struct share *s, const struct stage *g)
 
 	b->plain_packed = b->rough_packed = false;
 	if (wants) {
-		if (begin && !b->grouped) {
+		if (chooses_groups(b) && !b->grouped) {
 			choose_groups(b, g);
 			b->purse -= b->costs.choose * g->k;
 		}
@@ -300,5 +308,5 @@ static void labels(struct share *s, const struct stage *g)
 	memcpy(s->label, b->label, s->n * sizeof(*s->label));
 }
 
-const struct method method_bounds = { "bounds",     0,    fits,  pays,
-				      bounds_bytes, NULL, build, assign, labels };
+const struct method method_bounds = { "bounds",     0,    fits,  pays,   bounds_bytes,
+				      NULL, build, assign, labels, NULL };

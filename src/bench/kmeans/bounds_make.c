@@ -12,7 +12,7 @@ void bounds_pack_plain(struct bounds *b, const struct stage *g)
 	if (b->filters)
 		filter_begin(&b->filter, g); /* its centres are b->plain */
 	else
-		b->tiles->pack(&b->plain, g->centre, g->half);
+		b->tiles->pack(&b->plain, g->centre, g->half, NULL);
 }
 
 /* Packs the centres by place, as floats, once an iteration; overwrites the filter's scratch. */
@@ -27,7 +27,7 @@ static void pack_rough(struct bounds *b, const struct stage *g)
 		f->value[i] = (float)((const double *)b->rows)[i];
 	for (unsigned at = 0; at < g->k; at++)
 		f->half[at] = (float)((const double *)b->halves)[at];
-	f->floats->pack(&b->rough, f->value, f->half);
+	f->floats->pack(&b->rough, f->value, f->half, NULL);
 }
 
 /*

@@ -3,8 +3,7 @@
 #ifndef LOCUS_KMEANS_BOUNDS_STATE_H
 #define LOCUS_KMEANS_BOUNDS_STATE_H
 
-#include <math.h>
-
+#include "bench/kmeans/distances.h"
 #include "bench/kmeans/filter.h"
 #include "bench/kmeans/grouping.h"
 #include "bench/kmeans/method.h"
@@ -92,23 +91,6 @@ struct moves {
 /* Bytes of a share's memory; bounds_lay_out() sets it up at `memory`, aligned to APART. */
 size_t bounds_bytes(const struct problem *, size_t n);
 void bounds_lay_out(void *memory, size_t n, unsigned d, unsigned k, enum real);
-
-/* Upper and lower bound of a distance, from its computed square. */
-static inline float upper_of(double square, const struct stage *g)
-{
-	return (float)sqrt(fmax(square + 8 * g->slack, 0)) * UPPER;
-}
-
-static inline float lower_of(double square, const struct stage *g)
-{
-	return (float)sqrt(fmax(square - 8 * g->slack, 0)) * LOWER;
-}
-
-/* A centre whose lower bound exceeds this can't have a lower score than a centre within `upper`. */
-static inline float beyond(float upper, const struct stage *g)
-{
-	return (float)sqrt((double)upper * (double)upper + 8 * g->slack) * UPPER;
-}
 
 /*
  * Sets a point's bound for a group. `score`: the least of the group's centres, without the point's

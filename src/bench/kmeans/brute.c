@@ -70,7 +70,7 @@ static void assign(struct share *s, const struct stage *g)
 {
 	struct brute *b = s->memory;
 
-	b->tiles->pack(&b->centres, g->centre, g->half);
+	b->tiles->pack(&b->centres, g->centre, g->half, NULL);
 	brute_force(b->tiles, &b->centres, b->block, b->label, s, g, 0, s->n,
 		    g->iteration == s->built);
 }
@@ -83,4 +83,5 @@ static void labels(struct share *s, const struct stage *g)
 	memcpy(s->label, b->label, s->n * sizeof(*s->label));
 }
 
-const struct method method_brute = { "brute", 0, fits, NULL, bytes, NULL, build, assign, labels };
+const struct method method_brute = { "brute", 0,    fits,  NULL,   bytes,
+				     NULL,    build, assign, labels, NULL };

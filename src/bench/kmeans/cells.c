@@ -139,5 +139,5 @@ static size_t row(const struct problem *p)
 	return p->points.d * real_bytes(p->points.real);
 }
 
-const struct method method_cells = { "cells",	    2,	 fits,	pays,
-				     cells_bytes, row, build, assign, labels };
+const struct method method_cells = { "cells", 2,     fits,   pays,   cells_bytes,
+				     row,     build, assign, labels, NULL };

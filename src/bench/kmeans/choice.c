@@ -3,6 +3,7 @@
 #include "bench/kmeans/brute.h"
 #include "bench/kmeans/cells.h"
 #include "bench/kmeans/choice.h"
+#include "bench/kmeans/exponion.h"
 #include "bench/kmeans/filter.h"
 #include "bench/kmeans/workspace.h"
 #include "kit/shares.h"
@@ -14,6 +15,7 @@ static const struct {
 	enum prune prune; /* the option that forces it */
 } methods[] = {
 	{ &method_cells, PRUNE_CELLS },
+	{ &method_exponion, PRUNE_EXPONION },
 	{ &method_bounds, PRUNE_BOUNDS },
 	{ &method_filter, PRUNE_FILTER },
 	{ &method_brute, PRUNE_NONE },

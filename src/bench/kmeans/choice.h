@@ -5,9 +5,16 @@
 
 #include "bench/kmeans/method.h"
 
-enum prune { PRUNE_AUTO, PRUNE_NONE, PRUNE_BOUNDS, PRUNE_CELLS, PRUNE_FILTER };
+enum prune {
+	PRUNE_AUTO,
+	PRUNE_NONE,
+	PRUNE_BOUNDS,
+	PRUNE_CELLS,
+	PRUNE_FILTER,
+	PRUNE_EXPONION,
+};
 /* the choices of a parameter, in the order of enum prune */
-#define PRUNE_CHOICES "auto,none,bounds,cells,filter"
+#define PRUNE_CHOICES "auto,none,bounds,cells,filter,exponion"
 
 /* No method: the kind of pruning does not fit the problem. The same on all ranks. */
 struct choice choice_make(const struct problem *, enum prune);

@@ -99,8 +99,8 @@ void filter_begin(struct filter *f, const struct stage *g)
 		f->value[i] = (float)centre[i];
 	for (unsigned c = 0; c < g->k; c++)
 		f->half[c] = (float)half[c];
-	f->floats->pack(&f->rough, f->value, f->half);
-	f->tiles->pack(&f->centres, centre, half);
+	f->floats->pack(&f->rough, f->value, f->half, NULL);
+	f->tiles->pack(&f->centres, centre, half, NULL);
 }
 
 void filter_round(const struct filter *f, const struct share *s, const struct stage *g,
@@ -227,31 +227,37 @@ bool filter_loses(const struct filter *f, size_t n)
 }
 
 /* The points from `first` on, by doubles alone. */
-static void force(struct alone *a, struct share *s, const struct stage *g, size_t first)
+static void force(const struct filter *f, uint32_t *label, const struct share *s,
+		  const struct stage *g, size_t first)
 {
-	const struct filter *f = &a->filter;
 	const size_t most = f->tiles->block;
 	struct share rest = *s;
 
 	for (; first < s->n; first += most) {
 		rest.x = (const double *)s->x + first * g->d;
-		brute_force(f->tiles, &f->centres, (char *)f->row, a->label + first, &rest, g, 0,
+		brute_force(f->tiles, &f->centres, (char *)f->row, label + first, &rest, g, 0,
 			    s->n - first < most ? s->n - first : most, true);
 	}
+}
+
+void filter_assign(struct filter *f, uint32_t *label, struct share *s, const struct stage *g)
+{
+	const size_t step = (size_t)BLOCKS * f->floats->block;
+	size_t first = 0;
+
+	for (; first < s->n && (g->forced || !filter_loses(f, s->n)); first += step)
+		filter_force(f, label, s, g, first, s->n - first < step ? s->n : first + step,
+			     g->iteration == s->built);
+	if (first < s->n)
+		force(f, label, s, g, first);
 }
 
 static void assign(struct share *s, const struct stage *g)
 {
 	struct alone *a = s->memory;
-	const size_t step = (size_t)BLOCKS * a->filter.floats->block;
-	size_t first = 0;
 
 	filter_begin(&a->filter, g);
-	for (; first < s->n && (g->forced || !filter_loses(&a->filter, s->n)); first += step)
-		filter_force(&a->filter, a->label, s, g, first,
-			     s->n - first < step ? s->n : first + step, g->iteration == s->built);
-	if (first < s->n)
-		force(a, s, g, first);
+	filter_assign(&a->filter, a->label, s, g);
 }
 
 static void labels(struct share *s, const struct stage *g)
@@ -262,5 +268,5 @@ static void labels(struct share *s, const struct stage *g)
 	memcpy(s->label, a->label, s->n * sizeof(*s->label));
 }
 
-const struct method method_filter = { "filter", 1,	  fits,	 pays,
-				      bytes,    NULL, build, assign, labels };
+const struct method method_filter = { "filter", 1,     fits,   pays,   bytes,
+				      NULL,	build, assign, labels, NULL };

@@ -38,6 +38,8 @@ void filter_begin(struct filter *, const struct stage *);
  */
 void filter_force(struct filter *, uint32_t *label, struct share *, const struct stage *,
 		  size_t first, size_t last, bool fill);
+/* Assigns all points: by doubles alone once floats lose, unless the method is forced. */
+void filter_assign(struct filter *, uint32_t *label, struct share *, const struct stage *);
 /* Whether floats decided enough points of the last iteration to save time. */
 bool filter_helps(const struct filter *);
 /*

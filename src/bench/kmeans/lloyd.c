@@ -118,22 +118,32 @@ static void begin(struct lloyd *l, struct worker *w)
 	l->choice.method[0]->build(s, &l->space.frame.stage);
 }
 
+/* The next method takes over. Labels are the same. */
+static const struct method *const *replace(struct share *s, const struct stage *g,
+					   const struct method *const *m)
+{
+	(*m)->labels(s, g);
+	s->built = g->iteration;
+	m++;
+	(*m)->build(s, g);
+	return m;
+}
+
 /*
  * pays() only guesses. After some iterations it is known how many distances the method computes; if
- * that is most of them, all workers of all ranks go on with the next method: labels are the same.
+ * that is most of them, all workers of all ranks go on with the next method; or a worker does alone
+ * where its method gives up.
  */
 static const struct method *const *judge(const struct lloyd *l, struct share *s,
 					 const struct method *const *m)
 {
 	const struct stage *g = &l->space.frame.stage;
 
-	if (!m[1] || !(*m)->learns || g->iteration - s->built < (*m)->learns ||
-	    (double)g->computed < MOST_COMPUTED * (double)g->all * g->k)
-		return m;
-	(*m)->labels(s, g);
-	s->built = g->iteration;
-	m++;
-	(*m)->build(s, g);
+	if (m[1] && (*m)->learns && g->iteration - s->built >= (*m)->learns &&
+	    (double)g->computed >= MOST_COMPUTED * (double)g->all * g->k)
+		m = replace(s, g, m);
+	while (m[1] && (*m)->gives_up && (*m)->gives_up(s, g))
+		m = replace(s, g, m);
 	return m;
 }
 

@@ -29,7 +29,7 @@ void lloyd_enter(struct lloyd *, struct worker *); /* each worker: first touch o
 void lloyd_work(struct lloyd *, struct worker *);
 /* valid until lloyd_close() or the next lloyd_work() */
 const struct solution *lloyd_solution(const struct lloyd *);
-const char *lloyd_method(const struct lloyd *); /* its name: "brute", "bounds", "cells" */
+const char *lloyd_method(const struct lloyd *); /* the name of the one it begins with */
 void lloyd_close(struct lloyd *);		/* NULL is fine; its regions are the arena's */
 
 /* Bytes that lloyd_open() maps; 0: the method does not fit. points.x is not used. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The contract of the methods (cells, bounds, filter, brute). A method assigns points to centres;
- * lloyd.c does all else: threads, ranks, sums, means, the end.
+ * The contract of the methods (cells, exponion, bounds, filter, brute). A method assigns points to
+ * centres; lloyd.c does all else: threads, ranks, sums, means, the end.
  *
  * All methods give the same labels, bit for bit, because labels are defined by a fixed computation.
  * Coordinates are relative to the middle of the box of all points (so data far from zero lose no
@@ -121,10 +121,15 @@ struct method {
 	 */
 	void (*assign)(struct share *, const struct stage *);
 	void (*labels)(struct share *, const struct stage *); /* writes share->label */
+	/*
+	 * Asked before each iteration but the first of all: whether the next method should take
+	 * over from this worker. NULL: no.
+	 */
+	bool (*gives_up)(struct share *, const struct stage *);
 };
 
 /* The chosen methods, NULL after the last. Each takes over if the one before does not pay. */
-enum { MOST_METHODS = 4 };
+enum { MOST_METHODS = 5 };
 struct choice {
 	const struct method *method[MOST_METHODS + 1];
 };

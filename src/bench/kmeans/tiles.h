@@ -36,7 +36,8 @@ struct winner {
 struct tiles {
 	/* points of a block, centres of a group, values of a vector */
 	unsigned block, group, lanes;
-	void (*pack)(struct packed *, const void *centre, const void *half);
+	/* Packs k centres: those that are listed; NULL: all. */
+	void (*pack)(struct packed *, const void *centre, const void *half, const uint32_t *list);
 	/*
 	 * Makes a block of up to `block` points as given: relative, value j of point i at
 	 * [j * block + i]. `origin`: see struct stage (method.h).
@@ -70,9 +71,22 @@ struct tiles {
 	/* Finds, for n listed rows (relative), the nearest centre of one group. */
 	void (*of_group)(const void *rows, const uint16_t *list, unsigned n, const struct packed *,
 			 unsigned group, struct winner *);
+	/*
+	 * Finds, for up to FEW_ROWS rows (relative), the nearest centre, its score and the second
+	 * least.
+	 */
+	void (*two_of_rows)(const void *rows, unsigned n, const struct packed *, uint32_t *label,
+			    void *scores, void *seconds);
+	/* Computes the scores of all centres for a row (relative); room for whole groups. */
+	void (*scores)(const void *row, const struct packed *, void *score);
 	void (*relate)(void *row, const void *given, const void *origin, unsigned d);
 	/* squared distance of two rows */
 	double (*square)(const void *row, const void *other, unsigned d);
+	/* squared distances of n listed rows (relative) from another */
+	void (*squares)(const void *rows, const uint32_t *list, size_t n, const void *other,
+			unsigned d, double *square);
+	/* Copies n listed rows, as floats. */
+	void (*floats)(float *to, const void *rows, const uint32_t *list, unsigned n, unsigned d);
 	/*
 	 * Computes |x|^2 and, from the least score of each group, lower bounds of squared distances
 	 * (less a margin, at least 0); those of point i are at [i * groups].
@@ -99,7 +113,12 @@ struct tiles {
 	/* `turns` times CHAINS multiply-adds of vectors, for rate_fma() */
 	void (*spin)(void *values, size_t turns);
 };
-enum { MOST_BLOCK = 64, MOST_WIDTH = 64, CHAINS = 16 }; /* points of a block, bytes of a vector */
+enum {
+	MOST_BLOCK = 64, /* points of a block */
+	MOST_WIDTH = 64, /* bytes of a vector */
+	FEW_ROWS = 8,	 /* rows of two_of_rows() */
+	CHAINS = 16,
+};
 
 /* The loops for the i-th instruction set that this CPU can run, the widest first; NULL: no more. */
 const struct tiles *tiles_usable(unsigned i, enum real);

@@ -36,7 +36,8 @@ static const struct tiles
 	NAME(tiles) = { BLOCK,		 GROUP,	       LANES,	      NAME(pack),
 			NAME(transpose), NAME(box),    NAME(nearest), NAME(nearest_two),
 			NAME(nearest_parts), NAME(nearest_apart), NAME(of_rows), NAME(of_group),
-			NAME(relate), NAME(square), NAME(lower), NAME(root), NAME(near), NAME(move),
+			NAME(two_of_rows), NAME(scores), NAME(relate), NAME(square), NAME(squares),
+			NAME(floats), NAME(lower), NAME(root), NAME(near), NAME(move),
 			NAME(spin) };
 
 #undef VECTORS

@@ -66,7 +66,7 @@ TARGET static inline REAL NAME(least_but)(const NAME(vector) * s, unsigned but)
  */
 TARGET __attribute__((always_inline)) static inline void
 NAME(least_of_group)(const REAL *x, const REAL *group, const REAL *half, size_t d,
-		     NAME(vector) best[VECTORS], NAME(vector) *parts)
+		     NAME(vector) best[VECTORS], NAME(vector) * parts)
 {
 	UNROLL for (unsigned first = 0; first < GROUP; first += ROWS)
 	{
@@ -272,5 +272,87 @@ TARGET static void NAME(of_group)(const void *rows, const uint16_t *list, unsign
 	}
 }
 
+/* Rows at once: with the least and the second least of each, 16 registers don't hold 8. */
+#define AT_ONCE (WIDTH == 16 ? 4 : FEW_ROWS)
+
+/*
+ * See struct tiles. Centres in lanes; each lane keeps the least and the second least of its own,
+ * and the vector of centres that the least is of.
+ */
+TARGET static void NAME(two_of_rows)(const void *rows, unsigned n, const struct packed *centres,
+				     uint32_t *label, void *scores, void *seconds)
+{
+	const NAME(integers) lanes = *(const NAME(integers) *)NAME(number);
+	const size_t d = centres->d;
+
+	for (unsigned i = 0; i < n; i += AT_ONCE) {
+		const REAL *half = centres->half, *x[AT_ONCE];
+		NAME(vector) least[AT_ONCE], other[AT_ONCE];
+		NAME(integers) where[AT_ONCE];
+
+		UNROLL for (unsigned q = 0; q < AT_ONCE; q++)
+		{
+			x[q] = (const REAL *)rows + (i + q < n ? i + q : i) * d;
+			least[q] = other[q] = (NAME(vector)){ 0 } + (REAL)INFINITY;
+			where[q] = (NAME(integers)){ 0 };
+		}
+		for (unsigned v = 0; v < centres->groups * GROUP_VECTORS; v++) {
+			const REAL *at = (const REAL *)centres->value +
+					 v / GROUP_VECTORS * d * GROUP + v % GROUP_VECTORS * LANES;
+			NAME(vector) s[AT_ONCE];
+
+			UNROLL for (unsigned q = 0; q < AT_ONCE; q++) s[q] = V(half + v * LANES);
+			for (size_t j = 0; j < d; j++)
+				UNROLL for (unsigned q = 0; q < AT_ONCE; q++) s[q] =
+					MINUS_PRODUCT(s[q], SPLAT(x[q][j]), V(at + j * GROUP));
+			UNROLL for (unsigned q = 0; q < AT_ONCE; q++)
+			{
+				other[q] = MIN(other[q], MAX(least[q], s[q]));
+				NOTE(least[q], where[q], s[q], v);
+			}
+		}
+		for (unsigned q = 0; q < AT_ONCE && i + q < n; q++) {
+			const REAL low = LEAST(least[q]);
+			const unsigned lane =
+				(unsigned)__builtin_ctz(BITS(EQUAL(least[q], SPLAT(low))));
+			const NAME(integers) own = lanes == (NAME(integers)){ 0 } + (INT)lane;
+			const NAME(vector) rest = (NAME(vector))((own & (NAME(integers))other[q]) |
+								 (~own & (NAME(integers))least[q]));
+
+			label[i + q] = (uint32_t)((const INT *)&where[q])[lane] * LANES + lane;
+			((REAL *)scores)[i + q] = low;
+			((REAL *)seconds)[i + q] = LEAST(rest);
+		}
+	}
+}
+
+/* See struct tiles. */
+TARGET static void NAME(scores)(const void *row, const struct packed *centres, void *score)
+{
+	const REAL *x = row, *c = centres->value, *half = centres->half;
+	const size_t d = centres->d, step = d * GROUP;
+
+	/* Four groups at a time; the last ones more than once. */
+	for (unsigned g = 0; g < centres->groups; g += 4) {
+		NAME(vector) s[4][GROUP_VECTORS];
+		const REAL *at[4], *halves[4];
+		unsigned group[4];
+
+		UNROLL for (unsigned q = 0; q < 4; q++)
+		{
+			group[q] = g + q < centres->groups ? g + q : g;
+			at[q] = c + group[q] * step;
+			halves[q] = half + (size_t)group[q] * GROUP;
+		}
+#define VALUE(q, j) (x + (j))
+		SCORES_OF_FOUR(s, VALUE, at, halves);
+#undef VALUE
+		UNROLL for (unsigned q = 0; q < 4; q++)
+			UNROLL for (unsigned v = 0; v < GROUP_VECTORS; v++)
+				V((REAL *)score + (size_t)group[q] * GROUP + v * LANES) = s[q][v];
+	}
+}
+
+#undef AT_ONCE
 #undef NOTE
 #undef SCORES_OF_FOUR

@@ -18,6 +18,9 @@ TARGET static void NAME(relate)(void *row, const void *given, const void *origin
 		to[j] = (x[j] - zero[j]) * zero[d];
 }
 
+typedef float NAME(few_floats)
+	__attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
+
 /* Squared distance of two rows; not summed in the order that scores need. */
 TARGET static double NAME(square)(const void *a, const void *b, unsigned d)
 {
@@ -34,9 +37,43 @@ TARGET static double NAME(square)(const void *a, const void *b, unsigned d)
 	}
 	for (; j < d; j++)
 		all += (x[j] - y[j]) * (x[j] - y[j]);
-	for (unsigned lane = 0; lane < LANES; lane++)
-		all += sum[lane];
-	return (double)all;
+	return (double)(all + TOTAL(sum));
+}
+
+/* Rows are in no order that a prefetcher would know. */
+TARGET static inline void NAME(prefetch)(const REAL *row, unsigned d)
+{
+	for (size_t at = 0; at < d * sizeof(REAL); at += 64)
+		__builtin_prefetch((const char *)row + at);
+}
+
+/* See struct tiles. */
+TARGET static void NAME(squares)(const void *rows, const uint32_t *list, size_t n,
+				 const void *other, unsigned d, double *square)
+{
+	const REAL *const from = rows;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i + FEW_ROWS < n)
+			NAME(prefetch)(from + (size_t)list[i + FEW_ROWS] * d, d);
+		square[i] = NAME(square)(from + (size_t)list[i] * d, other, d);
+	}
+}
+
+/* See struct tiles. */
+TARGET static void NAME(floats)(float *to, const void *rows, const uint32_t *list, unsigned n,
+				unsigned d)
+{
+	for (unsigned i = 0; i < n; i++, to += d) {
+		const REAL *from = (const REAL *)rows + (size_t)list[i] * d;
+		unsigned j = 0;
+
+		for (; d - j >= LANES; j += LANES)
+			*(NAME(few_floats) *)(to + j) = __builtin_convertvector(
+				*(const NAME(unaligned) *)(from + j), NAME(few_floats));
+		for (; j < d; j++)
+			to[j] = (float)from[j];
+	}
 }
 
 /*
@@ -223,16 +260,26 @@ TARGET static void NAME(move)(struct sums *s, const void *block, const double *s
  * Packs centres in the order in which they are read: by group, then by dimension. The last group is
  * padded with centres infinitely far away.
  */
-TARGET static void NAME(pack)(struct packed *to, const void *centre, const void *half)
+TARGET static void NAME(pack)(struct packed *to, const void *centre, const void *half,
+			      const uint32_t *list)
 {
-	const REAL *c = centre, *h = half;
+	const REAL *h = half;
 	REAL *value = to->value, *halves = to->half;
 
 	for (unsigned i = 0; i < to->groups * GROUP; i++) {
-		halves[i] = i < to->k ? h[i] : (REAL)INFINITY;
-		for (unsigned j = 0; j < to->d; j++)
-			value[((size_t)(i / GROUP) * to->d + j) * GROUP + i % GROUP] =
-				i < to->k ? c[(size_t)i * to->d + j] : 0;
+		REAL *const v = value + (size_t)(i / GROUP) * to->d * GROUP + i % GROUP;
+		const size_t which = list && i < to->k ? list[i] : i;
+		const REAL *c = (const REAL *)centre + which * to->d;
+
+		if (i >= to->k) {
+			halves[i] = (REAL)INFINITY;
+			for (size_t j = 0; j < to->d; j++)
+				v[j * GROUP] = 0;
+			continue;
+		}
+		halves[i] = h[which];
+		for (size_t j = 0; j < to->d; j++)
+			v[j * GROUP] = c[j];
 	}
 }
 

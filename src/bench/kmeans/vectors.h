@@ -15,7 +15,7 @@
  *	MINUS_PRODUCT(s, x, c)     s - x * c, rounded once where there is an instruction for it
  *	MIN(a, b), MAX(a, b)       lane by lane; b where either is NaN
  *	ROOT(a)                    of each value
- *	LEAST(a)                   of all values of a vector
+ *	LEAST(a), TOTAL(a)         of all values of a vector; in any order
  *	GREATER(a, b), AT_MOST(a, b), EQUAL(a, b), DIFFER(a, b)
  *	                           a mask; of NaN only DIFFER is true
  *	PICK(mask, a, b)           a where the mask is set, else b; PICK_INTEGERS: of integers
@@ -28,6 +28,15 @@
  */
 
 #include "kit/unroll.h"
+
+#define TOTAL_BY_LANE(a)                                                                   \
+	({                                                                                 \
+		const NAME(vector) terms = (a);                                            \
+		REAL total = 0;                                                            \
+                                                                                           \
+		UNROLL for (unsigned lane = 0; lane < LANES; lane++) total += terms[lane]; \
+		total;                                                                     \
+	})
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -44,6 +53,7 @@
 #define MAX(a, b)	       OP(max)(a, b)
 #define ROOT(a)		       OP(sqrt)(a)
 #define LEAST(a)	       OP(reduce_min)(a)
+#define TOTAL(a)	       OP(reduce_add)(a)
 #define GREATER(a, b)	       COMPARE(a, b, _CMP_GT_OQ)
 #define AT_MOST(a, b)	       COMPARE(a, b, _CMP_LE_OQ)
 #define EQUAL(a, b)	       COMPARE(a, b, _CMP_EQ_OQ)
@@ -81,6 +91,7 @@ __attribute__((target("avx2"))) static inline float least_avx2_float(__m256 a)
 #define MAX(a, b)	       OP(max)(a, b)
 #define ROOT(a)		       OP(sqrt)(a)
 #define LEAST(a)	       NAME(least)(a)
+#define TOTAL(a)	       TOTAL_BY_LANE(a)
 #define GREATER(a, b)	       OP(cmp)(a, b, _CMP_GT_OQ)
 #define AT_MOST(a, b)	       OP(cmp)(a, b, _CMP_LE_OQ)
 #define EQUAL(a, b)	       OP(cmp)(a, b, _CMP_EQ_OQ)
@@ -112,6 +123,7 @@ __attribute__((target("avx2"))) static inline float least_avx2_float(__m256 a)
 			(REAL)sqrt((double)root[lane]);                           \
 		root;                                                             \
 	})
+#define TOTAL(a) TOTAL_BY_LANE(a)
 #define LEAST(a)                                                                   \
 	({                                                                         \
 		const NAME(vector) of_these = (a);                                 \

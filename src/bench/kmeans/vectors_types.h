@@ -55,6 +55,7 @@ VECTOR_TYPES
 #undef MAX
 #undef ROOT
 #undef LEAST
+#undef TOTAL
 #undef GREATER
 #undef AT_MOST
 #undef EQUAL

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pruning by the distances between centres (exponion: Newling and Fleuret 2016). A point at most
+ * `upper` from its centre can only be nearer to another one that is within 2 * upper of that
+ * centre. So only the scores of those are computed: all points of a label by one list, ordered by
+ * distance in rings. Bounds of each point's distances, as in bounds.c but without groups, tell
+ * which points keep their label without a score.
+ *
+ * It needs no bounds of an iteration before, so it prunes from the second one on, while centres
+ * still move far. But in many dimensions distances are alike, and nearly all centres are within
+ * twice the distance of the nearest. So a sample of points is asked first, once labels are known.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/kmeans/brute.h"
+#include "bench/kmeans/exponion.h"
+#include "bench/kmeans/exponion_state.h"
+#include "kit/shares.h"
+#include "trial.h"
+
+enum {
+	MOST_D = 48, /* in 64, and with few centres in 32, bounds by groups took less time */
+	MOST_D_OF_FEW = 24,
+	FEW_CENTRES = 256,
+	LEAST_POINTS = 64, /* for each centre: fewer are not worth a list of its neighbours */
+	SAMPLE = 256,	   /* points */
+	POINT = 2000,	   /* what one costs: see promises() */
+	AHEAD = 8,	   /* rows, for prefetching */
+	LINE = 64,	   /* bytes */
+};
+
+/* A larger share of the distances does not pay. */
+#define MOST_COMPUTED 0.3
+
+static size_t points_of_worker(const struct problem *p)
+{
+	return share_size(share_size(p->all, 0, ranks_of(p->ranks)), 0, p->threads);
+}
+
+/* Centres that are near are numbered in 16 bits, points in 32. */
+static bool fits(const struct problem *p)
+{
+	return p->k < UINT16_MAX && points_of_worker(p) < UINT32_MAX;
+}
+
+/* Of a point without pruning, in products of brute force: it takes 1.6 more than dimensions. */
+static double cost_of(unsigned d, unsigned k)
+{
+	return (d + 1.6) * k;
+}
+
+static bool pays(const struct problem *p)
+{
+	const unsigned most = p->k < FEW_CENTRES ? MOST_D_OF_FEW : MOST_D;
+
+	return p->points.d <= most && points_of_worker(p) / LEAST_POINTS >= p->k &&
+	       2 * cost_of(p->points.d, p->k) > POINT;
+}
+
+static size_t bytes(const struct problem *p, size_t n)
+{
+	struct carver c = { .memory = NULL };
+	struct exponion x;
+
+	exponion_lay_out(&x, &c, n, p->points.d, p->k, p->points.real);
+	return c.used;
+}
+
+static void build(struct share *s, const struct stage *g)
+{
+	struct carver c = { .memory = s->memory };
+	struct exponion *x = s->memory;
+
+	exponion_lay_out(x, &c, s->n, g->d, g->k, g->real);
+	labels_before(x->label, s);
+	for (unsigned i = 0; i < g->k; i++)
+		x->zero[i] = 0;
+}
+
+/* Brute force, on points as given. */
+static void force(struct exponion *x, struct share *s, const struct stage *g)
+{
+	if (x->block)
+		brute_force(x->floats, &x->all, x->block, x->label, s, g, 0, s->n,
+			    g->iteration == s->built);
+	else
+		filter_assign(&x->filter, x->label, s, g);
+}
+
+/*
+ * Whether lists will take less time than brute force, by a sample of the points. Measured (Zen 4):
+ * a product of brute force takes 0.02 ns, one of a list a third more, and a point 40 ns. In later
+ * iterations, about the same share of the points is looked at again.
+ */
+static bool promises(struct exponion *x, const struct share *s, const struct stage *g)
+{
+	const unsigned sample = s->n < SAMPLE ? (unsigned)s->n : SAMPLE;
+	const size_t row = g->d * real_bytes(g->real);
+	size_t rivals = 0, suspects = 0;
+	double cost;
+
+	for (unsigned i = 0; i < sample; i++) {
+		const size_t point = share_begin(s->n, i, sample);
+		const char *centre = (const char *)g->centre + x->label[point] * row;
+		unsigned found;
+
+		x->tiles->relate(x->row, (const char *)s->x + point * row, g->origin, g->d);
+		found = exponion_rivals(x, g, x->label[point],
+					upper_of(x->tiles->square(x->row, centre, g->d), g));
+		rivals += found;
+		suspects += found > 0;
+	}
+	cost = POINT * (double)suspects + 1.3 * (g->d + 6) * (double)rivals;
+	return cost * (double)suspects / sample < 0.9 * cost_of(g->d, g->k) * sample;
+}
+
+/* Orders listed points by label, those of c up to x->end[c]. Without a list: all. */
+static void order_by_label(struct exponion *x, unsigned k, const uint32_t *list, size_t n,
+			   uint32_t *order)
+{
+	memset(x->end, 0, k * sizeof(*x->end));
+	for (size_t i = 0; i < n; i++)
+		x->end[x->label[list ? list[i] : i]]++;
+	for (uint32_t c = 0, sum = 0; c < k; c++) {
+		const uint32_t here = x->end[c];
+
+		x->end[c] = sum;
+		sum += here;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t point = list ? list[i] : (uint32_t)i;
+
+		order[x->end[x->label[point]]++] = point;
+	}
+}
+
+/* Distances in this iteration; one in float counts as half of one in double. */
+static uint64_t computed(const struct exponion *x, const struct stage *g)
+{
+	return x->exact + x->scores / (g->real == REAL_DOUBLE ? 2 : 1);
+}
+
+/* Sorts the points by label, and makes their rows. */
+static void sort(struct exponion *x, const struct share *s, const struct stage *g)
+{
+	const size_t row = g->d * real_bytes(g->real);
+
+	order_by_label(x, g->k, NULL, s->n, x->point);
+	for (size_t i = 0; i < s->n; i++)
+		x->suspect[i] = x->label[x->point[i]];
+	memcpy(x->label, x->suspect, s->n * sizeof(*x->label));
+	for (size_t i = 0; i < s->n; i++) {
+		const char *next =
+			(const char *)s->x + x->point[i + AHEAD < s->n ? i + AHEAD : i] * row;
+
+		for (size_t at = 0; at < row; at += LINE)
+			__builtin_prefetch(next + at);
+		x->tiles->relate(x->row + i * row, (const char *)s->x + x->point[i] * row,
+				 g->origin, g->d);
+		x->range[i] = (struct range){ INFINITY, 0 };
+	}
+	x->sorted = true;
+}
+
+/* Bounds follow the centres. Lists the points that may get another label. Returns how many. */
+static size_t find_suspects(struct exponion *x, size_t n, const struct stage *g)
+{
+	size_t found = 0;
+
+	for (uint32_t c = 0; c < g->k; c++)
+		x->around[c] = (struct around){ .moved = (float)g->moved[c] * UPPER };
+	for (size_t i = 0; i < n; i++) {
+		struct around *a = &x->around[x->label[i]];
+		const float upper = (x->range[i].upper + a->moved) * UPPER;
+
+		x->range[i].upper = upper;
+		a->most = larger_of(a->most, upper);
+	}
+	exponion_look_around(x, g);
+	for (size_t i = 0; i < n; i++) {
+		const struct around *a = &x->around[x->label[i]];
+		struct range *r = &x->range[i];
+
+		r->lower = smaller_of(r->lower - a->drop, a->far - r->upper) * LOWER;
+		x->suspect[found] = (uint32_t)i;
+		found += !is_settled(r, a, g);
+	}
+	return found;
+}
+
+static void assign(struct share *s, const struct stage *g)
+{
+	struct exponion *x = s->memory;
+	size_t suspects;
+
+	exponion_pack(x, g);
+	if (g->iteration == 0) {
+		force(x, s, g);
+		return;
+	}
+	if (!x->sorted)
+		sort(x, s, g);
+	suspects = find_suspects(x, s->n, g);
+	order_by_label(x, g->k, x->suspect, suspects, x->order);
+	x->scores = x->exact = 0;
+	for (uint32_t c = 0; c < g->k; c++) {
+		const uint32_t begin = c ? x->end[c - 1] : 0;
+
+		exponion_decide(x, s, g, c, x->order + begin, x->end[c] - begin);
+	}
+	*s->change.computed += (int64_t)computed(x, g);
+}
+
+/*
+ * After the first iteration, if floats don't tell scores apart or a sample of points has too many
+ * rivals; later, if many distances are computed.
+ */
+static bool gives_up(struct share *s, const struct stage *g)
+{
+	struct exponion *x = s->memory;
+
+	if (x->sorted)
+		return (double)computed(x, g) > MOST_COMPUTED * (double)s->n * g->k;
+	if (!x->block && !filter_helps(&x->filter))
+		return true;
+	exponion_pack(x, g);
+	return !promises(x, s, g);
+}
+
+static void labels(struct share *s, const struct stage *g)
+{
+	const struct exponion *x = s->memory;
+
+	(void)g;
+	for (size_t i = 0; i < s->n; i++)
+		s->label[x->sorted ? x->point[i] : i] = x->label[i];
+}
+
+const struct method method_exponion = { "exponion", 0,	   fits,   pays,   bytes,
+					NULL,	    build, assign, labels, gives_up };

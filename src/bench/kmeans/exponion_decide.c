@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <string.h>
+
+#include "bench/kmeans/exponion_state.h"
+
+void exponion_lay_out(struct exponion *x, struct carver *c, size_t n, unsigned d, unsigned k,
+		      enum real real)
+{
+	const struct tiles *t = tiles_choose(real), *f = tiles_choose(REAL_FLOAT);
+	const size_t groups = round_up(k, f->group);
+
+	carve(c, sizeof(*x));
+	*x = (struct exponion){ .tiles = t, .floats = f };
+	if (real == REAL_DOUBLE) {
+		filter_lay_out(&x->filter, c, n, d, k);
+	} else {
+		x->all = packed_carve(c, d, k, REAL_FLOAT);
+		x->block = carve(c, round_up(n, f->block) * d * sizeof(float));
+	}
+	x->point = carve(c, n * sizeof(*x->point));
+	x->label = carve(c, n * sizeof(*x->label));
+	x->range = carve(c, n * sizeof(*x->range));
+	x->row = carve(c, n * d * real_bytes(real));
+	x->around = carve(c, k * sizeof(*x->around));
+	x->suspect = carve(c, n * sizeof(*x->suspect));
+	x->order = carve(c, n * sizeof(*x->order));
+	x->end = carve(c, k * sizeof(*x->end));
+	x->score = carve(c, groups * sizeof(*x->score));
+	x->found = carve(c, (k + 1) * sizeof(*x->found));
+	x->listed = carve(c, k * sizeof(*x->listed));
+	x->list = packed_carve(c, d, k, REAL_FLOAT);
+	x->square = carve(c, BATCH * sizeof(*x->square));
+	x->reach = carve(c, BATCH * sizeof(*x->reach));
+	x->open = carve(c, BATCH * sizeof(*x->open));
+	x->ordered = carve(c, BATCH * sizeof(*x->ordered));
+	x->ring = carve(c, (k > BATCH ? k : BATCH) * sizeof(*x->ring));
+	x->few = carve(c, (size_t)FEW_ROWS * d * sizeof(*x->few));
+	x->zero = carve(c, k * sizeof(*x->zero));
+}
+
+/* The centres as floats: values, halves, and packed. */
+static const float *values_of(const struct exponion *x, const struct stage *g)
+{
+	return g->real == REAL_DOUBLE ? x->filter.value : g->centre;
+}
+
+static const float *halves_of(const struct exponion *x, const struct stage *g)
+{
+	return g->real == REAL_DOUBLE ? x->filter.half : g->half;
+}
+
+static const struct packed *packed_of(const struct exponion *x)
+{
+	return x->block ? &x->all : &x->filter.rough;
+}
+
+/*
+ * The slack is of points' scores. A centre may lie farther from the origin than any point: then the
+ * error of its score for another is up to three times as large.
+ */
+void exponion_pack(struct exponion *x, const struct stage *g)
+{
+	if (g->real == REAL_DOUBLE)
+		filter_begin(&x->filter, g);
+	else
+		x->floats->pack(&x->all, g->centre, g->half, NULL);
+	x->error = (float)(g->real == REAL_DOUBLE ? x->filter.margin : 2 * g->slack) * UPPER;
+	x->rough = 3 * x->error;
+}
+
+static void measure(struct exponion *x, const struct stage *g, uint32_t c)
+{
+	x->floats->scores(values_of(x, g) + (size_t)c * g->d, packed_of(x), x->score);
+}
+
+/* The score that no centre within a distance from c exceeds. */
+static float score_at(const struct exponion *x, const struct stage *g, uint32_t c, float distance)
+{
+	return (distance * distance / 2 + x->rough) * UPPER - halves_of(x, g)[c];
+}
+
+/* How far from its centre another one may be, at most, that is nearer to the point. */
+static float reach_of(float upper, const struct stage *g)
+{
+	return (upper + beyond(upper, g)) * UPPER;
+}
+
+/* Lists the centres within a distance from c, but not c, in x->found; `gap`: to the nearest. */
+static unsigned find_within(struct exponion *x, const struct stage *g, uint32_t c, float distance,
+			    double *gap)
+{
+	const double half = (double)halves_of(x, g)[c];
+	const float limit = distance < INFINITY ? score_at(x, g, c, distance) : INFINITY;
+	double least;
+	unsigned found;
+
+	x->score[c] = INFINITY;
+	found = x->floats->near(x->score, x->zero, g->k, (double)limit, x->found, &least);
+	*gap = sqrt(fmax(2 * (least + half - (double)x->rough), 0)) * (double)LOWER;
+	return found;
+}
+
+unsigned exponion_rivals(struct exponion *x, const struct stage *g, uint32_t c, float upper)
+{
+	double gap;
+
+	measure(x, g, c);
+	return find_within(x, g, c, reach_of(upper, g), &gap);
+}
+
+/*
+ * A point keeps its label if no centre is within its reach: (gap - upper)^2 > upper^2 + 8 * slack.
+ */
+void exponion_look_around(struct exponion *x, const struct stage *g)
+{
+	for (uint32_t c = 0; c < g->k; c++) {
+		struct around *a = &x->around[c];
+		unsigned found;
+		double gap;
+
+		measure(x, g, c);
+		a->far = reach_of(a->most, g);
+		found = find_within(x, g, c, a->far, &gap);
+		a->safe = gap > 0 ? (float)(gap / 2 - 4 * g->slack / gap) * LOWER : 0;
+		a->drop = 0;
+		for (unsigned i = 0; i < found; i++)
+			if (x->found[i] != c)
+				a->drop = larger_of(a->drop, x->around[x->found[i]].moved);
+	}
+}
+
+static unsigned ring_of(const struct rings *r, float score)
+{
+	const float at = (score - r->from) * r->scale;
+
+	return at >= RINGS - 1 ? RINGS - 1 : at > 0 ? (unsigned)at : 0;
+}
+
+/* Turns counts into where each ring begins. */
+static void add_up(unsigned *count)
+{
+	for (unsigned ring = 0, sum = 0; ring < RINGS; ring++) {
+		const unsigned n = count[ring];
+
+		count[ring] = sum;
+		sum += n;
+	}
+}
+
+/* Packs the centres within a distance from c, c among them, by ring. */
+static void list_centres(struct exponion *x, const struct stage *g, uint32_t c, float distance)
+{
+	struct rings *r = &x->rings;
+	const float limit = score_at(x, g, c, distance);
+	double least;
+	unsigned found;
+
+	r->from = x->score[c] = -halves_of(x, g)[c];
+	r->scale = (float)RINGS / (limit - r->from);
+	found = x->floats->near(x->score, x->zero, g->k, (double)limit, x->found, &least);
+	memset(r->end, 0, sizeof(r->end));
+	for (unsigned i = 0; i < found; i++) {
+		x->ring[i] = (uint8_t)ring_of(r, x->score[x->found[i]]);
+		r->end[x->ring[i]]++;
+	}
+	add_up(r->end);
+	for (unsigned i = 0; i < found; i++)
+		x->listed[r->end[x->ring[i]]++] = x->found[i];
+	x->list.k = found;
+	x->list.groups = (found + x->floats->group - 1) / x->floats->group;
+	x->floats->pack(&x->list, values_of(x, g), halves_of(x, g), x->listed);
+}
+
+/* Orders the open points by the ring that their reach ends in, and reach likewise. */
+static void order_points(struct exponion *x, const struct stage *g, uint32_t c, unsigned n)
+{
+	unsigned at[RINGS] = { 0 };
+
+	for (unsigned i = 0; i < n; i++) {
+		x->ring[i] = (uint8_t)ring_of(&x->rings, score_at(x, g, c, x->reach[i]));
+		at[x->ring[i]]++;
+	}
+	add_up(at);
+	for (unsigned i = 0; i < n; i++)
+		x->ordered[at[x->ring[i]]++] = x->open[i];
+}
+
+static void move(struct exponion *x, struct share *s, const struct stage *g, uint32_t point,
+		 uint32_t to)
+{
+	const void *row = x->row + (size_t)point * g->d * real_bytes(g->real);
+
+	if (g->real == REAL_DOUBLE)
+		sums_move_double(&s->change, row, g->scale, x->label[point], to);
+	else
+		sums_move_float(&s->change, row, g->scale, x->label[point], to);
+	x->label[point] = to;
+}
+
+/* A lower bound of the distance to all centres but the nearest, which is within `upper`. */
+static float lower_bound(const struct exponion *x, const struct stage *g, float upper, float ahead)
+{
+	const float least = upper * upper * (LOWER * LOWER * LOWER) - 16 * (float)g->slack * UPPER,
+		    square = least + 2 * (ahead - x->error) * (ahead > x->error ? LOWER : UPPER);
+
+	return sqrtf(larger_of(square, 0)) * LOWER;
+}
+
+/* Decides a few points of label c, by the scores of the rings that their reach ends in. */
+static void decide_few(struct exponion *x, struct share *s, const struct stage *g, uint32_t c,
+		       const uint32_t *point, unsigned n)
+{
+	const struct packed *exact = g->real == REAL_DOUBLE ? &x->filter.centres : &x->all;
+	const float margin = g->real == REAL_DOUBLE ? (float)x->filter.margin * UPPER : 0;
+	const size_t row = g->d * real_bytes(g->real);
+	struct packed list = x->list;
+	_Alignas(64) float score[FEW_ROWS], second[FEW_ROWS];
+	uint32_t nearest[FEW_ROWS];
+	float reach = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		reach = larger_of(reach, reach_of(x->range[point[i]].upper, g));
+	list.k = x->rings.end[ring_of(&x->rings, score_at(x, g, c, reach))];
+	list.groups = (list.k + x->floats->group - 1) / x->floats->group;
+	x->tiles->floats(x->few, x->row, point, n, g->d);
+	x->floats->two_of_rows(x->few, n, &list, nearest, score, second);
+	x->scores += (uint64_t)n * list.k;
+	for (unsigned i = 0; i < n; i++) {
+		struct range *r = &x->range[point[i]];
+		const float ahead = second[i] - score[i];
+		const bool told = ahead > margin;
+		uint32_t to = x->listed[nearest[i]];
+
+		if (!told) {
+			x->tiles->of_rows(x->row + point[i] * row, 1, exact, &to);
+			x->exact += g->k;
+		}
+		r->lower = told && to == c ? smaller_of(lower_bound(x, g, r->upper, ahead),
+							reach - r->upper)
+					   : 0;
+		if (to != c)
+			move(x, s, g, point[i], to);
+	}
+}
+
+/* Decides those of a batch of points of label c that are not settled. */
+static void decide_batch(struct exponion *x, struct share *s, const struct stage *g, uint32_t c,
+			 unsigned n)
+{
+	float most = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		most = larger_of(most, x->reach[i]);
+	list_centres(x, g, c, most);
+	order_points(x, g, c, n);
+	for (unsigned i = 0; i < n; i += FEW_ROWS)
+		decide_few(x, s, g, c, x->ordered + i, n - i < FEW_ROWS ? n - i : FEW_ROWS);
+}
+
+void exponion_decide(struct exponion *x, struct share *s, const struct stage *g, uint32_t c,
+		     const uint32_t *list, size_t n)
+{
+	const size_t row = g->d * real_bytes(g->real);
+	bool measured = false;
+
+	for (size_t first = 0; first < n; first += BATCH) {
+		const uint32_t *point = list + first;
+		const unsigned most = n - first < BATCH ? (unsigned)(n - first) : BATCH;
+		unsigned open = 0;
+
+		x->tiles->squares(x->row, point, most, (const char *)g->centre + c * row, g->d,
+				  x->square);
+		for (unsigned i = 0; i < most; i++) {
+			struct range *r = &x->range[point[i]];
+
+			r->upper = upper_of(x->square[i], g);
+			x->reach[open] = reach_of(r->upper, g);
+			x->open[open] = point[i];
+			open += !is_settled(r, &x->around[c], g);
+		}
+		x->exact += most;
+		if (!open)
+			continue;
+		if (!measured)
+			measure(x, g, c);
+		measured = true;
+		decide_batch(x, s, g, c, open);
+	}
+}
