@@ -963,6 +963,42 @@ static void test_exponion_gives_up_where_it_does_not_pay(void **state)
 	}
 }
 
+/* One worker has blobs and goes on with exponion; another has uniform points and gives up. */
+static void test_workers_may_prune_differently(void **state)
+{
+	enum { POINTS = 40000, CENTRES = 256, D = 16, ITERATIONS = 6 };
+	struct dice dice = { 7, 0 };
+
+	(void)state;
+	for (unsigned turn = 0; turn < 2; turn++) {
+		double *x = malloc(sizeof(*x) * POINTS * D),
+		       *start = malloc(sizeof(*start) * CENTRES * D);
+		struct job plain, one, two;
+		struct given g;
+
+		for (size_t e = 0; e < CENTRES * D; e++)
+			start[e] = uniform(&dice);
+		for (size_t i = 0; i < POINTS; i++)
+			for (unsigned j = 0; j < D; j++)
+				x[i * D + j] = i < POINTS / 2 ? start[i % CENTRES * D + j] +
+									0.1 * uniform(&dice)
+							      : uniform(&dice);
+		g = problem_of(turn ? REAL_FLOAT : REAL_DOUBLE, POINTS, D, CENTRES, x, start);
+		g.kind = "half blobs";
+		plain = run(&g, PRUNE_NONE, 1, ITERATIONS);
+		two = run(&g, PRUNE_AUTO, 2, ITERATIONS);
+		are_same(&g, &plain.kept, &two.kept, PRUNE_AUTO, 2);
+		assert_string_equal(choice_make(&two.problem, PRUNE_AUTO).method[0]->name,
+				    "exponion");
+		one = run(&g, PRUNE_EXPONION, 2, ITERATIONS);
+		are_same(&g, &plain.kept, &one.kept, PRUNE_EXPONION, 2);
+		drop(&plain.kept);
+		drop(&one.kept);
+		drop(&two.kept);
+		forget(&g);
+	}
+}
+
 static void test_trying_bounds_costs_little(void **state)
 {
 	static const struct {
@@ -1630,6 +1666,7 @@ int main(void)
 		cmocka_unit_test(test_ranges_of_exponion_are_bounds),
 		cmocka_unit_test(test_exponion_sees_a_rival_at_the_edge),
 		cmocka_unit_test(test_exponion_gives_up_where_it_does_not_pay),
+		cmocka_unit_test(test_workers_may_prune_differently),
 		cmocka_unit_test(test_trying_bounds_costs_little),
 		cmocka_unit_test(test_it_ends_when_no_label_changes),
 		cmocka_unit_test(test_it_ends_where_rounding_leads_in_a_circle),

@@ -20,12 +20,12 @@
 #include "trial.h"
 
 enum {
-	MOST_D = 48, /* in 64, and with few centres in 32, bounds by groups took less time */
+	MOST_D = 32, /* in 48, and with few centres in 32, bounds by groups took less time */
 	MOST_D_OF_FEW = 24,
 	FEW_CENTRES = 256,
 	LEAST_POINTS = 64, /* for each centre: fewer are not worth a list of its neighbours */
 	SAMPLE = 256,	   /* points */
-	POINT = 2000,	   /* what one costs: see promises() */
+	POINT = 2000,	   /* what one costs on top: see promises() */
 	AHEAD = 8,	   /* rows, for prefetching */
 	LINE = 64,	   /* bytes */
 };
@@ -44,7 +44,7 @@ static bool fits(const struct problem *p)
 	return p->k < UINT16_MAX && points_of_worker(p) < UINT32_MAX;
 }
 
-/* Of a point without pruning, in products of brute force: it takes 1.6 more than dimensions. */
+/* What a point costs by brute force, in its multiply-adds: comparing a score takes 1.6. */
 static double cost_of(unsigned d, unsigned k)
 {
 	return (d + 1.6) * k;
@@ -90,8 +90,8 @@ static void force(struct exponion *x, struct share *s, const struct stage *g)
 
 /*
  * Whether lists will take less time than brute force, by a sample of the points. Measured (Zen 4):
- * a product of brute force takes 0.02 ns, one of a list a third more, and a point 40 ns. In later
- * iterations, about the same share of the points is looked at again.
+ * a multiply-add of brute force takes 0.02 ns, one of a list a third more, and a point 40 ns on
+ * top. Of the points that are looked at, later iterations look at about the same share again.
  */
 static bool promises(struct exponion *x, const struct share *s, const struct stage *g)
 {
