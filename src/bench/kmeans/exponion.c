@@ -27,7 +27,6 @@ enum {
 	SAMPLE = 256,	   /* points */
 	POINT = 2000,	   /* what one costs on top: see promises() */
 	AHEAD = 8,	   /* rows, for prefetching */
-	LINE = 64,	   /* bytes */
 };
 
 /* A larger share of the distances does not pay. */
@@ -122,12 +121,7 @@ static void order_by_label(struct exponion *x, unsigned k, const uint32_t *list,
 	memset(x->end, 0, k * sizeof(*x->end));
 	for (size_t i = 0; i < n; i++)
 		x->end[x->label[list ? list[i] : i]]++;
-	for (uint32_t c = 0, sum = 0; c < k; c++) {
-		const uint32_t here = x->end[c];
-
-		x->end[c] = sum;
-		sum += here;
-	}
+	begin_each(x->end, k);
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t point = list ? list[i] : (uint32_t)i;
 
@@ -151,11 +145,8 @@ static void sort(struct exponion *x, const struct share *s, const struct stage *
 		x->suspect[i] = x->label[x->point[i]];
 	memcpy(x->label, x->suspect, s->n * sizeof(*x->label));
 	for (size_t i = 0; i < s->n; i++) {
-		const char *next =
-			(const char *)s->x + x->point[i + AHEAD < s->n ? i + AHEAD : i] * row;
-
-		for (size_t at = 0; at < row; at += LINE)
-			__builtin_prefetch(next + at);
+		if (i + AHEAD < s->n)
+			prefetch_row((const char *)s->x + x->point[i + AHEAD] * row, row);
 		x->tiles->relate(x->row + i * row, (const char *)s->x + x->point[i] * row,
 				 g->origin, g->d);
 		x->range[i] = (struct range){ INFINITY, 0 };

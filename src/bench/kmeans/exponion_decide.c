@@ -137,17 +137,6 @@ static unsigned ring_of(const struct rings *r, float score)
 	return at >= RINGS - 1 ? RINGS - 1 : at > 0 ? (unsigned)at : 0;
 }
 
-/* Turns counts into where each ring begins. */
-static void add_up(unsigned *count)
-{
-	for (unsigned ring = 0, sum = 0; ring < RINGS; ring++) {
-		const unsigned n = count[ring];
-
-		count[ring] = sum;
-		sum += n;
-	}
-}
-
 /* Packs the centres within a distance from c, c among them, by ring. */
 static void list_centres(struct exponion *x, const struct stage *g, uint32_t c, float distance)
 {
@@ -164,7 +153,7 @@ static void list_centres(struct exponion *x, const struct stage *g, uint32_t c, 
 		x->ring[i] = (uint8_t)ring_of(r, x->score[x->found[i]]);
 		r->end[x->ring[i]]++;
 	}
-	add_up(r->end);
+	begin_each(r->end, RINGS);
 	for (unsigned i = 0; i < found; i++)
 		x->listed[r->end[x->ring[i]]++] = x->found[i];
 	x->list.k = found;
@@ -172,33 +161,24 @@ static void list_centres(struct exponion *x, const struct stage *g, uint32_t c, 
 	x->floats->pack(&x->list, values_of(x, g), halves_of(x, g), x->listed);
 }
 
-/* Orders the open points by the ring that their reach ends in, and reach likewise. */
+/* Orders the open points by the ring that their reach ends in. */
 static void order_points(struct exponion *x, const struct stage *g, uint32_t c, unsigned n)
 {
-	unsigned at[RINGS] = { 0 };
+	uint32_t at[RINGS] = { 0 };
 
 	for (unsigned i = 0; i < n; i++) {
 		x->ring[i] = (uint8_t)ring_of(&x->rings, score_at(x, g, c, x->reach[i]));
 		at[x->ring[i]]++;
 	}
-	add_up(at);
+	begin_each(at, RINGS);
 	for (unsigned i = 0; i < n; i++)
 		x->ordered[at[x->ring[i]]++] = x->open[i];
 }
 
-static void move(struct exponion *x, struct share *s, const struct stage *g, uint32_t point,
-		 uint32_t to)
-{
-	const void *row = x->row + (size_t)point * g->d * real_bytes(g->real);
-
-	if (g->real == REAL_DOUBLE)
-		sums_move_double(&s->change, row, g->scale, x->label[point], to);
-	else
-		sums_move_float(&s->change, row, g->scale, x->label[point], to);
-	x->label[point] = to;
-}
-
-/* A lower bound of the distance to all centres but the nearest, which is within `upper`. */
+/*
+ * A lower bound of the distance to all centres but the nearest, which is within `upper`. `ahead`:
+ * the second least score less the least.
+ */
 static float lower_bound(const struct exponion *x, const struct stage *g, float upper, float ahead)
 {
 	const float least = upper * upper * (LOWER * LOWER * LOWER) - 16 * (float)g->slack * UPPER,
@@ -239,8 +219,10 @@ static void decide_few(struct exponion *x, struct share *s, const struct stage *
 		r->lower = told && to == c ? smaller_of(lower_bound(x, g, r->upper, ahead),
 							reach - r->upper)
 					   : 0;
-		if (to != c)
-			move(x, s, g, point[i], to);
+		if (to == c)
+			continue;
+		sums_move(&s->change, g->real, x->row + point[i] * row, g->scale, c, to);
+		x->label[point[i]] = to;
 	}
 }
 

@@ -26,7 +26,7 @@ struct around {
 enum { RINGS = 32 };
 struct rings {
 	float from, scale;
-	unsigned end[RINGS]; /* centres up to the end of each */
+	uint32_t end[RINGS]; /* centres up to the end of each */
 };
 
 /* Lies at the start of a worker's memory. */
@@ -79,6 +79,17 @@ unsigned exponion_rivals(struct exponion *, const struct stage *, uint32_t c, fl
 /* Finds the labels of n listed points that have label c. */
 void exponion_decide(struct exponion *, struct share *, const struct stage *, uint32_t c,
 		     const uint32_t *list, size_t n);
+
+/* Counting sort: turns how many there are of each of n kinds into where each begins. */
+static inline void begin_each(uint32_t *count, unsigned n)
+{
+	for (uint32_t i = 0, sum = 0; i < n; i++) {
+		const uint32_t here = count[i];
+
+		count[i] = sum;
+		sum += here;
+	}
+}
 
 /* Of two; the first if the second is NaN. fmaxf() and fminf() would not be inline. */
 static inline float larger_of(float a, float b)

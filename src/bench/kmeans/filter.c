@@ -7,7 +7,6 @@
 
 enum {
 	BLOCKS = 8, /* between looks at whether the filter loses */
-	LINE = 64,  /* bytes */
 };
 
 /* Lies at the start of a worker's memory. */
@@ -161,8 +160,7 @@ static void list(struct movers *m, const struct share *s, const struct stage *g,
 		const unsigned i = m->point[e];
 		const char *x = (const char *)s->x + (first + i) * row;
 
-		for (size_t at = 0; at < row; at += LINE)
-			__builtin_prefetch(x + at);
+		prefetch_row(x, row);
 		m->from[e] = before[i];
 		m->to[e] = before[i] = now[i];
 	}

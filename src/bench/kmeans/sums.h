@@ -18,6 +18,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kit/real.h"
+
 /*
  * Added to a double, it leaves an integer in the low bits. It stays in the terms, and is subtracted
  * once from their sum: sums_remove_magic().
@@ -174,5 +176,14 @@ typedef uint64_t eight_integers
 SUMS_MOVE(sums_move_double, double)
 SUMS_MOVE(sums_move_float, float)
 #undef SUMS_MOVE
+
+static inline void sums_move(struct sums *s, enum real real, const void *x, const double *scale,
+			     uint32_t from, uint32_t to)
+{
+	if (real == REAL_FLOAT)
+		sums_move_float(s, x, scale, from, to);
+	else
+		sums_move_double(s, x, scale, from, to);
+}
 
 #endif

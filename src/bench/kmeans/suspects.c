@@ -120,10 +120,7 @@ void suspects_finish(struct bounds *b, struct share *s, const struct stage *g, s
 		near_groups(b, point, 0);
 		if (now == label)
 			continue;
-		if (g->real == REAL_FLOAT)
-			sums_move_float(&s->change, x, g->scale, label, now);
-		else
-			sums_move_double(&s->change, x, g->scale, label, now);
+		sums_move(&s->change, g->real, x, g->scale, label, now);
 		b->label[point] = now;
 	}
 }

@@ -120,6 +120,15 @@ enum {
 	CHAINS = 16,
 };
 
+/* For rows in an order that the CPU does not foresee. */
+static inline void prefetch_row(const void *row, size_t bytes)
+{
+	enum { LINE = 64 };
+
+	for (size_t at = 0; at < bytes; at += LINE)
+		__builtin_prefetch((const char *)row + at);
+}
+
 /* The loops for the i-th instruction set that this CPU can run, the widest first; NULL: no more. */
 const struct tiles *tiles_usable(unsigned i, enum real);
 const struct tiles *tiles_choose(enum real); /* the widest */

@@ -66,7 +66,7 @@ TARGET static inline REAL NAME(least_but)(const NAME(vector) * s, unsigned but)
  */
 TARGET __attribute__((always_inline)) static inline void
 NAME(least_of_group)(const REAL *x, const REAL *group, const REAL *half, size_t d,
-		     NAME(vector) best[VECTORS], NAME(vector) * parts)
+		     NAME(vector) best[VECTORS], NAME(vector) *parts)
 {
 	UNROLL for (unsigned first = 0; first < GROUP; first += ROWS)
 	{

@@ -40,13 +40,6 @@ TARGET static double NAME(square)(const void *a, const void *b, unsigned d)
 	return (double)(all + TOTAL(sum));
 }
 
-/* Rows are in no order that a prefetcher would know. */
-TARGET static inline void NAME(prefetch)(const REAL *row, unsigned d)
-{
-	for (size_t at = 0; at < d * sizeof(REAL); at += 64)
-		__builtin_prefetch((const char *)row + at);
-}
-
 /* See struct tiles. */
 TARGET static void NAME(squares)(const void *rows, const uint32_t *list, size_t n,
 				 const void *other, unsigned d, double *square)
@@ -55,7 +48,7 @@ TARGET static void NAME(squares)(const void *rows, const uint32_t *list, size_t 
 
 	for (size_t i = 0; i < n; i++) {
 		if (i + FEW_ROWS < n)
-			NAME(prefetch)(from + (size_t)list[i + FEW_ROWS] * d, d);
+			prefetch_row(from + (size_t)list[i + FEW_ROWS] * d, d * sizeof(REAL));
 		square[i] = NAME(square)(from + (size_t)list[i] * d, other, d);
 	}
 }
@@ -263,23 +256,20 @@ TARGET static void NAME(move)(struct sums *s, const void *block, const double *s
 TARGET static void NAME(pack)(struct packed *to, const void *centre, const void *half,
 			      const uint32_t *list)
 {
-	const REAL *h = half;
+	const REAL *c = centre, *h = half;
 	REAL *value = to->value, *halves = to->half;
 
 	for (unsigned i = 0; i < to->groups * GROUP; i++) {
 		REAL *const v = value + (size_t)(i / GROUP) * to->d * GROUP + i % GROUP;
 		const size_t which = list && i < to->k ? list[i] : i;
-		const REAL *c = (const REAL *)centre + which * to->d;
 
-		if (i >= to->k) {
-			halves[i] = (REAL)INFINITY;
+		halves[i] = i < to->k ? h[which] : (REAL)INFINITY;
+		if (i < to->k)
+			for (size_t j = 0; j < to->d; j++)
+				v[j * GROUP] = c[which * to->d + j];
+		else
 			for (size_t j = 0; j < to->d; j++)
 				v[j * GROUP] = 0;
-			continue;
-		}
-		halves[i] = h[which];
-		for (size_t j = 0; j < to->d; j++)
-			v[j * GROUP] = c[j];
 	}
 }
 
