@@ -13,7 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/kmeans/brute.h"
 #include "bench/kmeans/exponion.h"
 #include "bench/kmeans/exponion_state.h"
 #include "kit/shares.h"
@@ -77,16 +76,6 @@ static void build(struct share *s, const struct stage *g)
 		x->zero[i] = 0;
 }
 
-/* Brute force, on points as given. */
-static void force(struct exponion *x, struct share *s, const struct stage *g)
-{
-	if (x->block)
-		brute_force(x->floats, &x->all, x->block, x->label, s, g, 0, s->n,
-			    g->iteration == s->built);
-	else
-		filter_assign(&x->filter, x->label, s, g);
-}
-
 /*
  * Whether lists will take less time than brute force, by a sample of the points. Measured (Zen 4):
  * a multiply-add of brute force takes 0.02 ns, one of a list a third more, and a point 40 ns on
@@ -104,9 +93,9 @@ static bool promises(struct exponion *x, const struct share *s, const struct sta
 		const char *centre = (const char *)g->centre + x->label[point] * row;
 		unsigned found;
 
-		x->tiles->relate(x->row, (const char *)s->x + point * row, g->origin, g->d);
+		x->rough.tiles->relate(x->row, (const char *)s->x + point * row, g->origin, g->d);
 		found = exponion_rivals(x, g, x->label[point],
-					upper_of(x->tiles->square(x->row, centre, g->d), g));
+					upper_of(x->rough.tiles->square(x->row, centre, g->d), g));
 		rivals += found;
 		suspects += found > 0;
 	}
@@ -129,12 +118,6 @@ static void order_by_label(struct exponion *x, unsigned k, const uint32_t *list,
 	}
 }
 
-/* Distances in this iteration; one in float counts as half of one in double. */
-static uint64_t computed(const struct exponion *x, const struct stage *g)
-{
-	return x->exact + x->scores / (g->real == REAL_DOUBLE ? 2 : 1);
-}
-
 /* Sorts the points by label, and makes their rows. */
 static void sort(struct exponion *x, const struct share *s, const struct stage *g)
 {
@@ -147,8 +130,8 @@ static void sort(struct exponion *x, const struct share *s, const struct stage *
 	for (size_t i = 0; i < s->n; i++) {
 		if (i + AHEAD < s->n)
 			prefetch_row((const char *)s->x + x->point[i + AHEAD] * row, row);
-		x->tiles->relate(x->row + i * row, (const char *)s->x + x->point[i] * row,
-				 g->origin, g->d);
+		x->rough.tiles->relate(x->row + i * row, (const char *)s->x + x->point[i] * row,
+				       g->origin, g->d);
 		x->range[i] = (struct range){ INFINITY, 0 };
 	}
 	x->sorted = true;
@@ -187,20 +170,19 @@ static void assign(struct share *s, const struct stage *g)
 
 	exponion_pack(x, g);
 	if (g->iteration == 0) {
-		force(x, s, g);
+		rough_force(&x->rough, x->label, s, g);
 		return;
 	}
 	if (!x->sorted)
 		sort(x, s, g);
 	suspects = find_suspects(x, s->n, g);
 	order_by_label(x, g->k, x->suspect, suspects, x->order);
-	x->scores = x->exact = 0;
 	for (uint32_t c = 0; c < g->k; c++) {
 		const uint32_t begin = c ? x->end[c - 1] : 0;
 
 		exponion_decide(x, s, g, c, x->order + begin, x->end[c] - begin);
 	}
-	*s->change.computed += (int64_t)computed(x, g);
+	*s->change.computed += (int64_t)rough_computed(&x->rough, g);
 }
 
 /*
@@ -212,8 +194,8 @@ static bool gives_up(struct share *s, const struct stage *g)
 	struct exponion *x = s->memory;
 
 	if (x->sorted)
-		return (double)computed(x, g) > MOST_COMPUTED * (double)s->n * g->k;
-	if (!x->block && !filter_helps(&x->filter))
+		return (double)rough_computed(&x->rough, g) > MOST_COMPUTED * (double)s->n * g->k;
+	if (!rough_helps(&x->rough))
 		return true;
 	exponion_pack(x, g);
 	return !promises(x, s, g);

@@ -7,17 +7,11 @@
 void exponion_lay_out(struct exponion *x, struct carver *c, size_t n, unsigned d, unsigned k,
 		      enum real real)
 {
-	const struct tiles *t = tiles_choose(real), *f = tiles_choose(REAL_FLOAT);
-	const size_t groups = round_up(k, f->group);
+	const size_t groups = round_up(k, tiles_choose(REAL_FLOAT)->group);
 
 	carve(c, sizeof(*x));
-	*x = (struct exponion){ .tiles = t, .floats = f };
-	if (real == REAL_DOUBLE) {
-		filter_lay_out(&x->filter, c, n, d, k);
-	} else {
-		x->all = packed_carve(c, d, k, REAL_FLOAT);
-		x->block = carve(c, round_up(n, f->block) * d * sizeof(float));
-	}
+	*x = (struct exponion){ .sorted = false };
+	rough_lay_out(&x->rough, c, n, d, k, real);
 	x->point = carve(c, n * sizeof(*x->point));
 	x->label = carve(c, n * sizeof(*x->label));
 	x->range = carve(c, n * sizeof(*x->range));
@@ -35,24 +29,7 @@ void exponion_lay_out(struct exponion *x, struct carver *c, size_t n, unsigned d
 	x->open = carve(c, BATCH * sizeof(*x->open));
 	x->ordered = carve(c, BATCH * sizeof(*x->ordered));
 	x->ring = carve(c, (k > BATCH ? k : BATCH) * sizeof(*x->ring));
-	x->few = carve(c, (size_t)FEW_ROWS * d * sizeof(*x->few));
 	x->zero = carve(c, k * sizeof(*x->zero));
-}
-
-/* The centres as floats: values, halves, and packed. */
-static const float *values_of(const struct exponion *x, const struct stage *g)
-{
-	return g->real == REAL_DOUBLE ? x->filter.value : g->centre;
-}
-
-static const float *halves_of(const struct exponion *x, const struct stage *g)
-{
-	return g->real == REAL_DOUBLE ? x->filter.half : g->half;
-}
-
-static const struct packed *packed_of(const struct exponion *x)
-{
-	return x->block ? &x->all : &x->filter.rough;
 }
 
 /*
@@ -61,23 +38,20 @@ static const struct packed *packed_of(const struct exponion *x)
  */
 void exponion_pack(struct exponion *x, const struct stage *g)
 {
-	if (g->real == REAL_DOUBLE)
-		filter_begin(&x->filter, g);
-	else
-		x->floats->pack(&x->all, g->centre, g->half, NULL);
-	x->error = (float)(g->real == REAL_DOUBLE ? x->filter.margin : 2 * g->slack) * UPPER;
-	x->rough = 3 * x->error;
+	rough_pack(&x->rough, g);
+	x->error = 3 * x->rough.error;
 }
 
 static void measure(struct exponion *x, const struct stage *g, uint32_t c)
 {
-	x->floats->scores(values_of(x, g) + (size_t)c * g->d, packed_of(x), x->score);
+	x->rough.floats->scores(rough_values(&x->rough, g) + (size_t)c * g->d,
+				rough_packed(&x->rough), x->score);
 }
 
 /* The score that no centre within a distance from c exceeds. */
 static float score_at(const struct exponion *x, const struct stage *g, uint32_t c, float distance)
 {
-	return (distance * distance / 2 + x->rough) * UPPER - halves_of(x, g)[c];
+	return (distance * distance / 2 + x->error) * UPPER - rough_halves(&x->rough, g)[c];
 }
 
 /* How far from its centre another one may be, at most, that is nearer to the point. */
@@ -90,14 +64,14 @@ static float reach_of(float upper, const struct stage *g)
 static unsigned find_within(struct exponion *x, const struct stage *g, uint32_t c, float distance,
 			    double *gap)
 {
-	const double half = (double)halves_of(x, g)[c];
+	const double half = (double)rough_halves(&x->rough, g)[c];
 	const float limit = distance < INFINITY ? score_at(x, g, c, distance) : INFINITY;
 	double least;
 	unsigned found;
 
 	x->score[c] = INFINITY;
-	found = x->floats->near(x->score, x->zero, g->k, (double)limit, x->found, &least);
-	*gap = sqrt(fmax(2 * (least + half - (double)x->rough), 0)) * (double)LOWER;
+	found = x->rough.floats->near(x->score, x->zero, g->k, (double)limit, x->found, &least);
+	*gap = sqrt(fmax(2 * (least + half - (double)x->error), 0)) * (double)LOWER;
 	return found;
 }
 
@@ -145,9 +119,9 @@ static void list_centres(struct exponion *x, const struct stage *g, uint32_t c, 
 	double least;
 	unsigned found;
 
-	r->from = x->score[c] = -halves_of(x, g)[c];
+	r->from = x->score[c] = -rough_halves(&x->rough, g)[c];
 	r->scale = (float)RINGS / (limit - r->from);
-	found = x->floats->near(x->score, x->zero, g->k, (double)limit, x->found, &least);
+	found = x->rough.floats->near(x->score, x->zero, g->k, (double)limit, x->found, &least);
 	memset(r->end, 0, sizeof(r->end));
 	for (unsigned i = 0; i < found; i++) {
 		x->ring[i] = (uint8_t)ring_of(r, x->score[x->found[i]]);
@@ -156,9 +130,7 @@ static void list_centres(struct exponion *x, const struct stage *g, uint32_t c, 
 	begin_each(r->end, RINGS);
 	for (unsigned i = 0; i < found; i++)
 		x->listed[r->end[x->ring[i]]++] = x->found[i];
-	x->list.k = found;
-	x->list.groups = (found + x->floats->group - 1) / x->floats->group;
-	x->floats->pack(&x->list, values_of(x, g), halves_of(x, g), x->listed);
+	rough_list(&x->rough, g, x->listed, found, &x->list);
 }
 
 /* Orders the open points by the ring that their reach ends in. */
@@ -181,8 +153,9 @@ static void order_points(struct exponion *x, const struct stage *g, uint32_t c, 
  */
 static float lower_bound(const struct exponion *x, const struct stage *g, float upper, float ahead)
 {
-	const float least = upper * upper * (LOWER * LOWER * LOWER) - 16 * (float)g->slack * UPPER,
-		    square = least + 2 * (ahead - x->error) * (ahead > x->error ? LOWER : UPPER);
+	const float error = x->rough.error,
+		    least = upper * upper * (LOWER * LOWER * LOWER) - 16 * (float)g->slack * UPPER,
+		    square = least + 2 * (ahead - error) * (ahead > error ? LOWER : UPPER);
 
 	return sqrtf(larger_of(square, 0)) * LOWER;
 }
@@ -191,38 +164,27 @@ static float lower_bound(const struct exponion *x, const struct stage *g, float 
 static void decide_few(struct exponion *x, struct share *s, const struct stage *g, uint32_t c,
 		       const uint32_t *point, unsigned n)
 {
-	const struct packed *exact = g->real == REAL_DOUBLE ? &x->filter.centres : &x->all;
-	const float margin = g->real == REAL_DOUBLE ? (float)x->filter.margin * UPPER : 0;
 	const size_t row = g->d * real_bytes(g->real);
-	struct packed list = x->list;
-	_Alignas(64) float score[FEW_ROWS], second[FEW_ROWS];
-	uint32_t nearest[FEW_ROWS];
-	float reach = 0;
+	struct packed list;
+	uint32_t to[FEW_ROWS];
+	float ahead[FEW_ROWS], reach = 0;
 
 	for (unsigned i = 0; i < n; i++)
 		reach = larger_of(reach, reach_of(x->range[point[i]].upper, g));
-	list.k = x->rings.end[ring_of(&x->rings, score_at(x, g, c, reach))];
-	list.groups = (list.k + x->floats->group - 1) / x->floats->group;
-	x->tiles->floats(x->few, x->row, point, n, g->d);
-	x->floats->two_of_rows(x->few, n, &list, nearest, score, second);
-	x->scores += (uint64_t)n * list.k;
+	list = rough_first(&x->rough, &x->list,
+			   x->rings.end[ring_of(&x->rings, score_at(x, g, c, reach))]);
+	rough_decide(&x->rough, g, x->row, point, n, &list, x->listed, to, ahead);
 	for (unsigned i = 0; i < n; i++) {
 		struct range *r = &x->range[point[i]];
-		const float ahead = second[i] - score[i];
-		const bool told = ahead > margin;
-		uint32_t to = x->listed[nearest[i]];
 
-		if (!told) {
-			x->tiles->of_rows(x->row + point[i] * row, 1, exact, &to);
-			x->exact += g->k;
-		}
-		r->lower = told && to == c ? smaller_of(lower_bound(x, g, r->upper, ahead),
-							reach - r->upper)
-					   : 0;
-		if (to == c)
+		r->lower = ahead[i] > 0 && to[i] == c
+				   ? smaller_of(lower_bound(x, g, r->upper, ahead[i]),
+						reach - r->upper)
+				   : 0;
+		if (to[i] == c)
 			continue;
-		sums_move(&s->change, g->real, x->row + point[i] * row, g->scale, c, to);
-		x->label[point[i]] = to;
+		sums_move(&s->change, g->real, x->row + point[i] * row, g->scale, c, to[i]);
+		x->label[point[i]] = to[i];
 	}
 }
 
@@ -251,8 +213,8 @@ void exponion_decide(struct exponion *x, struct share *s, const struct stage *g,
 		const unsigned most = n - first < BATCH ? (unsigned)(n - first) : BATCH;
 		unsigned open = 0;
 
-		x->tiles->squares(x->row, point, most, (const char *)g->centre + c * row, g->d,
-				  x->square);
+		x->rough.tiles->squares(x->row, point, most, (const char *)g->centre + c * row,
+					g->d, x->square);
 		for (unsigned i = 0; i < most; i++) {
 			struct range *r = &x->range[point[i]];
 
@@ -261,7 +223,7 @@ void exponion_decide(struct exponion *x, struct share *s, const struct stage *g,
 			x->open[open] = point[i];
 			open += !is_settled(r, &x->around[c], g);
 		}
-		x->exact += most;
+		x->rough.exact += most;
 		if (!open)
 			continue;
 		if (!measured)

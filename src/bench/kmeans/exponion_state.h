@@ -4,8 +4,8 @@
 #define LOCUS_KMEANS_EXPONION_STATE_H
 
 #include "bench/kmeans/distances.h"
-#include "bench/kmeans/filter.h"
 #include "bench/kmeans/method.h"
+#include "bench/kmeans/rough.h"
 #include "bench/kmeans/tiles.h"
 
 /* Of a point's distances: an upper bound to its centre, a lower bound to any other. */
@@ -31,10 +31,7 @@ struct rings {
 
 /* Lies at the start of a worker's memory. */
 struct exponion {
-	const struct tiles *tiles, *floats; /* for the points' type; for scores */
-	struct filter filter;		    /* of doubles: brute force, and centres as floats */
-	struct packed all;		    /* of floats: the centres */
-	char *block;			    /* of floats: the points for brute force */
+	struct rough rough;
 	/*
 	 * Points in the order of their labels when they were sorted: rows, ranges and labels. Not
 	 * `sorted`: as given, and there are no rows yet.
@@ -58,12 +55,8 @@ struct exponion {
 	float *reach; /* how far from their centre another one may be that is nearer */
 	uint32_t *open, *ordered;
 	uint8_t *ring; /* also of centres */
-	float *few;    /* rows */
 	float *zero;   /* k times */
-	float error;   /* of the difference of two scores of a point, at most */
-	float rough;   /* of half a squared distance of two centres */
-	/* computed in this iteration: scores in float, and distances in the points' type */
-	uint64_t scores, exact;
+	float error;   /* of half a squared distance of two centres, at most */
 };
 
 enum { BATCH = 256 }; /* points */

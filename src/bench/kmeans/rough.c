@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/kmeans/brute.h"
+#include "bench/kmeans/rough.h"
+
+void rough_lay_out(struct rough *r, struct carver *c, size_t n, unsigned d, unsigned k,
+		   enum real real)
+{
+	const struct tiles *f = tiles_choose(REAL_FLOAT);
+
+	*r = (struct rough){ .tiles = tiles_choose(real), .floats = f };
+	if (real == REAL_DOUBLE) {
+		filter_lay_out(&r->filter, c, n, d, k);
+	} else {
+		r->all = packed_carve(c, d, k, REAL_FLOAT);
+		r->block = carve(c, round_up(n, f->block) * d * sizeof(float));
+	}
+	r->few = carve(c, (size_t)FEW_ROWS * d * sizeof(*r->few));
+}
+
+void rough_pack(struct rough *r, const struct stage *g)
+{
+	if (g->real == REAL_DOUBLE)
+		filter_begin(&r->filter, g);
+	else
+		r->floats->pack(&r->all, g->centre, g->half, NULL);
+	r->error = (float)(g->real == REAL_DOUBLE ? r->filter.margin : 2 * g->slack) * UPPER;
+	r->scores = r->exact = 0;
+}
+
+void rough_force(struct rough *r, uint32_t *label, struct share *s, const struct stage *g)
+{
+	if (r->block)
+		brute_force(r->floats, &r->all, r->block, label, s, g, 0, s->n,
+			    g->iteration == s->built);
+	else
+		filter_assign(&r->filter, label, s, g);
+}
+
+bool rough_helps(const struct rough *r)
+{
+	return r->block || filter_helps(&r->filter);
+}
+
+void rough_list(const struct rough *r, const struct stage *g, const uint32_t *listed, unsigned n,
+		struct packed *to)
+{
+	*to = rough_first(r, to, n);
+	r->floats->pack(to, rough_values(r, g), rough_halves(r, g), listed);
+}
+
+void rough_decide(struct rough *r, const struct stage *g, const char *rows, const uint32_t *point,
+		  unsigned n, const struct packed *list, const uint32_t *listed, uint32_t *label,
+		  float *ahead)
+{
+	const struct packed *exact = g->real == REAL_DOUBLE ? &r->filter.centres : &r->all;
+	const float margin = g->real == REAL_DOUBLE ? (float)r->filter.margin * UPPER : 0;
+	const size_t row = g->d * real_bytes(g->real);
+	_Alignas(64) float score[FEW_ROWS], second[FEW_ROWS];
+
+	r->tiles->floats(r->few, rows, point, n, g->d);
+	r->floats->two_of_rows(r->few, n, list, label, score, second);
+	r->scores += (uint64_t)n * list->k;
+	for (unsigned i = 0; i < n; i++) {
+		label[i] = listed[label[i]];
+		ahead[i] = second[i] - score[i];
+		if (ahead[i] > margin)
+			continue;
+		ahead[i] = 0;
+		r->tiles->of_rows(rows + point[i] * row, 1, exact, &label[i]);
+		r->exact += g->k;
+	}
+}

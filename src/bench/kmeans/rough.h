@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scores in float, for methods that compute them for lists of centres: for points of either type
+ * they decide all labels that they tell for sure, and scores of the points' type the others.
+ */
+#ifndef LOCUS_KMEANS_ROUGH_H
+#define LOCUS_KMEANS_ROUGH_H
+
+#include "bench/kmeans/filter.h"
+#include "bench/kmeans/method.h"
+#include "bench/kmeans/tiles.h"
+
+struct rough {
+	const struct tiles *tiles, *floats; /* for the points' type; for scores */
+	struct filter filter;		    /* of doubles: brute force, and centres as floats */
+	struct packed all;		    /* of floats: the centres */
+	char *block;			    /* of floats: the points for brute force */
+	float *few;			    /* rows */
+	float error; /* of the difference of two scores of a point, at most */
+	/* computed in this iteration: scores in float, and distances in the points' type */
+	uint64_t scores, exact;
+};
+
+void rough_lay_out(struct rough *, struct carver *, size_t n, unsigned d, unsigned k, enum real);
+/* Before each iteration. */
+void rough_pack(struct rough *, const struct stage *);
+/* Brute force on all points, as given. */
+void rough_force(struct rough *, uint32_t *label, struct share *, const struct stage *);
+/* Whether floats decided enough points by brute force to save time. */
+bool rough_helps(const struct rough *);
+/*
+ * Finds the nearest of the listed centres, packed in the order of `listed`, for up to FEW_ROWS
+ * points, whose relative rows are at `point` of `rows`. The caller knows that no other centre is
+ * nearest. `ahead`: the second least score less the least; 0 where floats don't tell the label.
+ */
+void rough_decide(struct rough *, const struct stage *, const char *rows, const uint32_t *point,
+		  unsigned n, const struct packed *, const uint32_t *listed, uint32_t *label,
+		  float *ahead);
+
+/* Packs n listed centres. */
+void rough_list(const struct rough *, const struct stage *, const uint32_t *listed, unsigned n,
+		struct packed *);
+
+/* The first n of packed centres. */
+static inline struct packed rough_first(const struct rough *r, const struct packed *p, unsigned n)
+{
+	const unsigned groups = (n + r->floats->group - 1) / r->floats->group;
+
+	return (struct packed){ p->d, n, groups, p->value, p->half };
+}
+
+/* The centres as floats: values, halves, and packed. */
+static inline const float *rough_values(const struct rough *r, const struct stage *g)
+{
+	return g->real == REAL_DOUBLE ? r->filter.value : g->centre;
+}
+
+static inline const float *rough_halves(const struct rough *r, const struct stage *g)
+{
+	return g->real == REAL_DOUBLE ? r->filter.half : g->half;
+}
+
+static inline const struct packed *rough_packed(const struct rough *r)
+{
+	return r->block ? &r->all : &r->filter.rough;
+}
+
+/* Distances in this iteration; one in float counts as half of one in double. */
+static inline uint64_t rough_computed(const struct rough *r, const struct stage *g)
+{
+	return r->exact + r->scores / (g->real == REAL_DOUBLE ? 2 : 1);
+}
+
+#endif
