@@ -19,6 +19,7 @@ PRUNED = {
     "best-bounds": "bounds",
     "best-cells": "cells",
     "best-exponion": "exponion",
+    "best-balls": "balls",
 }
 MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 ROUNDING = {"double": 1e-12, "float": 1e-6}  # of centres, relative to the largest coordinate

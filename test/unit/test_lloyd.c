@@ -21,6 +21,8 @@
 #include "bench/kmeans/bounds.h"
 #include "bench/kmeans/bounds_state.h"
 #include "bench/kmeans/brute.h"
+#include "bench/kmeans/balls.h"
+#include "bench/kmeans/balls_state.h"
 #include "bench/kmeans/exponion.h"
 #include "bench/kmeans/exponion_state.h"
 #include "bench/kmeans/frame.h"
@@ -440,15 +442,12 @@ static void are_same(const struct given *g, const struct kept *a, const struct k
 			 threads);
 }
 
-/*
- * A kind of pruning that does not fit the problem is not tried; auto, none, bounds and exponion fit
- * all of these.
- */
+/* A kind of pruning that does not fit the problem is not tried; only cells and filter don't. */
 static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 {
 	struct job plain = run(g, PRUNE_NONE, 1, iterations);
 
-	for (unsigned prune = PRUNE_AUTO; prune <= PRUNE_EXPONION; prune++) {
+	for (unsigned prune = PRUNE_AUTO; prune <= PRUNE_BALLS; prune++) {
 		/*
 		 * One number of threads for each seed, so that each kind of data meets all of them
 		 * over the seeds: on one CPU, threads wait for each other most of the time.
@@ -463,12 +462,13 @@ static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 			continue;
 		are_same(g, &plain.kept, &job.kept, prune, threads);
 		/*
-		 * With few points, distances from the middles of cells may come on top; exponion
-		 * also measures that of a point to its own centre.
+		 * With few points, distances from the middles of cells and balls may come on top;
+		 * exponion also measures that of a point to its own centre.
 		 */
 		assert_true(job.kept.distances <=
 			    job.kept.iterations * g->problem.points.n *
-				    (2 * g->problem.k + (prune == PRUNE_EXPONION)));
+				    ((prune == PRUNE_BALLS ? 4 : 2) * g->problem.k +
+				     (prune == PRUNE_EXPONION)));
 		drop(&job.kept);
 	}
 	drop(&plain.kept);
@@ -544,7 +544,7 @@ static void test_what_is_far_from_zero_loses_nothing(void **state)
 	}
 }
 
-/* Cells number the points of a rank in 32 bits, exponion those of a thread. */
+/* Cells number the points of a rank in 32 bits, exponion and balls those of a thread. */
 static void test_of_more_points_than_a_method_can_count(void **state)
 {
 	struct problem p = { .points = { .real = REAL_FLOAT, .n = (size_t)1 << 33, .d = 1 },
@@ -556,10 +556,12 @@ static void test_of_more_points_than_a_method_can_count(void **state)
 	(void)state;
 	assert_int_equal(lloyd_bytes(&p, PRUNE_CELLS), 0);
 	assert_int_equal(lloyd_bytes(&p, PRUNE_EXPONION), 0);
+	assert_int_equal(lloyd_bytes(&p, PRUNE_BALLS), 0);
 	assert_true(lloyd_bytes(&p, PRUNE_AUTO) > 0);
 	p.threads = 3;
 	assert_int_equal(lloyd_bytes(&p, PRUNE_CELLS), 0);
 	assert_true(lloyd_bytes(&p, PRUNE_EXPONION) > 0);
+	assert_true(lloyd_bytes(&p, PRUNE_BALLS) > 0);
 	p.threads = 1;
 	p.points.n = p.all = (size_t)1 << 31;
 	assert_true(lloyd_bytes(&p, PRUNE_CELLS) > 0);
@@ -570,7 +572,7 @@ static void test_of_less_room_than_pruning_needs(void **state)
 {
 	struct problem p = { .points = { .real = REAL_DOUBLE, .n = 100000, .d = 32 },
 			     .all = 100000,
-			     .k = 2000,
+			     .k = 4000,
 			     .threads = 2 };
 	const size_t automatic = lloyd_bytes(&p, PRUNE_AUTO), none = lloyd_bytes(&p, PRUNE_NONE);
 
@@ -737,7 +739,8 @@ static void trying_bounds_costs_little(enum real real, size_t n, unsigned d, uns
 
 enum { MANY = 700 };
 
-static double distance(const struct given *g, const struct frame *f, size_t i, unsigned c)
+/* Of a point from a row that is relative. */
+static double distance_from(const struct given *g, const struct frame *f, size_t i, const void *row)
 {
 	const unsigned d = g->problem.points.d;
 	double square = 0;
@@ -745,11 +748,16 @@ static double distance(const struct given *g, const struct frame *f, size_t i, u
 	for (unsigned j = 0; j < d; j++) {
 		const double unit = real_get(f->stage.real, f->origin, d),
 			     x = (g->x[i * d + j] - real_get(f->stage.real, f->origin, j)) * unit,
-			     at = real_get(f->stage.real, f->centre, (size_t)c * d + j);
+			     at = real_get(f->stage.real, row, j);
 
 		square += (x - at) * (x - at);
 	}
 	return sqrt(square);
+}
+
+static double distance(const struct given *g, const struct frame *f, size_t i, unsigned c)
+{
+	return distance_from(g, f, i, centre_of(&f->stage, c));
 }
 
 /* The error of distance(). */
@@ -790,12 +798,12 @@ static size_t check_ranges(const struct given *g, const struct frame *f, const v
 	const struct exponion *x = memory;
 	size_t checked = 0;
 
-	for (size_t i = 0; x->sorted && i < g->problem.points.n; i++) {
+	for (size_t i = 0; x->points.done && i < g->problem.points.n; i++) {
 		checked += x->range[i].lower > 0;
 		for (unsigned c = 0; c < g->problem.k; c++) {
-			const double way = distance(g, f, x->point[i], c);
+			const double way = distance(g, f, x->points.point[i], c);
 
-			if (c == x->label[i])
+			if (c == x->points.label[i])
 				assert_true(x->range[i].upper >= way * (1 - off(f)));
 			else
 				assert_true(x->range[i].lower <= way * (1 + off(f)));
@@ -804,12 +812,62 @@ static size_t check_ranges(const struct given *g, const struct frame *f, const v
 	return checked;
 }
 
+/* What is listed by a ball, or all if nothing is. */
+static bool is_listed(const struct ball *b, unsigned c)
+{
+	bool listed = b->listed == 0;
+
+	for (unsigned i = 0; i < b->listed; i++)
+		listed |= b->list[i] == c;
+	return listed;
+}
+
+/* How a ball bounds one of its points. Returns whether there is a bound. */
+static bool check_ball(const struct given *g, const struct frame *f, const struct balls *x,
+		       const struct ball *b, uint32_t point)
+{
+	const size_t i = x->points.point[point];
+	const uint32_t label = x->points.label[point];
+	const double none = 1e-5 * off(f) / 1e-6, own = distance(g, f, i, label);
+
+	assert_true(distance_from(g, f, i, x->middle + (b - x->ball) * row_bytes(&f->stage)) <=
+		    (double)b->radius);
+	if (b->listed)
+		assert_true(distance(g, f, i, b->nearest) >= own - none && own <= (double)b->upper);
+	for (unsigned c = 0; c < g->problem.k; c++) {
+		const double way = distance(g, f, i, c);
+
+		if (!is_listed(b, c))
+			assert_true(way - distance(g, f, i, b->nearest) >= (double)b->room - none);
+		if (b->own && c != label)
+			assert_true(way - own >= (double)x->room[point] - none);
+	}
+	return b->own ? x->room[point] > 0 : b->listed > 0 && b->room > 0;
+}
+
+/* The balls have all points; they hold those; room is what is left to other centres. */
+static size_t check_balls(const struct given *g, const struct frame *f, const void *memory)
+{
+	const struct balls *x = memory;
+	size_t checked = 0, points = 0;
+
+	if (!x->points.done)
+		return 0;
+	for (const struct ball *b = x->ball; b < x->ball + x->balls; b++) {
+		points += b->n;
+		for (uint32_t i = b->first; i < b->first + b->n; i++)
+			checked += check_ball(g, f, x, b, x->order[i]);
+	}
+	assert_int_equal(points, g->problem.points.n);
+	return checked;
+}
+
 /*
  * Bounds made and used in iterations with small moves and some large ones. Every ninth centre is
  * nearer to the first than a float can tell, so in groups by number each has its own; and two are
  * at the same place. Labels are those of brute force. Points spread about centres.
  */
-static void bounds_hold(const struct method *method, bool forced_always, double spread,
+static void bounds_hold(const struct method *method, bool forced_always, double spread, size_t n,
 			size_t (*check)(const struct given *, const struct frame *, const void *))
 {
 	for (unsigned turn = 0; turn < 12; turn++) {
@@ -818,7 +876,7 @@ static void bounds_hold(const struct method *method, bool forced_always, double 
 		const bool forced = forced_always || turn >= 8;
 		const unsigned k = turn < 4 ? 128 : 32;
 		struct dice dice = { turn, 0 };
-		double *x = malloc(sizeof(*x) * MANY * d), *start = malloc(sizeof(*start) * k * d);
+		double *x = malloc(sizeof(*x) * n * d), *start = malloc(sizeof(*start) * k * d);
 		struct alone *a, *plain;
 		struct given g;
 		size_t checked = 0;
@@ -831,9 +889,9 @@ static void bounds_hold(const struct method *method, bool forced_always, double 
 				   : c == 17 ? start[e - d]
 					     : uniform(&dice);
 		}
-		for (size_t e = 0; e < (size_t)MANY * d; e++)
+		for (size_t e = 0; e < n * d; e++)
 			x[e] = start[e / d % k * d + e % d] + spread * (uniform(&dice) - 0.5);
-		g = problem_of(real, MANY, d, k, x, start);
+		g = problem_of(real, n, d, k, x, start);
 		a = alone_begin(method, &g, -2 * spread, 1 + 2 * spread);
 		plain = alone_begin(&method_brute, &g, -2 * spread, 1 + 2 * spread);
 		a->frame.stage.forced = forced;
@@ -848,7 +906,7 @@ static void bounds_hold(const struct method *method, bool forced_always, double 
 			alone_assign(plain, &method_brute, i);
 			method_brute.labels(&plain->s, &plain->frame.stage);
 			assert_memory_equal(a->s.label, plain->s.label,
-					    MANY * sizeof(*plain->s.label));
+					    n * sizeof(*plain->s.label));
 			checked += check(&g, &a->frame, a->s.memory);
 			for (unsigned c = 0; c < k; c++) {
 				const double far = c % 9 == 0 || c == 16 || c == 17 ? 0
@@ -862,7 +920,7 @@ static void bounds_hold(const struct method *method, bool forced_always, double 
 				frame_put_centre(&plain->frame, c, a->scratch);
 			}
 		}
-		assert_true(checked >= MANY);
+		assert_true(checked >= n);
 		alone_end(a);
 		alone_end(plain);
 		forget(&g);
@@ -872,22 +930,33 @@ static void bounds_hold(const struct method *method, bool forced_always, double 
 static void test_bounds_are_bounds(void **state)
 {
 	(void)state;
-	bounds_hold(&method_bounds, false, 0.05, check_bounds);
+	bounds_hold(&method_bounds, false, 0.05, MANY, check_bounds);
 }
 
 static void test_ranges_of_exponion_are_bounds(void **state)
 {
 	(void)state;
-	bounds_hold(&method_exponion, true, 0.8, check_ranges);
+	bounds_hold(&method_exponion, true, 0.8, MANY, check_ranges);
 }
 
-/* A centre arrives at just less than twice the distance of points from theirs: it is nearer. */
-static void test_exponion_sees_a_rival_at_the_edge(void **state)
+static void test_room_of_balls_is_a_bound(void **state)
+{
+	(void)state;
+	bounds_hold(&method_balls, true, 0.1, MANY, check_balls);
+	bounds_hold(&method_balls, true, 0.8, MANY, check_balls);
+	/* so many that planes are looked at */
+	bounds_hold(&method_balls, true, 0.2, 3 * MANY, check_balls);
+}
+
+/*
+ * A centre arrives at just less than twice the distance of points from theirs: it is nearer. With a
+ * spread, it is to some of them.
+ */
+static void rival_is_seen(const struct method *method, double spread)
 {
 	enum { POINTS = 40, CENTRES = 17, LATE = 5 }; /* one more than a group has */
 	static const double ahead[] = { 1e-1, 1e-2, 1e-3, 1e-4, -1e-2 };
 
-	(void)state;
 	for (unsigned turn = 0; turn < 2 * LENGTH(ahead); turn++) {
 		const enum real real = turn & 1 ? REAL_FLOAT : REAL_DOUBLE;
 		const double there = 2 * (1 - ahead[turn / 2]);
@@ -896,21 +965,23 @@ static void test_exponion_sees_a_rival_at_the_edge(void **state)
 		struct given g;
 
 		for (unsigned i = 0; i < POINTS; i++)
-			x[i] = 1;
+			x[i] = 1 + spread * i / POINTS;
 		for (unsigned c = 0; c < CENTRES; c++)
 			start[c] = c ? c * 0.01 - 1 : 0; /* as near, on the other side */
 		g = problem_of(real, POINTS, 1, CENTRES, x, start);
-		a = alone_begin(&method_exponion, &g, -8, 8);
+		a = alone_begin(method, &g, -8, 8);
 		plain = alone_begin(&method_brute, &g, -8, 8);
 		a->frame.stage.forced = true;
 		for (uint64_t i = 0; i < 2; i++) {
 			const double at = there * real_get(real, a->frame.origin, 1);
 
-			alone_assign(a, &method_exponion, i);
+			alone_assign(a, method, i);
 			alone_assign(plain, &method_brute, i);
-			method_exponion.labels(&a->s, &a->frame.stage);
+			method->labels(&a->s, &a->frame.stage);
 			method_brute.labels(&plain->s, &plain->frame.stage);
-			assert_int_equal(plain->s.label[0], i && ahead[turn / 2] > 0 ? LATE : 0);
+			if (spread <= 0)
+				assert_int_equal(plain->s.label[0],
+						 i && ahead[turn / 2] > 0 ? LATE : 0);
 			assert_memory_equal(a->s.label, plain->s.label,
 					    POINTS * sizeof(*plain->s.label));
 			a->frame.moved[LATE] = frame_put_centre(&a->frame, LATE, &at);
@@ -922,19 +993,90 @@ static void test_exponion_sees_a_rival_at_the_edge(void **state)
 	}
 }
 
+static void test_a_rival_at_the_edge_is_seen(void **state)
+{
+	(void)state;
+	rival_is_seen(&method_exponion, 0);
+	rival_is_seen(&method_balls, 0);
+	rival_is_seen(&method_balls, 0.2);
+}
+
+/*
+ * Points on a line, evenly from `low` to `high`, and three centres, the third far away; these move
+ * a little, and then to other places.
+ */
+static void moves_are_seen(const struct method *method, size_t n, double low, double high,
+			   const double *before, const double *after)
+{
+	enum { CENTRES = 3 };
+
+	for (unsigned turn = 0; turn < 2; turn++) {
+		const enum real real = turn ? REAL_FLOAT : REAL_DOUBLE;
+		double *x = malloc(n * sizeof(*x)), *start = copy(before, CENTRES * sizeof(*start));
+		struct alone *a, *plain;
+		struct given g;
+
+		for (size_t i = 0; i < n; i++)
+			x[i] = low + (high - low) * (double)i / (double)(n - 1);
+		g = problem_of(real, n, 1, CENTRES, x, start);
+		a = alone_begin(method, &g, -8, 8);
+		plain = alone_begin(&method_brute, &g, -8, 8);
+		a->frame.stage.forced = true;
+		for (uint64_t i = 0; i < 3; i++) {
+			alone_assign(a, method, i);
+			alone_assign(plain, &method_brute, i);
+			method->labels(&a->s, &a->frame.stage);
+			method_brute.labels(&plain->s, &plain->frame.stage);
+			assert_memory_equal(a->s.label, plain->s.label,
+					    n * sizeof(*plain->s.label));
+			for (unsigned c = 0; c < CENTRES; c++) {
+				const double at = ((i ? after[c] : before[c]) + 1e-5) *
+						  real_get(real, a->frame.origin, 1);
+
+				a->frame.moved[c] = frame_put_centre(&a->frame, c, &at);
+				frame_put_centre(&plain->frame, c, &at);
+			}
+		}
+		alone_end(a);
+		alone_end(plain);
+		forget(&g);
+	}
+}
+
+static void test_moves_are_seen(void **state)
+{
+	(void)state;
+	/* the second centre is left out by the plane between it and the first */
+	moves_are_seen(&method_balls, 1200, -1.5, 1.5, (double[]){ 1, 3.4, 7 },
+		       (double[]){ 1, 1.9, 7 });
+	/* one centre leaves as the other arrives; each point has room of its own */
+	moves_are_seen(&method_balls, 40, -2.5, 0, (double[]){ -1, 1.15, 7 },
+		       (double[]){ -1.1, 1.05, 7 });
+	moves_are_seen(&method_exponion, 40, -2.5, 0, (double[]){ -1, 1.15, 7 },
+		       (double[]){ -1.1, 1.05, 7 });
+}
+
 /* Blobs have few rivals, uniform points of many dimensions have many; a lump has too many ties. */
-static void test_exponion_gives_up_where_it_does_not_pay(void **state)
+static void test_methods_give_up_where_they_do_not_pay(void **state)
 {
 	enum { POINTS = 20000, CENTRES = 256 };
 	static const struct {
+		const struct method *method;
 		const char *kind;
 		unsigned d;
 		enum real real;
 		bool gives_up;
 	} cases[] = {
-		{ "blobs", 8, REAL_DOUBLE, false },   { "blobs", 8, REAL_FLOAT, false },
-		{ "uniform", 16, REAL_DOUBLE, true }, { "uniform", 16, REAL_FLOAT, true },
-		{ "lump", 4, REAL_DOUBLE, true },
+		{ &method_exponion, "blobs", 8, REAL_DOUBLE, false },
+		{ &method_exponion, "blobs", 8, REAL_FLOAT, false },
+		{ &method_exponion, "uniform", 16, REAL_DOUBLE, true },
+		{ &method_exponion, "uniform", 16, REAL_FLOAT, true },
+		{ &method_exponion, "lump", 4, REAL_DOUBLE, true },
+		{ &method_balls, "blobs", 8, REAL_DOUBLE, false },
+		{ &method_balls, "blobs", 32, REAL_FLOAT, false },
+		{ &method_balls, "uniform", 16, REAL_DOUBLE, true },
+		{ &method_balls, "uniform", 8, REAL_FLOAT, true },
+		{ &method_balls, "lump", 4, REAL_DOUBLE, true },
 	};
 
 	(void)state;
@@ -954,17 +1096,17 @@ static void test_exponion_gives_up_where_it_does_not_pay(void **state)
 			       : lump ? 0.9 + 1e-8 * uniform(&dice)
 				      : uniform(&dice);
 		g = problem_of(cases[i].real, POINTS, d, CENTRES, x, start);
-		a = alone_begin(&method_exponion, &g, 0, 1.1);
-		alone_assign(a, &method_exponion, 0);
+		a = alone_begin(cases[i].method, &g, 0, 1.1);
+		alone_assign(a, cases[i].method, 0);
 		a->frame.stage.iteration = 1;
-		if (method_exponion.gives_up(&a->s, &a->frame.stage) != cases[i].gives_up)
-			fail_msg("%s x %u", cases[i].kind, d);
+		if (cases[i].method->gives_up(&a->s, &a->frame.stage) != cases[i].gives_up)
+			fail_msg("%s, %s x %u", cases[i].method->name, cases[i].kind, d);
 		alone_end(a);
 		forget(&g);
 	}
 }
 
-/* One worker has blobs and goes on with exponion; another has uniform points and gives up. */
+/* One worker has blobs and goes on with balls; another has uniform points and gives up. */
 static void test_workers_may_prune_differently(void **state)
 {
 	enum { POINTS = 40000, CENTRES = 256, D = 16, ITERATIONS = 6 };
@@ -989,8 +1131,7 @@ static void test_workers_may_prune_differently(void **state)
 		plain = run(&g, PRUNE_NONE, 1, ITERATIONS);
 		two = run(&g, PRUNE_AUTO, 2, ITERATIONS);
 		are_same(&g, &plain.kept, &two.kept, PRUNE_AUTO, 2);
-		assert_string_equal(choice_make(&two.problem, PRUNE_AUTO).method[0]->name,
-				    "exponion");
+		assert_string_equal(choice_make(&two.problem, PRUNE_AUTO).method[0]->name, "balls");
 		one = run(&g, PRUNE_EXPONION, 2, ITERATIONS);
 		are_same(&g, &plain.kept, &one.kept, PRUNE_EXPONION, 2);
 		drop(&plain.kept);
@@ -1665,8 +1806,10 @@ int main(void)
 		cmocka_unit_test(test_the_filter_stops_where_floats_decide_nothing),
 		cmocka_unit_test(test_bounds_are_bounds),
 		cmocka_unit_test(test_ranges_of_exponion_are_bounds),
-		cmocka_unit_test(test_exponion_sees_a_rival_at_the_edge),
-		cmocka_unit_test(test_exponion_gives_up_where_it_does_not_pay),
+		cmocka_unit_test(test_room_of_balls_is_a_bound),
+		cmocka_unit_test(test_a_rival_at_the_edge_is_seen),
+		cmocka_unit_test(test_moves_are_seen),
+		cmocka_unit_test(test_methods_give_up_where_they_do_not_pay),
 		cmocka_unit_test(test_workers_may_prune_differently),
 		cmocka_unit_test(test_trying_bounds_costs_little),
 		cmocka_unit_test(test_it_ends_when_no_label_changes),

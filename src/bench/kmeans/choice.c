@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/kmeans/balls.h"
 #include "bench/kmeans/bounds.h"
 #include "bench/kmeans/brute.h"
 #include "bench/kmeans/cells.h"
@@ -15,6 +16,7 @@ static const struct {
 	enum prune prune; /* the option that forces it */
 } methods[] = {
 	{ &method_cells, PRUNE_CELLS },
+	{ &method_balls, PRUNE_BALLS },
 	{ &method_exponion, PRUNE_EXPONION },
 	{ &method_bounds, PRUNE_BOUNDS },
 	{ &method_filter, PRUNE_FILTER },

@@ -25,22 +25,10 @@ enum {
 	LEAST_POINTS = 64, /* for each centre: fewer are not worth a list of its neighbours */
 	SAMPLE = 256,	   /* points */
 	POINT = 2000,	   /* what one costs on top: see promises() */
-	AHEAD = 8,	   /* rows, for prefetching */
 };
 
 /* A larger share of the distances does not pay. */
 #define MOST_COMPUTED 0.3
-
-static size_t points_of_worker(const struct problem *p)
-{
-	return share_size(share_size(p->all, 0, ranks_of(p->ranks)), 0, p->threads);
-}
-
-/* Centres that are near are numbered in 16 bits, points in 32. */
-static bool fits(const struct problem *p)
-{
-	return p->k < UINT16_MAX && points_of_worker(p) < UINT32_MAX;
-}
 
 /* What a point costs by brute force, in its multiply-adds: comparing a score takes 1.6. */
 static double cost_of(unsigned d, unsigned k)
@@ -52,7 +40,7 @@ static bool pays(const struct problem *p)
 {
 	const unsigned most = p->k < FEW_CENTRES ? MOST_D_OF_FEW : MOST_D;
 
-	return p->points.d <= most && points_of_worker(p) / LEAST_POINTS >= p->k &&
+	return p->points.d <= most && sorted_points(p) / LEAST_POINTS >= p->k &&
 	       2 * cost_of(p->points.d, p->k) > POINT;
 }
 
@@ -71,7 +59,7 @@ static void build(struct share *s, const struct stage *g)
 	struct exponion *x = s->memory;
 
 	exponion_lay_out(x, &c, s->n, g->d, g->k, g->real);
-	labels_before(x->label, s);
+	labels_before(x->points.label, s);
 	for (unsigned i = 0; i < g->k; i++)
 		x->zero[i] = 0;
 }
@@ -84,57 +72,23 @@ static void build(struct share *s, const struct stage *g)
 static bool promises(struct exponion *x, const struct share *s, const struct stage *g)
 {
 	const unsigned sample = s->n < SAMPLE ? (unsigned)s->n : SAMPLE;
-	const size_t row = g->d * real_bytes(g->real);
 	size_t rivals = 0, suspects = 0;
 	double cost;
 
 	for (unsigned i = 0; i < sample; i++) {
 		const size_t point = share_begin(s->n, i, sample);
-		const char *centre = (const char *)g->centre + x->label[point] * row;
+		const char *centre = centre_of(g, x->points.label[point]);
 		unsigned found;
 
-		x->rough.tiles->relate(x->row, (const char *)s->x + point * row, g->origin, g->d);
-		found = exponion_rivals(x, g, x->label[point],
-					upper_of(x->rough.tiles->square(x->row, centre, g->d), g));
+		sorted_relate(&x->points, s, g, 0, point);
+		found = exponion_rivals(
+			x, g, x->points.label[point],
+			upper_of(x->rough.tiles->square(x->points.row, centre, g->d), g));
 		rivals += found;
 		suspects += found > 0;
 	}
 	cost = POINT * (double)suspects + 1.3 * (g->d + 6) * (double)rivals;
 	return cost * (double)suspects / sample < 0.9 * cost_of(g->d, g->k) * sample;
-}
-
-/* Orders listed points by label, those of c up to x->end[c]. Without a list: all. */
-static void order_by_label(struct exponion *x, unsigned k, const uint32_t *list, size_t n,
-			   uint32_t *order)
-{
-	memset(x->end, 0, k * sizeof(*x->end));
-	for (size_t i = 0; i < n; i++)
-		x->end[x->label[list ? list[i] : i]]++;
-	begin_each(x->end, k);
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t point = list ? list[i] : (uint32_t)i;
-
-		order[x->end[x->label[point]]++] = point;
-	}
-}
-
-/* Sorts the points by label, and makes their rows. */
-static void sort(struct exponion *x, const struct share *s, const struct stage *g)
-{
-	const size_t row = g->d * real_bytes(g->real);
-
-	order_by_label(x, g->k, NULL, s->n, x->point);
-	for (size_t i = 0; i < s->n; i++)
-		x->suspect[i] = x->label[x->point[i]];
-	memcpy(x->label, x->suspect, s->n * sizeof(*x->label));
-	for (size_t i = 0; i < s->n; i++) {
-		if (i + AHEAD < s->n)
-			prefetch_row((const char *)s->x + x->point[i + AHEAD] * row, row);
-		x->rough.tiles->relate(x->row + i * row, (const char *)s->x + x->point[i] * row,
-				       g->origin, g->d);
-		x->range[i] = (struct range){ INFINITY, 0 };
-	}
-	x->sorted = true;
 }
 
 /* Bounds follow the centres. Lists the points that may get another label. Returns how many. */
@@ -145,7 +99,7 @@ static size_t find_suspects(struct exponion *x, size_t n, const struct stage *g)
 	for (uint32_t c = 0; c < g->k; c++)
 		x->around[c] = (struct around){ .moved = (float)g->moved[c] * UPPER };
 	for (size_t i = 0; i < n; i++) {
-		struct around *a = &x->around[x->label[i]];
+		struct around *a = &x->around[x->points.label[i]];
 		const float upper = (x->range[i].upper + a->moved) * UPPER;
 
 		x->range[i].upper = upper;
@@ -153,7 +107,7 @@ static size_t find_suspects(struct exponion *x, size_t n, const struct stage *g)
 	}
 	exponion_look_around(x, g);
 	for (size_t i = 0; i < n; i++) {
-		const struct around *a = &x->around[x->label[i]];
+		const struct around *a = &x->around[x->points.label[i]];
 		struct range *r = &x->range[i];
 
 		r->lower = smaller_of(r->lower - a->drop, a->far - r->upper) * LOWER;
@@ -170,13 +124,16 @@ static void assign(struct share *s, const struct stage *g)
 
 	exponion_pack(x, g);
 	if (g->iteration == 0) {
-		rough_force(&x->rough, x->label, s, g);
+		rough_force(&x->rough, x->points.label, s, g);
 		return;
 	}
-	if (!x->sorted)
-		sort(x, s, g);
+	if (!x->points.done) {
+		sorted_make(&x->points, s, g, x->end, x->suspect);
+		for (size_t i = 0; i < s->n; i++)
+			x->range[i] = (struct range){ INFINITY, 0 };
+	}
 	suspects = find_suspects(x, s->n, g);
-	order_by_label(x, g->k, x->suspect, suspects, x->order);
+	order_by_label(x->points.label, g->k, x->suspect, suspects, x->end, x->order);
 	for (uint32_t c = 0; c < g->k; c++) {
 		const uint32_t begin = c ? x->end[c - 1] : 0;
 
@@ -193,7 +150,7 @@ static bool gives_up(struct share *s, const struct stage *g)
 {
 	struct exponion *x = s->memory;
 
-	if (x->sorted)
+	if (x->points.done)
 		return (double)rough_computed(&x->rough, g) > MOST_COMPUTED * (double)s->n * g->k;
 	if (!rough_helps(&x->rough))
 		return true;
@@ -206,9 +163,8 @@ static void labels(struct share *s, const struct stage *g)
 	const struct exponion *x = s->memory;
 
 	(void)g;
-	for (size_t i = 0; i < s->n; i++)
-		s->label[x->sorted ? x->point[i] : i] = x->label[i];
+	sorted_labels(&x->points, s);
 }
 
-const struct method method_exponion = { "exponion", 0,	   fits,   pays,   bytes,
-					NULL,	    build, assign, labels, gives_up };
+const struct method method_exponion = { "exponion", 0,	   sorted_fits, pays,	bytes,
+					NULL,	    build, assign,	labels, gives_up };

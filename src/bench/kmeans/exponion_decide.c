@@ -10,12 +10,9 @@ void exponion_lay_out(struct exponion *x, struct carver *c, size_t n, unsigned d
 	const size_t groups = round_up(k, tiles_choose(REAL_FLOAT)->group);
 
 	carve(c, sizeof(*x));
-	*x = (struct exponion){ .sorted = false };
 	rough_lay_out(&x->rough, c, n, d, k, real);
-	x->point = carve(c, n * sizeof(*x->point));
-	x->label = carve(c, n * sizeof(*x->label));
+	sorted_lay_out(&x->points, c, n, d, real);
 	x->range = carve(c, n * sizeof(*x->range));
-	x->row = carve(c, n * d * real_bytes(real));
 	x->around = carve(c, k * sizeof(*x->around));
 	x->suspect = carve(c, n * sizeof(*x->suspect));
 	x->order = carve(c, n * sizeof(*x->order));
@@ -164,7 +161,7 @@ static float lower_bound(const struct exponion *x, const struct stage *g, float 
 static void decide_few(struct exponion *x, struct share *s, const struct stage *g, uint32_t c,
 		       const uint32_t *point, unsigned n)
 {
-	const size_t row = g->d * real_bytes(g->real);
+	const size_t row = row_bytes(g);
 	struct packed list;
 	uint32_t to[FEW_ROWS];
 	float ahead[FEW_ROWS], reach = 0;
@@ -173,18 +170,17 @@ static void decide_few(struct exponion *x, struct share *s, const struct stage *
 		reach = larger_of(reach, reach_of(x->range[point[i]].upper, g));
 	list = rough_first(&x->rough, &x->list,
 			   x->rings.end[ring_of(&x->rings, score_at(x, g, c, reach))]);
-	rough_decide(&x->rough, g, x->row, point, n, &list, x->listed, to, ahead);
+	rough_nearest(&x->rough, x->points.row, point, n, &list, x->listed, to, ahead);
 	for (unsigned i = 0; i < n; i++) {
 		struct range *r = &x->range[point[i]];
 
+		if (!(ahead[i] > 0))
+			to[i] = rough_exact(&x->rough, g, x->points.row + point[i] * row);
 		r->lower = ahead[i] > 0 && to[i] == c
 				   ? smaller_of(lower_bound(x, g, r->upper, ahead[i]),
 						reach - r->upper)
 				   : 0;
-		if (to[i] == c)
-			continue;
-		sums_move(&s->change, g->real, x->row + point[i] * row, g->scale, c, to[i]);
-		x->label[point[i]] = to[i];
+		sorted_assign(&x->points, s, g, point[i], to[i]);
 	}
 }
 
@@ -205,7 +201,6 @@ static void decide_batch(struct exponion *x, struct share *s, const struct stage
 void exponion_decide(struct exponion *x, struct share *s, const struct stage *g, uint32_t c,
 		     const uint32_t *list, size_t n)
 {
-	const size_t row = g->d * real_bytes(g->real);
 	bool measured = false;
 
 	for (size_t first = 0; first < n; first += BATCH) {
@@ -213,8 +208,8 @@ void exponion_decide(struct exponion *x, struct share *s, const struct stage *g,
 		const unsigned most = n - first < BATCH ? (unsigned)(n - first) : BATCH;
 		unsigned open = 0;
 
-		x->rough.tiles->squares(x->row, point, most, (const char *)g->centre + c * row,
-					g->d, x->square);
+		x->rough.tiles->squares(x->points.row, point, most, centre_of(g, c), g->d,
+					x->square);
 		for (unsigned i = 0; i < most; i++) {
 			struct range *r = &x->range[point[i]];
 

@@ -6,6 +6,7 @@
 #include "bench/kmeans/distances.h"
 #include "bench/kmeans/method.h"
 #include "bench/kmeans/rough.h"
+#include "bench/kmeans/sorted.h"
 #include "bench/kmeans/tiles.h"
 
 /* Of a point's distances: an upper bound to its centre, a lower bound to any other. */
@@ -32,15 +33,8 @@ struct rings {
 /* Lies at the start of a worker's memory. */
 struct exponion {
 	struct rough rough;
-	/*
-	 * Points in the order of their labels when they were sorted: rows, ranges and labels. Not
-	 * `sorted`: as given, and there are no rows yet.
-	 */
-	bool sorted;
-	uint32_t *point; /* as given */
-	uint32_t *label;
-	struct range *range;
-	char *row;		   /* relative */
+	struct sorted points;
+	struct range *range;	   /* by point */
 	struct around *around;	   /* by centre */
 	uint32_t *suspect, *order; /* points that may get another label; the same, by label */
 	uint32_t *end;		   /* of those of each label */
@@ -72,17 +66,6 @@ unsigned exponion_rivals(struct exponion *, const struct stage *, uint32_t c, fl
 /* Finds the labels of n listed points that have label c. */
 void exponion_decide(struct exponion *, struct share *, const struct stage *, uint32_t c,
 		     const uint32_t *list, size_t n);
-
-/* Counting sort: turns how many there are of each of n kinds into where each begins. */
-static inline void begin_each(uint32_t *count, unsigned n)
-{
-	for (uint32_t i = 0, sum = 0; i < n; i++) {
-		const uint32_t here = count[i];
-
-		count[i] = sum;
-		sum += here;
-	}
-}
 
 /* Of two; the first if the second is NaN. fmaxf() and fminf() would not be inline. */
 static inline float larger_of(float a, float b)

@@ -23,7 +23,8 @@ void rough_pack(struct rough *r, const struct stage *g)
 		filter_begin(&r->filter, g);
 	else
 		r->floats->pack(&r->all, g->centre, g->half, NULL);
-	r->error = (float)(g->real == REAL_DOUBLE ? r->filter.margin : 2 * g->slack) * UPPER;
+	r->margin = g->real == REAL_DOUBLE ? (float)r->filter.margin * UPPER : 0;
+	r->error = g->real == REAL_DOUBLE ? r->margin : (float)(2 * g->slack) * UPPER;
 	r->scores = r->exact = 0;
 }
 
@@ -48,25 +49,25 @@ void rough_list(const struct rough *r, const struct stage *g, const uint32_t *li
 	r->floats->pack(to, rough_values(r, g), rough_halves(r, g), listed);
 }
 
-void rough_decide(struct rough *r, const struct stage *g, const char *rows, const uint32_t *point,
-		  unsigned n, const struct packed *list, const uint32_t *listed, uint32_t *label,
-		  float *ahead)
+void rough_nearest(struct rough *r, const char *rows, const uint32_t *point, unsigned n,
+		   const struct packed *list, const uint32_t *listed, uint32_t *label, float *ahead)
 {
-	const struct packed *exact = g->real == REAL_DOUBLE ? &r->filter.centres : &r->all;
-	const float margin = g->real == REAL_DOUBLE ? (float)r->filter.margin * UPPER : 0;
-	const size_t row = g->d * real_bytes(g->real);
 	_Alignas(64) float score[FEW_ROWS], second[FEW_ROWS];
 
-	r->tiles->floats(r->few, rows, point, n, g->d);
+	r->tiles->floats(r->few, rows, point, n, list->d);
 	r->floats->two_of_rows(r->few, n, list, label, score, second);
 	r->scores += (uint64_t)n * list->k;
 	for (unsigned i = 0; i < n; i++) {
 		label[i] = listed[label[i]];
-		ahead[i] = second[i] - score[i];
-		if (ahead[i] > margin)
-			continue;
-		ahead[i] = 0;
-		r->tiles->of_rows(rows + point[i] * row, 1, exact, &label[i]);
-		r->exact += g->k;
+		ahead[i] = second[i] - score[i] > r->margin ? second[i] - score[i] : 0;
 	}
+}
+
+uint32_t rough_exact(struct rough *r, const struct stage *g, const char *row)
+{
+	uint32_t label;
+
+	r->tiles->of_rows(row, 1, g->real == REAL_DOUBLE ? &r->filter.centres : &r->all, &label);
+	r->exact += g->k;
+	return label;
 }

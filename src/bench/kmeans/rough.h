@@ -16,7 +16,8 @@ struct rough {
 	struct packed all;		    /* of floats: the centres */
 	char *block;			    /* of floats: the points for brute force */
 	float *few;			    /* rows */
-	float error; /* of the difference of two scores of a point, at most */
+	float margin; /* scores that differ by more are in the same order in the points' type */
+	float error;  /* of the difference of two scores of a point, at most */
 	/* computed in this iteration: scores in float, and distances in the points' type */
 	uint64_t scores, exact;
 };
@@ -30,13 +31,13 @@ void rough_force(struct rough *, uint32_t *label, struct share *, const struct s
 bool rough_helps(const struct rough *);
 /*
  * Finds the nearest of the listed centres, packed in the order of `listed`, for up to FEW_ROWS
- * points, whose relative rows are at `point` of `rows`. The caller knows that no other centre is
- * nearest. `ahead`: the second least score less the least; 0 where floats don't tell the label.
+ * points, whose relative rows are at `point` of `rows`. `ahead`: the second least score less the
+ * least; 0 where floats don't tell the label.
  */
-void rough_decide(struct rough *, const struct stage *, const char *rows, const uint32_t *point,
-		  unsigned n, const struct packed *, const uint32_t *listed, uint32_t *label,
-		  float *ahead);
-
+void rough_nearest(struct rough *, const char *rows, const uint32_t *point, unsigned n,
+		   const struct packed *, const uint32_t *listed, uint32_t *label, float *ahead);
+/* Finds the nearest of all centres, by scores of the points' type. */
+uint32_t rough_exact(struct rough *, const struct stage *, const char *row);
 /* Packs n listed centres. */
 void rough_list(const struct rough *, const struct stage *, const uint32_t *listed, unsigned n,
 		struct packed *);

@@ -85,6 +85,8 @@ struct tiles {
 	/* squared distances of n listed rows (relative) from another */
 	void (*squares)(const void *rows, const uint32_t *list, size_t n, const void *other,
 			unsigned d, double *square);
+	/* Adds up n listed rows. */
+	void (*total)(void *total, const void *rows, const uint32_t *list, size_t n, unsigned d);
 	/* Copies n listed rows, as floats. */
 	void (*floats)(float *to, const void *rows, const uint32_t *list, unsigned n, unsigned d);
 	/*

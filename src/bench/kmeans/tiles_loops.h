@@ -37,7 +37,7 @@ static const struct tiles
 			NAME(transpose), NAME(box),    NAME(nearest), NAME(nearest_two),
 			NAME(nearest_parts), NAME(nearest_apart), NAME(of_rows), NAME(of_group),
 			NAME(two_of_rows), NAME(scores), NAME(relate), NAME(square), NAME(squares),
-			NAME(floats), NAME(lower), NAME(root), NAME(near), NAME(move),
+			NAME(total), NAME(floats), NAME(lower), NAME(root), NAME(near), NAME(move),
 			NAME(spin) };
 
 #undef VECTORS

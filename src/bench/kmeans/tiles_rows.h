@@ -54,6 +54,24 @@ TARGET static void NAME(squares)(const void *rows, const uint32_t *list, size_t 
 }
 
 /* See struct tiles. */
+TARGET static void NAME(total)(void *total, const void *rows, const uint32_t *list, size_t n,
+			       unsigned d)
+{
+	REAL *to = total;
+
+	memset(to, 0, d * sizeof(REAL));
+	for (size_t i = 0; i < n; i++) {
+		const REAL *from = (const REAL *)rows + (size_t)list[i] * d;
+		unsigned j = 0;
+
+		for (; d - j >= LANES; j += LANES)
+			*(NAME(unaligned) *)(to + j) += *(const NAME(unaligned) *)(from + j);
+		for (; j < d; j++)
+			to[j] += from[j];
+	}
+}
+
+/* See struct tiles. */
 TARGET static void NAME(floats)(float *to, const void *rows, const uint32_t *list, unsigned n,
 				unsigned d)
 {

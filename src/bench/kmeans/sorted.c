@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "bench/kmeans/sorted.h"
+#include "bench/kmeans/tiles.h"
+#include "kit/shares.h"
+#include "trial.h"
+
+enum { AHEAD = 8 }; /* rows, for prefetching */
+
+size_t sorted_points(const struct problem *p)
+{
+	return share_size(share_size(p->all, 0, ranks_of(p->ranks)), 0, p->threads);
+}
+
+bool sorted_fits(const struct problem *p)
+{
+	return p->k < UINT16_MAX && sorted_points(p) < UINT32_MAX;
+}
+
+void sorted_lay_out(struct sorted *s, struct carver *c, size_t n, unsigned d, enum real real)
+{
+	*s = (struct sorted){ .done = false };
+	s->point = carve(c, n * sizeof(*s->point));
+	s->label = carve(c, n * sizeof(*s->label));
+	s->row = carve(c, n * d * real_bytes(real));
+}
+
+void order_by_label(const uint32_t *label, unsigned k, const uint32_t *list, size_t n,
+		    uint32_t *end, uint32_t *order)
+{
+	memset(end, 0, k * sizeof(*end));
+	for (size_t i = 0; i < n; i++)
+		end[label[list ? list[i] : i]]++;
+	begin_each(end, k);
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t point = list ? list[i] : (uint32_t)i;
+
+		order[end[label[point]]++] = point;
+	}
+}
+
+void sorted_relate(const struct sorted *sorted, const struct share *s, const struct stage *g,
+		   size_t at, size_t point)
+{
+	const size_t row = row_bytes(g);
+
+	tiles_choose(g->real)->relate(sorted->row + at * row, (const char *)s->x + point * row,
+				      g->origin, g->d);
+}
+
+void sorted_make(struct sorted *sorted, const struct share *s, const struct stage *g, uint32_t *end,
+		 uint32_t *other)
+{
+	const struct tiles *t = tiles_choose(g->real);
+	const size_t row = row_bytes(g);
+
+	order_by_label(sorted->label, g->k, NULL, s->n, end, sorted->point);
+	for (size_t i = 0; i < s->n; i++)
+		other[i] = sorted->label[sorted->point[i]];
+	memcpy(sorted->label, other, s->n * sizeof(*other));
+	for (size_t i = 0; i < s->n; i++) {
+		if (i + AHEAD < s->n)
+			prefetch_row((const char *)s->x + sorted->point[i + AHEAD] * row, row);
+		t->relate(sorted->row + i * row, (const char *)s->x + sorted->point[i] * row,
+			  g->origin, g->d);
+	}
+	sorted->done = true;
+}
+
+void sorted_labels(const struct sorted *sorted, struct share *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->label[sorted->done ? sorted->point[i] : i] = sorted->label[i];
+}
