@@ -494,7 +494,8 @@ static struct given larger_problem(uint64_t seed, double shift)
 	static const unsigned dimensions[] = { 1, 2, 3, 4, 8, 17 };
 	struct dice dice = { seed, 0 };
 	const unsigned d = dimensions[seed % LENGTH(dimensions)], k = 20 + below(&dice, 120);
-	const size_t n = 4000 + below(&dice, 3000);
+	/* also as many as fill pages, and blocks of some sizes but not of others */
+	const size_t n = seed % 4 == 3 ? 4096 : 4000 + below(&dice, 3000);
 	double *x = malloc(n * d * sizeof(*x)), *start = malloc((size_t)k * d * sizeof(*start));
 	struct given g;
 

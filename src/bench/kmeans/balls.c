@@ -171,7 +171,7 @@ static bool gives_up(struct share *s, const struct stage *g)
 	struct balls *x = s->memory;
 
 	if (x->points.done)
-		return x->cost > MOST_COST * (double)s->n * g->k;
+		return (double)rough_computed(&x->rough, g) > MOST_COST * (double)s->n * g->k;
 	if (!rough_helps(&x->rough))
 		return true;
 	rough_pack(&x->rough, g);

@@ -15,8 +15,7 @@ void balls_lay_out(struct balls *x, struct carver *c, size_t n, unsigned d, unsi
 {
 	const size_t groups = round_up(k, tiles_choose(REAL_FLOAT)->group);
 
-	carve(c, sizeof(*x));
-	rough_lay_out(&x->rough, c, n, d, k, real);
+	rough_lay_out(&x->rough, c, carve_begin(c, n, d), d, k, real);
 	sorted_lay_out(&x->points, c, n, d, real);
 	x->balls = 0;
 	x->most = (uint32_t)most;

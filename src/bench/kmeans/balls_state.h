@@ -52,6 +52,8 @@ struct balls {
 	double cost;		   /* of this iteration, in scores of brute force */
 };
 
+_Static_assert(sizeof(struct balls) <= MOST_HEAD, "there is room for it");
+
 /* At most `most` balls. */
 void balls_lay_out(struct balls *, struct carver *, size_t n, unsigned d, unsigned k, enum real,
 		   size_t most);

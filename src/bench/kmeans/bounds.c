@@ -33,7 +33,7 @@ enum {
 	FIRST_PART = 8,
 	EACH_PART = 64, /* bounds that are not proven may lose as much in an iteration */
 	CHEAP = 16,	/* bounds that cost one part in so many of it are always made */
-	MORE = 12, /* iterations to come, at least, where no number is given: fewer are rare */
+	MORE = 12,	/* iterations to come, at least, where no number is given: fewer are rare */
 };
 
 static bool fits(const struct problem *p)
@@ -97,15 +97,18 @@ static void build(struct share *s, const struct stage *g)
 	b->grouped = false;
 	if (g->real == REAL_DOUBLE)
 		memset(b->middle, 0, g->d * sizeof(*b->middle));
-	for (size_t c = 0; c < chunks_of(b, s->n); c++)
-		b->bounded[c] = b->filled[c] = b->rounded[c] = false;
+	for (size_t c = 0; c < chunks_of(b, s->n); c++) {
+		b->bounded[c] = false;
+		b->filled[c] = s->filled && g->real == REAL_FLOAT;
+		b->rounded[c] = s->filled && g->real == REAL_DOUBLE;
+	}
 	for (unsigned i = 0; i < b->groups; i++)
 		b->drift[i] = 0;
 }
 
 /* Brute force on the points of a chunk, without bounds. */
 static void force_chunk(struct bounds *b, struct share *s, const struct stage *g, size_t chunk,
-		  size_t first, size_t last)
+			size_t first, size_t last)
 {
 	bounds_pack_plain(b, g);
 	if (b->filters) {
@@ -126,8 +129,8 @@ static struct moves follow(struct bounds *b, const struct stage *g)
 	for (unsigned i = 0; i < b->groups; i++) {
 		double most = 0;
 
-		for (unsigned at = i * b->tiles->group;
-		     at < (i + 1) * b->tiles->group && at < g->k; at++) {
+		for (unsigned at = i * b->tiles->group; at < (i + 1) * b->tiles->group && at < g->k;
+		     at++) {
 			const uint32_t c = b->centre_at[at];
 			const float moved = (float)g->moved[c] * UPPER;
 
@@ -308,5 +311,5 @@ static void labels(struct share *s, const struct stage *g)
 	memcpy(s->label, b->label, s->n * sizeof(*s->label));
 }
 
-const struct method method_bounds = { "bounds",     0,    fits,  pays,   bounds_bytes,
-				      NULL, build, assign, labels, NULL };
+const struct method method_bounds = { "bounds", 0,     fits,   pays,   bounds_bytes,
+				      NULL,	build, assign, labels, NULL };

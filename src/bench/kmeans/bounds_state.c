@@ -2,6 +2,7 @@
 #include "bench/kmeans/bounds_state.h"
 
 enum { BLOCKS = 8 }; /* in a chunk */
+_Static_assert(BLOCKS * MOST_BLOCK <= MOST_CHUNK, "the last chunk is within the blocks");
 
 /* Measured (Sapphire Rapids and Zen 5, AVX-512). Other CPUs have other costs, similar ratios. */
 struct costs costs_of(const struct tiles *t, unsigned d, unsigned groups)
@@ -21,8 +22,8 @@ static void lay_out(struct bounds *b, struct carver *c, size_t n, unsigned d, un
 	const struct tiles *t = tiles_choose(real);
 	const size_t groups = (k + t->group - 1) / t->group, chunk = (size_t)BLOCKS * t->block,
 		     chunks = (n + chunk - 1) / chunk;
+	void *shared = carve_begin(c, n, d);
 
-	carve(c, sizeof(*b));
 	b->tiles = t;
 	b->floats = tiles_choose(REAL_FLOAT);
 	b->chunk = (unsigned)chunk;
@@ -30,7 +31,7 @@ static void lay_out(struct bounds *b, struct carver *c, size_t n, unsigned d, un
 	b->costs = costs_of(t, d, b->groups);
 	b->centres = packed_carve(c, d, k, real);
 	if (real == REAL_DOUBLE) {
-		filter_lay_out(&b->filter, c, n, d, k);
+		filter_lay_out(&b->filter, c, shared, d, k);
 		b->rough = packed_carve(c, d, k, REAL_FLOAT);
 		b->least = carve(c, (groups + 1) * b->floats->block * sizeof(*b->least));
 		b->middle = carve(c, d * sizeof(*b->middle));
@@ -43,7 +44,7 @@ static void lay_out(struct bounds *b, struct carver *c, size_t n, unsigned d, un
 	b->rows = carve(c, (size_t)k * d * real_bytes(real));
 	b->halves = carve(c, k * real_bytes(real));
 	b->along = carve(c, k * sizeof(*b->along));
-	b->block = carve(c, chunks * chunk * d * real_bytes(real));
+	b->block = real == REAL_FLOAT ? shared : carve(c, chunks * chunk * d * sizeof(double));
 	b->label = carve(c, chunks * chunk * sizeof(*b->label));
 	b->bounded = carve(c, chunks * sizeof(*b->bounded));
 	b->filled = carve(c, chunks * sizeof(*b->filled));

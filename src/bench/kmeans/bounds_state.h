@@ -88,6 +88,8 @@ struct moves {
 	uint32_t which; /* the centre that moved most */
 };
 
+_Static_assert(sizeof(struct bounds) <= MOST_HEAD, "there is room for it");
+
 /* Bytes of a share's memory; bounds_lay_out() sets it up at `memory`, aligned to APART. */
 size_t bounds_bytes(const struct problem *, size_t n);
 void bounds_lay_out(void *memory, size_t n, unsigned d, unsigned k, enum real);

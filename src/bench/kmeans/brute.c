@@ -22,11 +22,16 @@ static void lay_out(struct brute *b, struct carver *c, size_t n, unsigned d, uns
 {
 	const struct tiles *t = tiles_choose(real);
 
-	carve(c, sizeof(*b));
+	/* doubles have other blocks than those that methods share */
+	if (real == REAL_DOUBLE) {
+		carve(c, sizeof(*b));
+		b->block = carve(c, round_up(n, t->block) * d * sizeof(double));
+	} else {
+		b->block = carve_begin(c, n, d);
+	}
 	b->tiles = t;
 	b->centres = packed_carve(c, d, k, real);
 	b->label = carve(c, n * sizeof(*b->label));
-	b->block = carve(c, round_up(n, t->block) * d * real_bytes(real));
 }
 
 static size_t bytes(const struct problem *p, size_t n)
@@ -70,9 +75,11 @@ static void assign(struct share *s, const struct stage *g)
 {
 	struct brute *b = s->memory;
 
+	const bool fill = g->real == REAL_DOUBLE ? g->iteration == s->built : !s->filled;
+
 	b->tiles->pack(&b->centres, g->centre, g->half, NULL);
-	brute_force(b->tiles, &b->centres, b->block, b->label, s, g, 0, s->n,
-		    g->iteration == s->built);
+	brute_force(b->tiles, &b->centres, b->block, b->label, s, g, 0, s->n, fill);
+	s->filled = g->real == REAL_FLOAT;
 }
 
 static void labels(struct share *s, const struct stage *g)
@@ -83,5 +90,5 @@ static void labels(struct share *s, const struct stage *g)
 	memcpy(s->label, b->label, s->n * sizeof(*s->label));
 }
 
-const struct method method_brute = { "brute", 0,    fits,  NULL,   bytes,
+const struct method method_brute = { "brute", 0,     fits,   NULL,   bytes,
 				     NULL,    build, assign, labels, NULL };

@@ -9,8 +9,7 @@ void exponion_lay_out(struct exponion *x, struct carver *c, size_t n, unsigned d
 {
 	const size_t groups = round_up(k, tiles_choose(REAL_FLOAT)->group);
 
-	carve(c, sizeof(*x));
-	rough_lay_out(&x->rough, c, n, d, k, real);
+	rough_lay_out(&x->rough, c, carve_begin(c, n, d), d, k, real);
 	sorted_lay_out(&x->points, c, n, d, real);
 	x->range = carve(c, n * sizeof(*x->range));
 	x->around = carve(c, k * sizeof(*x->around));
@@ -180,7 +179,8 @@ static void decide_few(struct exponion *x, struct share *s, const struct stage *
 				   ? smaller_of(lower_bound(x, g, r->upper, ahead[i]),
 						reach - r->upper)
 				   : 0;
-		sorted_assign(&x->points, s, g, point[i], to[i]);
+		if (to[i] != c)
+			sorted_assign(&x->points, s, g, point[i], to[i]);
 	}
 }
 

@@ -53,6 +53,8 @@ struct exponion {
 	float error;   /* of half a squared distance of two centres, at most */
 };
 
+_Static_assert(sizeof(struct exponion) <= MOST_HEAD, "there is room for it");
+
 enum { BATCH = 256 }; /* points */
 
 void exponion_lay_out(struct exponion *, struct carver *, size_t n, unsigned d, unsigned k,

@@ -37,23 +37,24 @@ static bool pays(const struct problem *p)
 	return filter_pays(p->points.real, p->k);
 }
 
-void filter_lay_out(struct filter *f, struct carver *c, size_t n, unsigned d, unsigned k)
+void filter_lay_out(struct filter *f, struct carver *c, float *block, unsigned d, unsigned k)
 {
 	const struct tiles *t = tiles_choose(REAL_FLOAT);
 
 	*f = (struct filter){ .floats = t, .tiles = tiles_choose(REAL_DOUBLE) };
 	f->rough = packed_carve(c, d, k, REAL_FLOAT);
 	f->centres = packed_carve(c, d, k, REAL_DOUBLE);
-	f->block = carve(c, round_up(n, t->block) * d * sizeof(*f->block));
+	f->block = block;
 	f->value = carve(c, (size_t)k * d * sizeof(*f->value));
 	f->half = carve(c, k * sizeof(*f->half));
 	f->row = carve(c, (size_t)t->block * d * sizeof(*f->row));
 }
 
+_Static_assert(sizeof(struct alone) <= MOST_HEAD, "there is room for it");
+
 static void lay_out(struct alone *a, struct carver *c, size_t n, unsigned d, unsigned k)
 {
-	carve(c, sizeof(*a));
-	filter_lay_out(&a->filter, c, n, d, k);
+	filter_lay_out(&a->filter, c, carve_begin(c, n, d), d, k);
 	a->label = carve(c, n * sizeof(*a->label));
 }
 
@@ -245,7 +246,8 @@ void filter_assign(struct filter *f, uint32_t *label, struct share *s, const str
 
 	for (; first < s->n && (g->forced || !filter_loses(f, s->n)); first += step)
 		filter_force(f, label, s, g, first, s->n - first < step ? s->n : first + step,
-			     g->iteration == s->built);
+			     !s->filled);
+	s->filled |= first >= s->n;
 	if (first < s->n)
 		force(f, label, s, g, first);
 }

@@ -26,7 +26,8 @@ struct filter {
 
 /* With few centres, scores are not most of the work. */
 bool filter_pays(enum real, unsigned k);
-void filter_lay_out(struct filter *, struct carver *, size_t n, unsigned d, unsigned k);
+/* `block`: of carve_begin() */
+void filter_lay_out(struct filter *, struct carver *, float *block, unsigned d, unsigned k);
 /* Makes the block of n points that begins at point `first`, as floats; unused lanes are 0. */
 void filter_round(const struct filter *, const struct share *, const struct stage *, size_t first,
 		  unsigned n);

@@ -115,6 +115,7 @@ static void begin(struct lloyd *l, struct worker *w)
 		prepare(l);
 	team_barrier(l->problem.team);
 	s->built = 0;
+	s->filled = false;
 	l->choice.method[0]->build(s, &l->space.frame.stage);
 }
 

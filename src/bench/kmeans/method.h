@@ -22,6 +22,7 @@
 
 #include "bench/kmeans/problem.h"
 #include "bench/kmeans/sums.h"
+#include "kit/carve.h"
 #include "kit/instructions.h"
 #include "machine/threads/team.h"
 #include "base/apart.h"
@@ -79,7 +80,22 @@ struct share {
 	uint64_t built;
 	/* n: written by labels(), in the order of the points as given */
 	uint32_t *label;
+	bool filled; /* the points are in the blocks that carve_begin() makes room for */
 };
+
+/*
+ * Carves the beginning of a method's memory: its struct and, at the same place for all methods, so
+ * that the next one finds them, the points as floats, in blocks (tiles.h). Returns the blocks.
+ */
+enum {
+	MOST_HEAD = 2048, /* bytes of the struct */
+	MOST_CHUNK = 512, /* points: blocks are filled in chunks of at most so many (bounds.c) */
+};
+static inline void *carve_begin(struct carver *c, size_t n, unsigned d)
+{
+	carve(c, MOST_HEAD);
+	return carve(c, (n + MOST_CHUNK) * d * sizeof(float));
+}
 
 /* Returns when all workers of the rank have called it. */
 static inline void share_meet(const struct share *s)

@@ -2,17 +2,17 @@
 #include "bench/kmeans/brute.h"
 #include "bench/kmeans/rough.h"
 
-void rough_lay_out(struct rough *r, struct carver *c, size_t n, unsigned d, unsigned k,
+void rough_lay_out(struct rough *r, struct carver *c, void *block, unsigned d, unsigned k,
 		   enum real real)
 {
 	const struct tiles *f = tiles_choose(REAL_FLOAT);
 
 	*r = (struct rough){ .tiles = tiles_choose(real), .floats = f };
 	if (real == REAL_DOUBLE) {
-		filter_lay_out(&r->filter, c, n, d, k);
+		filter_lay_out(&r->filter, c, block, d, k);
 	} else {
 		r->all = packed_carve(c, d, k, REAL_FLOAT);
-		r->block = carve(c, round_up(n, f->block) * d * sizeof(float));
+		r->block = block;
 	}
 	r->few = carve(c, (size_t)FEW_ROWS * d * sizeof(*r->few));
 }
@@ -30,11 +30,12 @@ void rough_pack(struct rough *r, const struct stage *g)
 
 void rough_force(struct rough *r, uint32_t *label, struct share *s, const struct stage *g)
 {
-	if (r->block)
-		brute_force(r->floats, &r->all, r->block, label, s, g, 0, s->n,
-			    g->iteration == s->built);
-	else
+	if (!r->block) {
 		filter_assign(&r->filter, label, s, g);
+		return;
+	}
+	brute_force(r->floats, &r->all, r->block, label, s, g, 0, s->n, !s->filled);
+	s->filled = true;
 }
 
 bool rough_helps(const struct rough *r)

@@ -22,7 +22,8 @@ struct rough {
 	uint64_t scores, exact;
 };
 
-void rough_lay_out(struct rough *, struct carver *, size_t n, unsigned d, unsigned k, enum real);
+/* `block`: of carve_begin() */
+void rough_lay_out(struct rough *, struct carver *, void *block, unsigned d, unsigned k, enum real);
 /* Before each iteration. */
 void rough_pack(struct rough *, const struct stage *);
 /* Brute force on all points, as given. */
