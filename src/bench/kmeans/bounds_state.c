@@ -2,7 +2,7 @@
 #include "bench/kmeans/bounds_state.h"
 
 enum { BLOCKS = 8 }; /* in a chunk */
-_Static_assert(BLOCKS * MOST_BLOCK <= MOST_CHUNK, "the last chunk is within the blocks");
+_Static_assert(BLOCKS *MOST_BLOCK <= MOST_CHUNK, "the last chunk is within the blocks");
 
 /* Measured (Sapphire Rapids and Zen 5, AVX-512). Other CPUs have other costs, similar ratios. */
 struct costs costs_of(const struct tiles *t, unsigned d, unsigned groups)
