@@ -29,9 +29,10 @@ enum {
 	FEW_D = 8,	    /* where exponion is a match */
 };
 
-/* Balls that cost more, as a share of brute force, don't pay. */
-#define MOST_COST	0.3
-#define MOST_COST_FEW_D 0.1
+/* Balls that cost more, as a share of brute force, don't pay: at first, and in each iteration. */
+#define MOST_AT_FIRST	1.0
+#define MOST_COST	0.2
+#define MOST_COST_FEW_D 0.05
 
 static size_t most_balls(size_t n, unsigned k)
 {
@@ -147,23 +148,24 @@ static uint32_t take_sample(struct balls *x, const struct share *s, const struct
 	return n;
 }
 
-static double most_cost(const struct stage *g, size_t n)
+static double most_cost(const struct stage *g)
 {
-	return (g->d > FEW_D ? MOST_COST : MOST_COST_FEW_D) * (double)n * g->k;
+	return g->d > FEW_D ? MOST_COST : MOST_COST_FEW_D;
 }
 
-/* Whether balls cost little enough, in a sample. */
+/* Whether balls cost little enough, in a sample: to divide once, and to look at each time. */
 static bool promises(struct balls *x, const struct share *s, const struct stage *g)
 {
-	const double most = most_cost(g, take_sample(x, s, g));
+	const double all = (double)take_sample(x, s, g) * g->k, most = all * most_cost(g);
+	double each = 0;
 
 	x->cost = 0;
-	for (uint32_t i = 0; i < x->balls && x->cost <= most; i++) {
+	for (uint32_t i = 0; i < x->balls && each <= most && x->cost <= MOST_AT_FIRST * all; i++) {
 		const unsigned n = balls_look(x, g, &x->ball[i]);
 
-		x->cost += (double)x->ball[i].n * (double)balls_cost(x, n);
+		each += (double)MIDDLE * g->k + (double)x->ball[i].n * (double)balls_cost(x, n);
 	}
-	return x->cost <= most;
+	return each <= most && x->cost <= MOST_AT_FIRST * all;
 }
 
 static bool gives_up(struct share *s, const struct stage *g)
