@@ -93,7 +93,6 @@ static void assign(struct share *s, const struct stage *g)
 	const float most = farthest_move(g);
 	uint32_t before, next;
 
-	x->cost = 0;
 	if (x->points.done && most <= 0)
 		return;
 	rough_pack(&x->rough, g);
@@ -139,7 +138,8 @@ static uint32_t take_sample(struct balls *x, const struct share *s, const struct
 		const uint32_t first = n;
 
 		for (uint32_t e = 0; e < taken[i]; e++, n++) {
-			sorted_relate(&x->points, s, g, n, x->points.point[i * most + e]);
+			sorted_relate(&x->points, x->rough.tiles, s, g, n,
+				      x->points.point[i * most + e]);
 			x->order[n] = n;
 		}
 		if (taken[i])

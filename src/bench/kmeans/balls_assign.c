@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+
 #include <math.h>
 
 #include "bench/kmeans/balls_state.h"
 
-static bool has_room(float room, const struct stage *g)
+/* Less is no room: rounding may hide it. */
+static float least_room(const struct stage *g)
 {
-	return room > 0 && (double)room * (double)room > 8 * g->slack;
+	return sqrtf((float)(8 * g->slack) * UPPER) * UPPER;
 }
 
 /* Each point loses room by the moves of its centre and of another; at first it has none. */
@@ -26,7 +28,7 @@ bool balls_follow(struct balls *x, const struct stage *g, struct ball *b, float 
 
 	b->upper = (b->upper + moved) * UPPER;
 	b->room = (b->room - moved - most) * LOWER;
-	if (!has_room(b->room, g))
+	if (!(b->room > least_room(g)))
 		b->listed = 0;
 	if (!b->own && b->listed == 1)
 		return true;
@@ -37,7 +39,7 @@ bool balls_follow(struct balls *x, const struct stage *g, struct ball *b, float 
 /* Lists the points without room. Returns how many. */
 static uint32_t find_open(struct balls *x, const struct stage *g, const struct ball *b)
 {
-	const float least = sqrtf((float)(8 * g->slack) * UPPER) * UPPER;
+	const float least = least_room(g);
 	uint32_t found = 0;
 
 	for (uint32_t i = b->first; i < b->first + b->n; i++) {
@@ -53,7 +55,7 @@ static float room_of(const struct balls *x, const struct ball *b, float ahead)
 	const float twice = 2 * (ahead - x->rough.error) * LOWER,
 		    room = twice / (b->upper + sqrtf(b->upper * b->upper + twice)) * LOWER;
 
-	return !(twice > 0) ? 0 : room < b->room ? room : b->room;
+	return twice > 0 ? smaller_of(room, b->room) : 0;
 }
 
 /* Decides n points of x->other, which floats don't tell, by the scores of listed centres. */
@@ -64,8 +66,7 @@ static void decide_exactly(struct balls *x, struct share *s, const struct stage 
 
 	if (!n)
 		return;
-	x->exact.k = centres;
-	x->exact.groups = (centres + t->group - 1) / t->group;
+	x->exact = packed_first(&x->exact, t, centres);
 	t->pack(&x->exact, g->centre, g->half, listed);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t to;
@@ -101,7 +102,6 @@ static void decide(struct balls *x, struct share *s, const struct stage *g, cons
 		}
 	}
 	decide_exactly(x, s, g, untold, listed, centres);
-	x->cost += (double)n * (double)balls_cost(x, centres);
 }
 
 /* Whether a listed centre has moved, or none is listed. */

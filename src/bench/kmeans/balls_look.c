@@ -108,7 +108,7 @@ struct view {
 	double width;	      /* no centre that leaves more room than this is listed */
 	double limit;	      /* nor one with a score beyond this */
 	double error;	      /* of the difference of two scores */
-	double tie;	      /* of distances, where labels are told by scores */
+	double tie;	      /* difference of distances that a tie of scores may hide */
 };
 
 /* The score that no centre at a distance from the middle exceeds. */
@@ -155,8 +155,9 @@ static struct view view_of(struct balls *x, const struct stage *g, struct ball *
 }
 
 /*
- * Lists the centres e with |m - e| <= |m - c| + 2 r, others are farther from all points than c; and
- * also those that would leave little room, unless c is alone. Returns how many.
+ * Lists the centres e with |m - e| <= |m - c| + 2 r: all others are farther than c from every point
+ * of the ball. Unless that is c alone, those a little farther are listed, too, so that the rest
+ * leaves some room. Returns how many.
  */
 static unsigned list_near(struct balls *x, const struct stage *g, struct ball *b,
 			  const struct view *v)
@@ -210,7 +211,7 @@ static unsigned leave_out(struct balls *x, const struct stage *g, struct ball *b
 		left += stays;
 		least = stays ? least : fmin(least, over);
 	}
-	b->room = fminf(b->room, (float)(least / sum - v->tie) * LOWER);
+	b->room = smaller_of(b->room, (float)(least / sum - v->tie) * LOWER);
 	return left;
 }
 

@@ -49,7 +49,7 @@ struct balls {
 	uint32_t *open;		   /* points without room */
 	uint32_t *other;	   /* points of another ball, or that floats don't tell */
 	struct packed list, exact; /* as floats, and of the points' type */
-	double cost;		   /* of this iteration, in scores of brute force */
+	double cost;		   /* of looking and dividing, in scores of brute force */
 };
 
 _Static_assert(sizeof(struct balls) <= MOST_HEAD, "there is room for it");

@@ -11,6 +11,8 @@ struct brute {
 	char *block;
 };
 
+_Static_assert(sizeof(struct brute) <= MOST_HEAD, "there is room for it");
+
 static bool fits(const struct problem *p)
 {
 	(void)p;

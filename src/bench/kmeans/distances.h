@@ -8,6 +8,17 @@
 #include "bench/kmeans/method.h"
 #include "bench/kmeans/tiles.h"
 
+/* Of two; the first if the second is NaN. fmaxf() and fminf() would not be inline. */
+static inline float larger_of(float a, float b)
+{
+	return b > a ? b : a;
+}
+
+static inline float smaller_of(float a, float b)
+{
+	return b < a ? b : a;
+}
+
 /* Upper and lower bound of a distance, from its computed square. */
 static inline float upper_of(double square, const struct stage *g)
 {

@@ -80,7 +80,7 @@ static bool promises(struct exponion *x, const struct share *s, const struct sta
 		const char *centre = centre_of(g, x->points.label[point]);
 		unsigned found;
 
-		sorted_relate(&x->points, s, g, 0, point);
+		sorted_relate(&x->points, x->rough.tiles, s, g, 0, point);
 		found = exponion_rivals(
 			x, g, x->points.label[point],
 			upper_of(x->rough.tiles->square(x->points.row, centre, g->d), g));

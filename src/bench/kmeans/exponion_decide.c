@@ -167,8 +167,8 @@ static void decide_few(struct exponion *x, struct share *s, const struct stage *
 
 	for (unsigned i = 0; i < n; i++)
 		reach = larger_of(reach, reach_of(x->range[point[i]].upper, g));
-	list = rough_first(&x->rough, &x->list,
-			   x->rings.end[ring_of(&x->rings, score_at(x, g, c, reach))]);
+	list = packed_first(&x->list, x->rough.floats,
+			    x->rings.end[ring_of(&x->rings, score_at(x, g, c, reach))]);
 	rough_nearest(&x->rough, x->points.row, point, n, &list, x->listed, to, ahead);
 	for (unsigned i = 0; i < n; i++) {
 		struct range *r = &x->range[point[i]];

@@ -69,17 +69,6 @@ unsigned exponion_rivals(struct exponion *, const struct stage *, uint32_t c, fl
 void exponion_decide(struct exponion *, struct share *, const struct stage *, uint32_t c,
 		     const uint32_t *list, size_t n);
 
-/* Of two; the first if the second is NaN. fmaxf() and fminf() would not be inline. */
-static inline float larger_of(float a, float b)
-{
-	return b > a ? b : a;
-}
-
-static inline float smaller_of(float a, float b)
-{
-	return b < a ? b : a;
-}
-
 /* Whether a point keeps its label. */
 static inline bool is_settled(const struct range *r, const struct around *a, const struct stage *g)
 {

@@ -46,7 +46,7 @@ bool rough_helps(const struct rough *r)
 void rough_list(const struct rough *r, const struct stage *g, const uint32_t *listed, unsigned n,
 		struct packed *to)
 {
-	*to = rough_first(r, to, n);
+	*to = packed_first(to, r->floats, n);
 	r->floats->pack(to, rough_values(r, g), rough_halves(r, g), listed);
 }
 

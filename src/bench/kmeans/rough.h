@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scores in float, for methods that compute them for lists of centres: for points of either type
- * they decide all labels that they tell for sure, and scores of the points' type the others.
+ * Labels by scores in float, for methods that compare a point with a list of centres. Where
+ * rounding might change a label, scores of the points' type decide it.
  */
 #ifndef LOCUS_KMEANS_ROUGH_H
 #define LOCUS_KMEANS_ROUGH_H
@@ -42,14 +42,6 @@ uint32_t rough_exact(struct rough *, const struct stage *, const char *row);
 /* Packs n listed centres. */
 void rough_list(const struct rough *, const struct stage *, const uint32_t *listed, unsigned n,
 		struct packed *);
-
-/* The first n of packed centres. */
-static inline struct packed rough_first(const struct rough *r, const struct packed *p, unsigned n)
-{
-	const unsigned groups = (n + r->floats->group - 1) / r->floats->group;
-
-	return (struct packed){ p->d, n, groups, p->value, p->half };
-}
 
 /* The centres as floats: values, halves, and packed. */
 static inline const float *rough_values(const struct rough *r, const struct stage *g)

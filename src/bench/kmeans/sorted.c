@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "bench/kmeans/sorted.h"
-#include "bench/kmeans/tiles.h"
 #include "kit/shares.h"
 #include "trial.h"
 
@@ -40,15 +39,6 @@ void order_by_label(const uint32_t *label, unsigned k, const uint32_t *list, siz
 	}
 }
 
-void sorted_relate(const struct sorted *sorted, const struct share *s, const struct stage *g,
-		   size_t at, size_t point)
-{
-	const size_t row = row_bytes(g);
-
-	tiles_choose(g->real)->relate(sorted->row + at * row, (const char *)s->x + point * row,
-				      g->origin, g->d);
-}
-
 void sorted_make(struct sorted *sorted, const struct share *s, const struct stage *g, uint32_t *end,
 		 uint32_t *other)
 {
@@ -62,8 +52,7 @@ void sorted_make(struct sorted *sorted, const struct share *s, const struct stag
 	for (size_t i = 0; i < s->n; i++) {
 		if (i + AHEAD < s->n)
 			prefetch_row((const char *)s->x + sorted->point[i + AHEAD] * row, row);
-		t->relate(sorted->row + i * row, (const char *)s->x + sorted->point[i] * row,
-			  g->origin, g->d);
+		sorted_relate(sorted, t, s, g, i, sorted->point[i]);
 	}
 	sorted->done = true;
 }

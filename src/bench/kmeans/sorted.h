@@ -4,6 +4,7 @@
 #define LOCUS_KMEANS_SORTED_H
 
 #include "bench/kmeans/method.h"
+#include "bench/kmeans/tiles.h"
 #include "kit/carve.h"
 
 struct sorted {
@@ -34,9 +35,15 @@ void sorted_make(struct sorted *, const struct share *, const struct stage *, ui
 /* Writes the labels in the order of the points as given. */
 void sorted_labels(const struct sorted *, struct share *);
 
-/* Makes one row of the point as given. */
-void sorted_relate(const struct sorted *, const struct share *, const struct stage *, size_t at,
-		   size_t point);
+/* Makes row `at`, of a point as given. */
+static inline void sorted_relate(const struct sorted *sorted, const struct tiles *t,
+				 const struct share *s, const struct stage *g, size_t at,
+				 size_t point)
+{
+	const size_t row = row_bytes(g);
+
+	t->relate(sorted->row + at * row, (const char *)s->x + point * row, g->origin, g->d);
+}
 
 /* Gives a point a label. */
 static inline void sorted_assign(struct sorted *sorted, struct share *s, const struct stage *g,

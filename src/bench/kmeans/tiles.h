@@ -134,6 +134,11 @@ static inline void prefetch_row(const void *row, size_t bytes)
 /* The loops for the i-th instruction set that this CPU can run, the widest first; NULL: no more. */
 const struct tiles *tiles_usable(unsigned i, enum real);
 const struct tiles *tiles_choose(enum real); /* the widest */
+/* The first k of packed centres. */
+static inline struct packed packed_first(const struct packed *p, const struct tiles *t, unsigned k)
+{
+	return (struct packed){ p->d, k, (k + t->group - 1) / t->group, p->value, p->half };
+}
 /* Room for centres. */
 struct packed packed_carve(struct carver *, unsigned d, unsigned k, enum real);
 
