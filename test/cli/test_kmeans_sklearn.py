@@ -20,6 +20,7 @@ PRUNED = {
     "best-cells": "cells",
     "best-exponion": "exponion",
     "best-balls": "balls",
+    "best-boxes": "boxes",
 }
 MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 ROUNDING = {"double": 1e-12, "float": 1e-6}  # of centres, relative to the largest coordinate

@@ -20,6 +20,8 @@
 #include "base/arithmetic.h"
 #include "bench/kmeans/balls.h"
 #include "bench/kmeans/balls_state.h"
+#include "bench/kmeans/boxes.h"
+#include "bench/kmeans/boxes_state.h"
 #include "bench/kmeans/bounds.h"
 #include "bench/kmeans/bounds_state.h"
 #include "bench/kmeans/brute.h"
@@ -447,7 +449,7 @@ static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 {
 	struct job plain = run(g, PRUNE_NONE, 1, iterations);
 
-	for (unsigned prune = PRUNE_AUTO; prune <= PRUNE_BALLS; prune++) {
+	for (unsigned prune = PRUNE_AUTO; prune <= PRUNE_BOXES; prune++) {
 		/*
 		 * One number of threads for each seed, so that each kind of data meets all of them
 		 * over the seeds: on one CPU, threads wait for each other most of the time.
@@ -462,12 +464,12 @@ static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 			continue;
 		are_same(g, &plain.kept, &job.kept, prune, threads);
 		/*
-		 * With few points, distances from the middles of cells and balls may come on top;
+		 * With few points, distances from middles of cells, balls and boxes may come on top;
 		 * exponion also measures that of a point to its own centre.
 		 */
 		assert_true(job.kept.distances <=
 			    job.kept.iterations * g->problem.points.n *
-				    ((prune == PRUNE_BALLS ? 4 : 2) * g->problem.k +
+				    ((prune >= PRUNE_BALLS ? 4 : 2) * g->problem.k +
 				     (prune == PRUNE_EXPONION)));
 		drop(&job.kept);
 	}
@@ -545,7 +547,7 @@ static void test_what_is_far_from_zero_loses_nothing(void **state)
 	}
 }
 
-/* Cells number the points of a rank in 32 bits, exponion and balls those of a thread. */
+/* Cells number the points of a rank in 32 bits, other methods those of a thread. */
 static void test_of_more_points_than_a_method_can_count(void **state)
 {
 	struct problem p = { .points = { .real = REAL_FLOAT, .n = (size_t)1 << 33, .d = 1 },
@@ -558,11 +560,13 @@ static void test_of_more_points_than_a_method_can_count(void **state)
 	assert_int_equal(lloyd_bytes(&p, PRUNE_CELLS), 0);
 	assert_int_equal(lloyd_bytes(&p, PRUNE_EXPONION), 0);
 	assert_int_equal(lloyd_bytes(&p, PRUNE_BALLS), 0);
+	assert_int_equal(lloyd_bytes(&p, PRUNE_BOXES), 0);
 	assert_true(lloyd_bytes(&p, PRUNE_AUTO) > 0);
 	p.threads = 3;
 	assert_int_equal(lloyd_bytes(&p, PRUNE_CELLS), 0);
 	assert_true(lloyd_bytes(&p, PRUNE_EXPONION) > 0);
 	assert_true(lloyd_bytes(&p, PRUNE_BALLS) > 0);
+	assert_true(lloyd_bytes(&p, PRUNE_BOXES) > 0);
 	p.threads = 1;
 	p.points.n = p.all = (size_t)1 << 31;
 	assert_true(lloyd_bytes(&p, PRUNE_CELLS) > 0);
@@ -575,19 +579,22 @@ static void test_of_less_room_than_pruning_needs(void **state)
 			     .all = 100000,
 			     .k = 4000,
 			     .threads = 2 };
-	const size_t automatic = lloyd_bytes(&p, PRUNE_AUTO), none = lloyd_bytes(&p, PRUNE_NONE);
+	const size_t automatic = lloyd_bytes(&p, PRUNE_AUTO), none = lloyd_bytes(&p, PRUNE_NONE),
+		     bounds = lloyd_bytes(&p, PRUNE_BOUNDS);
+	static const char *const fits[] = { "boxes", "filter", "brute" };
 
 	(void)state;
 	assert_true(none < automatic);
 	p.room = automatic;
 	assert_int_equal(lloyd_bytes(&p, PRUNE_AUTO), automatic);
-	for (p.room = automatic - 1; p.room > 0; p.room = p.room > none ? none
-							  : p.room > 1	? 1
-									: 0) {
-		assert_int_equal(lloyd_bytes(&p, PRUNE_AUTO), none);
-		assert_int_equal(lloyd_bytes(&p, PRUNE_BOUNDS), automatic);
-		assert_string_equal(choice_make(&p, PRUNE_AUTO).method[0]->name,
-				    p.room > 1 ? "filter" : "brute");
+	for (unsigned i = 0; i < LENGTH(fits); i++) {
+		p.room = (size_t[]){ automatic - 1, none, 1 }[i];
+		if (i)
+			assert_int_equal(lloyd_bytes(&p, PRUNE_AUTO), none);
+		else
+			assert_true(lloyd_bytes(&p, PRUNE_AUTO) <= p.room);
+		assert_int_equal(lloyd_bytes(&p, PRUNE_BOUNDS), bounds);
+		assert_string_equal(choice_make(&p, PRUNE_AUTO).method[0]->name, fits[i]);
 	}
 }
 
@@ -863,6 +870,77 @@ static size_t check_balls(const struct given *g, const struct frame *f, const vo
 	return checked;
 }
 
+/* Whether n coordinates are within `extent` of the middle, and that is no more than needed. */
+static void is_within(const struct box *b, const float *low, const float *high, unsigned d)
+{
+	for (unsigned j = 0; j < d; j++) {
+		assert_true(low[j] >= b->middle[j] - b->extent[j] * (1 + 0x1p-20F) - 0x1p-24F);
+		assert_true(high[j] <= b->middle[j] + b->extent[j] * (1 + 0x1p-20F) + 0x1p-24F);
+		assert_true(b->extent[j] <= (high[j] - low[j]) * 0.51F + 0x1p-20F);
+	}
+}
+
+/* The corners of a box's points, which must be those of its places, and have its block's values. */
+static void corners_of(const struct boxes *x, const struct share *s, const struct stage *g,
+		       const struct box *b, float *low, float *high)
+{
+	const unsigned d = g->d, lanes = x->rough.floats->block;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		for (unsigned j = 0; j < d; j++) {
+			const size_t point = x->points.point[b->first + i];
+			const float value = (float)((real_get(g->real, s->x, point * d + j) -
+						     real_get(g->real, g->origin, j)) *
+						    real_get(g->real, g->origin, d)),
+				    *block = x->block + (size_t)(b - x->box) * FULL * d +
+					     i / lanes * lanes * d;
+
+			assert_true(block[j * lanes + i % lanes] == value);
+			low[j] = i ? smaller_of(low[j], value) : value;
+			high[j] = i ? larger_of(high[j], value) : value;
+		}
+}
+
+/* Each point is in one box, which holds it, and each box in one branch, which holds that. */
+static size_t check_all_boxes(const struct share *s, const struct stage *g)
+{
+	const struct boxes *x = s->memory;
+	float low[64], high[64], least[64], most[64];
+	uint32_t box = 0, place = 0;
+	bool *seen;
+
+	if (!x->points.done)
+		return 0;
+	seen = calloc(s->n, sizeof(*seen));
+	assert_non_null(seen);
+	for (size_t i = 0; i < s->n; i++) {
+		assert_false(seen[x->points.point[i]]);
+		seen[x->points.point[i]] = true;
+	}
+	for (const struct box *h = x->branch; h < x->branch + x->branches; h++) {
+		assert_int_equal(h->first, box);
+		assert_in_range(h->n, 1, SIBLINGS);
+		for (; box < h->first + h->n; box++) {
+			const struct box *b = &x->box[box];
+
+			assert_int_equal(b->first, place);
+			assert_in_range(b->n, 1, FULL);
+			place += b->n;
+			corners_of(x, s, g, b, low, high);
+			is_within(b, low, high, g->d);
+			for (unsigned j = 0; j < g->d; j++) {
+				least[j] = box > h->first ? smaller_of(least[j], low[j]) : low[j];
+				most[j] = box > h->first ? larger_of(most[j], high[j]) : high[j];
+			}
+		}
+		is_within(h, least, most, g->d);
+	}
+	assert_int_equal(box, x->boxes);
+	assert_int_equal(place, s->n);
+	free(seen);
+	return s->n;
+}
+
 /*
  * Bounds made and used in iterations with small moves and some large ones. Every ninth centre is
  * nearer to the first than a float can tell, so in groups by number each has its own; and two are
@@ -908,7 +986,8 @@ static void bounds_hold(const struct method *method, bool forced_always, double 
 			method_brute.labels(&plain->s, &plain->frame.stage);
 			assert_memory_equal(a->s.label, plain->s.label,
 					    n * sizeof(*plain->s.label));
-			checked += check(&g, &a->frame, a->s.memory);
+			checked += check ? check(&g, &a->frame, a->s.memory)
+					 : check_all_boxes(&a->s, &a->frame.stage);
 			for (unsigned c = 0; c < k; c++) {
 				const double far = c % 9 == 0 || c == 16 || c == 17 ? 0
 						   : c % 16 == i		    ? 0.2
@@ -947,6 +1026,75 @@ static void test_room_of_balls_is_a_bound(void **state)
 	bounds_hold(&method_balls, true, 0.8, MANY, check_balls);
 	/* so many that planes are looked at */
 	bounds_hold(&method_balls, true, 0.2, 3 * MANY, check_balls);
+}
+
+static void test_boxes_leave_out_none_that_is_nearest(void **state)
+{
+	(void)state;
+	bounds_hold(&method_boxes, true, 0.1, MANY, NULL);
+	bounds_hold(&method_boxes, true, 0.8, MANY, NULL);
+	bounds_hold(&method_boxes, true, 0.02, 3 * MANY, NULL);
+}
+
+/* Value j of point i of n. */
+static double value_of_kind(const char *kind, struct dice *dice, size_t i, size_t n, unsigned j)
+{
+	switch (kind[0]) {
+	case 'e': /* equal */
+		return j;
+	case 't': /* two places */
+		return (double)(i * 7 % 11 < 5);
+	case 's': /* sorted */
+		return (double)i + j;
+	case 'o': /* organ pipes */
+		return (double)(i < n / 2 ? i : n - i);
+	case 'l': /* a lump, and one far away */
+		return i ? 1e-9 * uniform(dice) : 1;
+	default:
+		return uniform(dice);
+	}
+}
+
+static void test_boxes_hold_all_points(void **state)
+{
+	static const char *const kinds_of_points[] = { "equal",	      "two places", "sorted",
+						       "organ pipes", "lump",	    "uniform" };
+	enum { CENTRES = 3 };
+
+	(void)state;
+	for (unsigned turn = 0; turn < 24; turn++) {
+		const char *kind = kinds_of_points[turn % LENGTH(kinds_of_points)];
+		const enum real real = turn & 1 ? REAL_DOUBLE : REAL_FLOAT;
+		const unsigned d = turn < 12 ? 1 : 9;
+		const size_t n = turn % 12 < 6 ? 33000 + turn : 97 + turn;
+		struct dice dice = { turn, 0 };
+		double *x = malloc(sizeof(*x) * n * d),
+		       *start = malloc(sizeof(*start) * CENTRES * d);
+		double low = INFINITY, high = -INFINITY;
+		struct alone *a, *plain;
+		struct given g;
+
+		for (size_t e = 0; e < n * d; e++) {
+			x[e] = value_of_kind(kind, &dice, e / d, n, (unsigned)(e % d));
+			low = fmin(low, x[e]);
+			high = fmax(high, x[e]);
+		}
+		for (unsigned e = 0; e < CENTRES * d; e++)
+			start[e] = x[e / d * (n / 4) * d + e % d];
+		g = problem_of(real, n, d, CENTRES, x, start);
+		a = alone_begin(&method_boxes, &g, low, high);
+		plain = alone_begin(&method_brute, &g, low, high);
+		a->frame.stage.forced = true;
+		alone_assign(a, &method_boxes, 0);
+		alone_assign(plain, &method_brute, 0);
+		method_boxes.labels(&a->s, &a->frame.stage);
+		method_brute.labels(&plain->s, &plain->frame.stage);
+		assert_memory_equal(a->s.label, plain->s.label, n * sizeof(*plain->s.label));
+		assert_int_equal(check_all_boxes(&a->s, &a->frame.stage), n);
+		alone_end(a);
+		alone_end(plain);
+		forget(&g);
+	}
 }
 
 /*
@@ -1000,6 +1148,8 @@ static void test_a_rival_at_the_edge_is_seen(void **state)
 	rival_is_seen(&method_exponion, 0);
 	rival_is_seen(&method_balls, 0);
 	rival_is_seen(&method_balls, 0.2);
+	rival_is_seen(&method_boxes, 0);
+	rival_is_seen(&method_boxes, 0.2);
 }
 
 /*
@@ -1055,6 +1205,8 @@ static void test_moves_are_seen(void **state)
 		       (double[]){ -1.1, 1.05, 7 });
 	moves_are_seen(&method_exponion, 40, -2.5, 0, (double[]){ -1, 1.15, 7 },
 		       (double[]){ -1.1, 1.05, 7 });
+	moves_are_seen(&method_boxes, 1200, -1.5, 1.5, (double[]){ 1, 3.4, 7 },
+		       (double[]){ 1, 1.9, 7 });
 }
 
 /* Blobs have few rivals, uniform points of many dimensions have many; a lump has too many ties. */
@@ -1078,6 +1230,11 @@ static void test_methods_give_up_where_they_do_not_pay(void **state)
 		{ &method_balls, "uniform", 16, REAL_DOUBLE, true },
 		{ &method_balls, "uniform", 8, REAL_FLOAT, true },
 		{ &method_balls, "lump", 4, REAL_DOUBLE, true },
+		{ &method_boxes, "uniform", 4, REAL_DOUBLE, false },
+		{ &method_boxes, "uniform", 4, REAL_FLOAT, false },
+		{ &method_boxes, "uniform", 16, REAL_DOUBLE, true },
+		{ &method_boxes, "uniform", 16, REAL_FLOAT, true },
+		{ &method_boxes, "lump", 4, REAL_DOUBLE, true },
 	};
 
 	(void)state;
@@ -1108,8 +1265,8 @@ static void test_methods_give_up_where_they_do_not_pay(void **state)
 }
 
 /*
- * One worker has blobs and goes on with balls, or, if they are wide, with exponion; another has
- * uniform points and gives up.
+ * One worker has blobs and goes on with balls, or, if they are wide, with exponion, or it has a
+ * curved surface and begins with boxes; another has uniform points and gives up.
  */
 static void test_workers_may_prune_differently(void **state)
 {
@@ -1117,26 +1274,32 @@ static void test_workers_may_prune_differently(void **state)
 	struct dice dice = { 7, 0 };
 
 	(void)state;
-	for (unsigned turn = 0; turn < 4; turn++) {
+	for (unsigned turn = 0; turn < 6; turn++) {
 		const double width = turn < 2 ? 0.1 : 0.34;
 		double *x = malloc(sizeof(*x) * POINTS * D),
 		       *start = malloc(sizeof(*start) * CENTRES * D);
 		struct job plain, one, two;
 		struct given g;
 
-		for (size_t e = 0; e < CENTRES * D; e++)
-			start[e] = uniform(&dice);
-		for (size_t i = 0; i < POINTS; i++)
+		for (size_t i = 0; i < POINTS; i++) {
+			const double u = uniform(&dice), v = uniform(&dice);
+
 			for (unsigned j = 0; j < D; j++)
-				x[i * D + j] = i < POINTS / 2 ? start[i % CENTRES * D + j] +
-									width * uniform(&dice)
-							      : uniform(&dice);
+				x[i * D + j] = turn >= 4 && i < POINTS / 2
+						       ? 0.5 + sin(j * u + (D - j) * v) / 2
+						       : uniform(&dice);
+		}
+		for (size_t e = 0; e < CENTRES * D; e++)
+			start[e] = turn < 4 ? uniform(&dice)
+					    : x[e / D * (POINTS / CENTRES) * D + e % D];
+		for (size_t e = 0; turn < 4 && e < POINTS / 2 * D; e++)
+			x[e] = start[e / D % CENTRES * D + e % D] + width * uniform(&dice);
 		g = problem_of(turn & 1 ? REAL_FLOAT : REAL_DOUBLE, POINTS, D, CENTRES, x, start);
-		g.kind = "half blobs";
+		g.kind = turn < 4 ? "half blobs" : "half a surface";
 		plain = run(&g, PRUNE_NONE, 1, ITERATIONS);
 		two = run(&g, PRUNE_AUTO, 2, ITERATIONS);
 		are_same(&g, &plain.kept, &two.kept, PRUNE_AUTO, 2);
-		assert_string_equal(choice_make(&two.problem, PRUNE_AUTO).method[0]->name, "balls");
+		assert_string_equal(choice_make(&two.problem, PRUNE_AUTO).method[0]->name, "boxes");
 		one = run(&g, PRUNE_EXPONION, 2, ITERATIONS);
 		are_same(&g, &plain.kept, &one.kept, PRUNE_EXPONION, 2);
 		drop(&plain.kept);
@@ -1547,6 +1710,119 @@ static void lists_are_right(const struct tiles *t, enum real real, const void *g
 	free(carver.memory);
 }
 
+/* Each third centre, for the points of a block; gaps of scores are multiples of a half. */
+static void listed_are_right(const struct tiles *t, const void *block, const void *centre,
+			     const void *halves, unsigned d, unsigned k, const struct plain *plain)
+{
+	uint32_t *list = malloc((k / 3 + 1) * sizeof(*list)), label[MOST_BLOCK], again[MOST_BLOCK];
+	unsigned listed = 0;
+	uint64_t told;
+
+	for (unsigned c = k % 3 % k; c < k; c += 3)
+		list[listed++] = c;
+	told = t->nearest_listed(block, centre, halves, list, listed, d, 0.75, label);
+	t->nearest_listed(block, centre, halves, list, listed, d, 0, again);
+	for (unsigned i = 0; i < t->block; i++) {
+		struct winner least = { INFINITY, INFINITY, 0 };
+
+		for (unsigned e = 0; e < listed; e++) {
+			const struct winner one = plain_winner(plain->x + (size_t)i * d, plain->c,
+							       plain->half, d, k, list[e], 1);
+
+			if (one.score < least.score)
+				least = (struct winner){ one.score, least.score, list[e] };
+			else
+				least.second = fmin(least.second, one.score);
+		}
+		assert_int_equal(label[i], least.label);
+		assert_int_equal(again[i], least.label);
+		assert_int_equal(told >> i & 1, least.second - least.score > 0.75);
+	}
+	free(list);
+}
+
+/* Whether those found are the rivals of centre `nearest`. */
+static bool are_rivals_of(unsigned nearest, const uint16_t *found, unsigned n, const double *extent,
+			  const double *score, unsigned d, unsigned k, const double *c)
+{
+	unsigned wanted = 0;
+
+	for (unsigned e = 0; e < k; e++) {
+		double gain = 0;
+
+		for (unsigned j = 0; j < d; j++)
+			gain += extent[j] * fabs(c[(size_t)e * d + j] - c[(size_t)nearest * d + j]);
+		if (score[e] - gain > score[nearest] + 0.25)
+			continue;
+		if (wanted == n || found[wanted] != e)
+			return false;
+		wanted++;
+	}
+	return wanted == n;
+}
+
+/* The rivals in a box around the first point, of any centre that is nearest to that. */
+static void rivals_are_right(const struct tiles *t, enum real real, const void *given,
+			     const struct packed *packed, struct dice *dice,
+			     const struct plain *plain)
+{
+	const unsigned d = packed->d, k = packed->k, groups = packed->groups * t->group;
+	double *extent = malloc(d * sizeof(*extent)), *score = malloc(k * sizeof(*score)),
+	       least = INFINITY;
+	void *wide, *scores = aligned_alloc(64, round_up(groups * sizeof(double), 64));
+	uint16_t *found = malloc(groups * sizeof(*found));
+	bool right = false;
+	unsigned n;
+
+	for (unsigned j = 0; j < d; j++)
+		extent[j] = below(dice, 8) / 8.0;
+	wide = typed(extent, d, real);
+	n = t->rivals(given, wide, packed, 0.25, scores, found);
+	for (unsigned c = 0; c < k; c++) {
+		score[c] = plain_winner(plain->x, plain->c, plain->half, d, k, c, 1).score;
+		assert_true(real_get(real, scores, c) == score[c]);
+		least = fmin(least, score[c]);
+	}
+	for (unsigned c = 0; c < k; c++)
+		right |= score[c] <= least &&
+			 are_rivals_of(c, found, n, extent, score, d, k, plain->c);
+	assert_true(right);
+	if (real == REAL_FLOAT)
+		free(wide);
+	free(extent);
+	free(score);
+	free(scores);
+	free(found);
+}
+
+/* A block's points and rows are moved alike, and those that stay are left. */
+static void moves_are_right(const struct tiles *t, const void *block, const void *given, unsigned d,
+			    const uint32_t *label)
+{
+	enum { CENTRES = 128 };
+	const size_t length = sums_length(d, CENTRES);
+	int64_t *one = calloc(length, sizeof(*one)), *other = calloc(length, sizeof(*other));
+	struct sums by_block = sums_at(one, d, CENTRES), by_row = sums_at(other, d, CENTRES);
+	uint32_t before[2][MOST_BLOCK];
+	double *scale = malloc(d * sizeof(*scale));
+
+	for (unsigned j = 0; j < d; j++)
+		scale[j] = ldexp(1, (int)j % 20);
+	for (unsigned i = 0; i < t->block; i++)
+		before[0][i] = before[1][i] = i % 3 == 0   ? SUM_NONE
+					      : i % 3 == 1 ? label[i]
+							   : CENTRES - 1;
+	t->move(&by_block, block, scale, t->block - 1, before[0], label);
+	t->move_rows(&by_row, given, scale, t->block - 1, before[1], label);
+	assert_memory_equal(one, other, length * sizeof(*one));
+	assert_memory_equal(before[0], before[1], t->block * sizeof(**before));
+	assert_memory_equal(before[1], label, (t->block - 1) * sizeof(**before));
+	assert_true(*by_row.moves > 0);
+	free(one);
+	free(other);
+	free(scale);
+}
+
 /* The kernels of one instruction set, on whole numbers, of which all scores are exact. */
 static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, unsigned k)
 {
@@ -1594,6 +1870,9 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 	apart_is_right(t, block, given, &packed, label, &(struct plain){ x, c, half });
 	two_are_right(t, real, given, &packed, &(struct plain){ x, c, half });
 	lists_are_right(t, real, given, &packed, centre, halves, x);
+	listed_are_right(t, block, centre, halves, d, k, &(struct plain){ x, c, half });
+	rivals_are_right(t, real, given, &packed, &dice, &(struct plain){ x, c, half });
+	moves_are_right(t, block, given, d, label);
 	t->lower(block, bests, d, packed.groups, 1, lower, squares);
 	/* no point beside its neighbour, and a number of points that is no multiple of four */
 	for (unsigned i = 0; i < n; i++)
@@ -1812,6 +2091,8 @@ int main(void)
 		cmocka_unit_test(test_bounds_are_bounds),
 		cmocka_unit_test(test_ranges_of_exponion_are_bounds),
 		cmocka_unit_test(test_room_of_balls_is_a_bound),
+		cmocka_unit_test(test_boxes_leave_out_none_that_is_nearest),
+		cmocka_unit_test(test_boxes_hold_all_points),
 		cmocka_unit_test(test_a_rival_at_the_edge_is_seen),
 		cmocka_unit_test(test_moves_are_seen),
 		cmocka_unit_test(test_methods_give_up_where_they_do_not_pay),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/kmeans/balls.h"
 #include "bench/kmeans/bounds.h"
+#include "bench/kmeans/boxes.h"
 #include "bench/kmeans/brute.h"
 #include "bench/kmeans/cells.h"
 #include "bench/kmeans/choice.h"
@@ -10,14 +11,16 @@
 #include "kit/shares.h"
 #include "trial.h"
 
-/* Tried in this order by PRUNE_AUTO. */
+/* Tried in this order by PRUNE_AUTO; boxes once more where those after them don't pay. */
 static const struct {
 	const struct method *method;
 	enum prune prune; /* the option that forces it */
 } methods[] = {
 	{ &method_cells, PRUNE_CELLS },
+	{ &method_boxes, PRUNE_BOXES },
 	{ &method_balls, PRUNE_BALLS },
 	{ &method_exponion, PRUNE_EXPONION },
+	{ &method_boxes, PRUNE_BOXES },
 	{ &method_bounds, PRUNE_BOUNDS },
 	{ &method_filter, PRUNE_FILTER },
 	{ &method_brute, PRUNE_NONE },
@@ -51,7 +54,7 @@ struct choice choice_make(const struct problem *p, enum prune prune)
 	for (unsigned i = 0, n = 0; i < METHODS; i++) {
 		const struct method *m = methods[i].method;
 
-		if (!is_wanted(m, methods[i].prune, p, prune))
+		if (!is_wanted(m, methods[i].prune, p, prune) || (prune != PRUNE_AUTO && n))
 			continue;
 		choice.method[n] = m;
 		if (prune != PRUNE_AUTO || !m->pays || has_room(p, &choice))

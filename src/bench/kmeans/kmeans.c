@@ -50,7 +50,7 @@ static const struct parameter parameters[] = {
 	[PRUNE] = { "prune", NULL,
 		    "how best saves distances: not at all, by bounds for each point, by cells of a "
 		    "grid, in few dimensions, of doubles by scores in float first, by the "
-		    "distances between centres, or by balls of points",
+		    "distances between centres, by balls of points, or by boxes of points",
 		    P_CHOICE, .choices = PRUNE_CHOICES, .value = { "auto" } },
 	[SAVE_LABELS] = { "save-labels", NULL,
 			  "FILE (NPY) for the cluster of each point; none: nowhere", P_PATH,

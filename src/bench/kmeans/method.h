@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The contract of the methods (cells, balls, exponion, bounds, filter, brute). A method assigns
+ * The contract of the methods (cells, balls, boxes, exponion, bounds, filter, brute). A method assigns
  * points to centres; lloyd.c does all else: threads, ranks, sums, means, the end.
  *
  * All methods give the same labels, bit for bit, because labels are defined by a fixed computation.
@@ -145,7 +145,7 @@ struct method {
 };
 
 /* The chosen methods, NULL after the last. Each takes over if the one before does not pay. */
-enum { MOST_METHODS = 6 };
+enum { MOST_METHODS = 8 };
 struct choice {
 	const struct method *method[MOST_METHODS + 1];
 };

@@ -39,21 +39,26 @@ void order_by_label(const uint32_t *label, unsigned k, const uint32_t *list, siz
 	}
 }
 
-void sorted_make(struct sorted *sorted, const struct share *s, const struct stage *g, uint32_t *end,
-		 uint32_t *other)
+void sorted_rows(struct sorted *sorted, const struct share *s, const struct stage *g)
 {
 	const struct tiles *t = tiles_choose(g->real);
 	const size_t row = row_bytes(g);
 
-	order_by_label(sorted->label, g->k, NULL, s->n, end, sorted->point);
-	for (size_t i = 0; i < s->n; i++)
-		other[i] = sorted->label[sorted->point[i]];
-	memcpy(sorted->label, other, s->n * sizeof(*other));
 	for (size_t i = 0; i < s->n; i++) {
 		if (i + AHEAD < s->n)
 			prefetch_row((const char *)s->x + sorted->point[i + AHEAD] * row, row);
 		sorted_relate(sorted, t, s, g, i, sorted->point[i]);
 	}
+}
+
+void sorted_make(struct sorted *sorted, const struct share *s, const struct stage *g, uint32_t *end,
+		 uint32_t *other)
+{
+	order_by_label(sorted->label, g->k, NULL, s->n, end, sorted->point);
+	for (size_t i = 0; i < s->n; i++)
+		other[i] = sorted->label[sorted->point[i]];
+	memcpy(sorted->label, other, s->n * sizeof(*other));
+	sorted_rows(sorted, s, g);
 	sorted->done = true;
 }
 

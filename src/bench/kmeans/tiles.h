@@ -66,6 +66,13 @@ struct tiles {
 	 */
 	uint64_t (*nearest_apart)(const void *block, const struct packed *, double margin,
 				  uint32_t *label);
+	/*
+	 * The same for n listed centres, in their order, whose values and halves are not packed.
+	 * `margin` 0: all points are told.
+	 */
+	uint64_t (*nearest_listed)(const void *block, const void *value, const void *half,
+				   const uint32_t *list, unsigned n, unsigned d, double margin,
+				   uint32_t *label);
 	/* Finds the nearest centre of each of n rows (relative). */
 	void (*of_rows)(const void *rows, unsigned n, const struct packed *, uint32_t *label);
 	/* Finds, for n listed rows (relative), the nearest centre of one group. */
@@ -79,6 +86,14 @@ struct tiles {
 			    void *scores, void *seconds);
 	/* Computes the scores of all centres for a row (relative); room for whole groups. */
 	void (*scores)(const void *row, const struct packed *, void *score);
+	/*
+	 * Lists the centres that may be nearest to a point of a box, which lies within `extent` of
+	 * its middle in each dimension: all whose score, less that of the centre nearest to the
+	 * middle, is at most `margin` somewhere in the box. Computes all scores of the middle (see
+	 * scores()). Returns how many.
+	 */
+	unsigned (*rivals)(const void *middle, const void *extent, const struct packed *,
+			   double margin, void *score, uint16_t *found);
 	void (*relate)(void *row, const void *given, const void *origin, unsigned d);
 	/* squared distance of two rows */
 	double (*square)(const void *row, const void *other, unsigned d);
@@ -112,6 +127,9 @@ struct tiles {
 	 */
 	void (*move)(struct sums *, const void *block, const double *scale, size_t n,
 		     uint32_t *before, const uint32_t *label);
+	/* The same for n <= MOST_BLOCK rows (relative). */
+	void (*move_rows)(struct sums *, const void *rows, const double *scale, size_t n,
+			  uint32_t *before, const uint32_t *label);
 	/* `turns` times CHAINS multiply-adds of vectors, for rate_fma() */
 	void (*spin)(void *values, size_t turns);
 };

@@ -205,6 +205,69 @@ TARGET static uint64_t NAME(nearest_apart)(const void *block, const struct packe
 	return apart;
 }
 
+/* Centres of a list at once: registers also hold labels, least and second least scores. */
+#define OF_LIST (WIDTH == 64 ? 4 : 2)
+
+/* See struct tiles; with `apart` nearest_listed() of doubles' floats. */
+TARGET __attribute__((always_inline)) static inline void
+NAME(look_listed)(const void *block, const REAL *value, const REAL *half, const uint32_t *list,
+		  unsigned n, size_t d, uint32_t *label, const bool apart, NAME(vector) *least,
+		  NAME(vector) *other)
+{
+	NAME(integers) nearest[VECTORS];
+
+	UNROLL for (unsigned p = 0; p < VECTORS; p++)
+	{
+		least[p] = other[p] = (NAME(vector)){ 0 } + (REAL)INFINITY;
+		nearest[p] = (NAME(integers)){ 0 };
+	}
+	for (unsigned i = 0; i < n; i += OF_LIST) {
+		NAME(vector) s[OF_LIST][VECTORS];
+		const REAL *c[OF_LIST], *x = block;
+		uint32_t which[OF_LIST];
+
+		UNROLL for (unsigned r = 0; r < OF_LIST; r++)
+		{
+			which[r] = list[i + r < n ? i + r : i];
+			c[r] = value + which[r] * d;
+			UNROLL for (unsigned p = 0; p < VECTORS; p++) s[r][p] =
+				SPLAT(i + r < n ? half[which[r]] : (REAL)INFINITY);
+		}
+		for (size_t j = 0; j < d; j++, x += BLOCK)
+			UNROLL for (unsigned r = 0; r < OF_LIST; r++)
+				UNROLL for (unsigned p = 0; p < VECTORS; p++) s[r][p] =
+					MINUS_PRODUCT(s[r][p], V(x + p * LANES), SPLAT(c[r][j]));
+		UNROLL for (unsigned r = 0; r < OF_LIST; r++)
+			UNROLL for (unsigned p = 0; p < VECTORS; p++)
+			{
+				if (apart)
+					other[p] = MIN(other[p], MAX(least[p], s[r][p]));
+				NOTE(least[p], nearest[p], s[r][p], which[r]);
+			}
+	}
+	for (unsigned i = 0; i < BLOCK; i++)
+		label[i] = (uint32_t)((const INT *)nearest)[i];
+}
+
+/* See struct tiles. */
+TARGET static uint64_t NAME(nearest_listed)(const void *block, const void *value, const void *half,
+					    const uint32_t *list, unsigned n, unsigned d,
+					    double margin, uint32_t *label)
+{
+	NAME(vector) least[VECTORS], other[VECTORS];
+	uint64_t apart = 0;
+
+	if (margin <= 0) {
+		NAME(look_listed)(block, value, half, list, n, d, label, false, least, other);
+		return UINT64_MAX;
+	}
+	NAME(look_listed)(block, value, half, list, n, d, label, true, least, other);
+	UNROLL for (unsigned p = 0; p < VECTORS; p++)
+		apart |= (uint64_t)BITS(GREATER(other[p] - least[p], SPLAT((REAL)margin)))
+			 << p * LANES;
+	return apart;
+}
+
 /* See struct tiles. */
 TARGET static void NAME(of_rows)(const void *rows, unsigned n, const struct packed *centres,
 				 uint32_t *label)
@@ -353,6 +416,56 @@ TARGET static void NAME(scores)(const void *row, const struct packed *centres, v
 	}
 }
 
+/*
+ * See struct tiles. From the middle, a centre's score gains on another's at most, in each
+ * dimension, the extent times how far apart the two are.
+ */
+TARGET static unsigned NAME(rivals)(const void *middle, const void *extent,
+				    const struct packed *centres, double margin, void *scores,
+				    uint16_t *found)
+{
+	const REAL *s = scores, *wide = extent, *c = centres->value, *nearest;
+	const size_t d = centres->d;
+	const unsigned vectors = centres->groups * GROUP_VECTORS;
+	NAME(vector) least = (NAME(vector)){ 0 } + (REAL)INFINITY, most;
+	NAME(integers) where = { 0 };
+	REAL low;
+	unsigned lane, at, n = 0;
+
+	NAME(scores)(middle, centres, scores);
+	for (unsigned v = 0; v < vectors; v++)
+		NOTE(least, where, V(s + v * LANES), v);
+	low = LEAST(least);
+	lane = (unsigned)__builtin_ctz(BITS(EQUAL(least, SPLAT(low))));
+	at = (unsigned)((const INT *)&where)[lane] * LANES + lane;
+	nearest = c + at / GROUP * d * GROUP + at % GROUP;
+	low += (REAL)margin;
+	most = SPLAT(low + (low < 0 ? -low : low) * (REAL)0x1p-20);
+
+	for (unsigned v = 0; v < vectors;) {
+		const unsigned first = v * LANES;
+		uint64_t bits = 0;
+
+		for (; v < vectors && v * LANES - first < 64; v++) {
+			const REAL *to = c + v / GROUP_VECTORS * d * GROUP +
+					 v % GROUP_VECTORS * LANES;
+			NAME(vector) best = V(s + v * LANES);
+
+			for (size_t j = 0; j < d; j++) {
+				const NAME(vector) apart =
+					V(to + j * GROUP) - SPLAT(nearest[j * GROUP]);
+
+				best = MINUS_PRODUCT(best, SPLAT(wide[j]), MAX(apart, -apart));
+			}
+			bits |= (uint64_t)BITS(AT_MOST(best, most)) << (v * LANES - first);
+		}
+		for (; bits; bits &= bits - 1)
+			found[n++] = (uint16_t)(first + (unsigned)__builtin_ctzll(bits));
+	}
+	return n;
+}
+
 #undef AT_ONCE
+#undef OF_LIST
 #undef NOTE
 #undef SCORES_OF_FOUR
