@@ -9,7 +9,7 @@
  * A cell has a list of candidates: the centres that may be nearest to some point in its box (by a
  * linear test, as in Kanungo et al. 2002 and Pelleg and Moore 1999). A tile has a bound: how much
  * nearer scores of its cell's candidates may come until one of its labels can change. So most tiles
- * are not touched in most iterations; the others are compared with their cell's candidates, 2 or 3
+ * are not touched in most iterations; the others are compared with their cell's candidates, 2 to 4
  * in the plane.
  *
  * Why the labels equal those of brute force: write a for the distance of a point to the nearest

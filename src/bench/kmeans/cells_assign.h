@@ -239,6 +239,9 @@ INLINE void NAME(assign)(struct share *s, const struct stage *g, unsigned d)
 		case 2:
 			points = NAME(tiles)(x, cell, due, 2, true, &change, g, d);
 			break;
+		case 3:
+			points = NAME(tiles)(x, cell, due, 3, true, &change, g, d);
+			break;
 		case FEW:
 			points = NAME(tiles)(x, cell, due, FEW, true, &change, g, d);
 			break;

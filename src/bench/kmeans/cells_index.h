@@ -30,7 +30,7 @@ enum {
 	MOST_CANDIDATES = 256,
 	/* iterations that candidates should last at the centres' present pace */
 	AHEAD = 8,
-	FEW = 3, /* candidates that fit into registers, with the other values that are needed */
+	FEW = 4, /* candidates that fit into registers, with the other values that are needed */
 };
 
 /*

@@ -17,9 +17,9 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 	const uint32_t *ids;
 	const double root = 2.001 * sqrt(g->slack);
 	double square = 0, far, allow, enter = INFINITY, most;
-	NAME(vector) least = SPLAT(INFINITY), others = least, limit, lowest, gone;
+	NAME(vector) least = SPLAT(INFINITY), others = least, where = SPLAT(0), limit, lowest, gone;
 	REAL lead;
-	uint32_t star = 0, near;
+	uint32_t star, near;
 
 	for (uint32_t c = 0; c < x->padded; c += LANES) {
 		NAME(vector) s = V(half + c);
@@ -27,15 +27,14 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 		UNROLL for (unsigned j = 0; j < d; j++) s = MINUS_PRODUCT(
 			s, SPLAT((REAL)cell->middle[j]), V(column + (size_t)j * x->padded + c));
 		V(score + c) = s;
-		least = MIN(least, s);
+		where = PICK(GREATER(least, s), SPLAT((REAL)c), where);
+		least = MIN(s, least);
 	}
 	lead = LEAST(least);
 	lowest = SPLAT(lead);
-	for (near = 0;
-	     star < x->padded && !(near = ~BITS(GREATER(V(score + star), lowest)) & EVERY);
-	     star += LANES)
-		;
-	star += near ? (uint32_t)__builtin_ctz(near) : 0;
+	near = ~BITS(GREATER(least, lowest)) & EVERY;
+	star = (uint32_t)__builtin_ctz(near);
+	star += (uint32_t)((const REAL *)&where)[star];
 	if (star >= g->k) /* all NaN */
 		star = 0;
 	UNROLL for (unsigned j = 0; j < d; j++)
@@ -51,22 +50,27 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 	allow += root;
 	limit = SPLAT((REAL)((allow * far + allow * allow / 2 + 8 * g->slack) * (1 + 4 * EPSILON)));
 	memcpy(was, list, (before <= x->most ? before : 0) * sizeof(*was));
-	for (uint32_t c = 0; c < x->padded; c += LANES) {
-		NAME(vector) s = V(score + c) - lowest, apart;
+	for (uint32_t c = 0; c < x->padded;) {
+		const uint32_t first = c;
+		uint64_t nears = 0; /* of 64 at once: each end of a loop may be mispredicted */
 
-		UNROLL for (unsigned j = 0; j < d; j++)
-		{
-			apart = V(column + (size_t)j * x->padded + c) -
-				SPLAT(centre[(size_t)star * d + j]);
-			apart = MAX(apart, -apart);
-			s = MINUS_PRODUCT(s, apart, SPLAT((REAL)cell->half[j]));
+		for (; c < x->padded && c < first + 64; c += LANES) {
+			NAME(vector) s = V(score + c) - lowest, apart;
+
+			UNROLL for (unsigned j = 0; j < d; j++)
+			{
+				apart = V(column + (size_t)j * x->padded + c) -
+					SPLAT(centre[(size_t)star * d + j]);
+				apart = MAX(apart, -apart);
+				s = MINUS_PRODUCT(s, apart, SPLAT((REAL)cell->half[j]));
+			}
+			V(score + c) = s;
+			/* negated, so that NaN counts as near */
+			nears |= (uint64_t)(~BITS(GREATER(s, limit)) & EVERY) << (c - first);
+			others = MIN(others, PICK(GREATER(s, limit), s, SPLAT(INFINITY)));
 		}
-		V(score + c) = s;
-		/* negated, so that NaN counts as near */
-		near = ~BITS(GREATER(s, limit)) & EVERY;
-		others = MIN(others, PICK(GREATER(s, limit), s, SPLAT(INFINITY)));
-		for (; near; near &= near - 1) {
-			const uint32_t id = c + (uint32_t)__builtin_ctz(near);
+		for (; nears; nears &= nears - 1) {
+			const uint32_t id = first + (uint32_t)__builtin_ctzll(nears);
 
 			if (id >= g->k)
 				break;
