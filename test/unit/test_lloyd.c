@@ -464,8 +464,8 @@ static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 			continue;
 		are_same(g, &plain.kept, &job.kept, prune, threads);
 		/*
-		 * With few points, distances from middles of cells, balls and boxes may come on top;
-		 * exponion also measures that of a point to its own centre.
+		 * With few points, those from the middles of cells, balls and boxes may come on
+		 * top; exponion also measures that of a point to its own centre.
 		 */
 		assert_true(job.kept.distances <=
 			    job.kept.iterations * g->problem.points.n *

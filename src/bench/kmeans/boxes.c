@@ -172,7 +172,7 @@ static bool promises(struct boxes *x, const struct share *s, const struct stage 
 	if (s->n < sample)
 		return false;
 	boxes_plant(x, s, g);
-	for (size_t i = 0; i < guesses; i++) {
+	for (size_t i = 0; i < guesses && cost < most; i++) {
 		boxes_guess(x, s, g, share_begin(sample, i, guesses), x->box);
 		cost += (double)find_rivals(x, x->box, rough_packed(&x->rough)) / (double)guesses;
 	}

@@ -12,7 +12,7 @@ enum {
 	FULL = 48,	   /* points of a box: whole blocks, whatever the instructions */
 	SIBLINGS = 16,	   /* boxes of a branch, at most */
 	PARTS = 256,	   /* that the top of the tree divides the points into, at most */
-	LEAST_PART = 2048, /* points of a part, about */
+	LEAST_PART = 4096, /* points of a part, about */
 	SAMPLED = 32,	   /* points of a part that the top is made of */
 };
 

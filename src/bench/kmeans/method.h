@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The contract of the methods (cells, balls, boxes, exponion, bounds, filter, brute). A method assigns
- * points to centres; lloyd.c does all else: threads, ranks, sums, means, the end.
+ * The contract of the methods (cells, boxes, balls, exponion, bounds, filter, brute). A method
+ * assigns points to centres; lloyd.c does all else: threads, ranks, sums, means, the end.
  *
  * All methods give the same labels, bit for bit, because labels are defined by a fixed computation.
  * Coordinates are relative to the middle of the box of all points (so data far from zero lose no
