@@ -100,6 +100,13 @@ def test_so_many_messages(run):
     measured(trials)
 
 
+def test_each_message_counts_once(run):
+    """Also those that OpenMP's threads handle after the team's workers have returned."""
+    _, trials = run(f"--threads 4 --oversubscribe --actors 100 --state 64 --messages 20000 {SHORT}")
+    for trial in measured(trials):
+        assert trial["samples"]["parts"] == 20000 * trial["samples"]["n"]
+
+
 def test_more_threads_than_cpus(run):
     _, trials = run(f"--threads 9 --oversubscribe --actors 50 --to random --state 64 {SHORT}")
     measured(trials)

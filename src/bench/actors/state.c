@@ -310,6 +310,19 @@ static struct actor *target(void *state, const struct message *m, uint64_t i)
 	return &s->actor[s->active[(random_word(s->seed, i) >> 32) * s->actives >> 32]];
 }
 
+/*
+ * Counts the messages that a worker handled. The first counts those of an executor's own threads,
+ * which work on after the other workers have returned.
+ */
+static void count(struct state *s, struct worker *self)
+{
+	if (!s->crew.executor->own_threads)
+		self->done = crew_hand(&s->crew, self->index)->ran;
+	else if (!self->index)
+		for (unsigned i = 0; i < s->threads; i++)
+			team_worker(s->team, i)->done = crew_hand(&s->crew, i)->ran;
+}
+
 void actors_work(void *state, struct worker *self)
 {
 	struct state *s = state;
@@ -324,7 +337,7 @@ void actors_work(void *state, struct worker *self)
 	}
 	crew_run(&s->crew, self->index);
 	self->failed = atomic_load(&s->failed);
-	self->done = crew_hand(&s->crew, self->index)->ran;
+	count(s, self);
 }
 
 static const char *say(struct state *s, const char *what, uint64_t actor)
