@@ -125,6 +125,7 @@ def series(
             {
                 **point(t, _aside(at, i if several > 1 else 0, several), metric, said),
                 "ring": metric == of.headline and _is_ringed(t),
+                "at": at,
             }
             for at, t in sorted(placed, key=lambda of_trial: of_trial[0])
         ]
@@ -243,6 +244,7 @@ def _published(
             **axes.said({"value": p.value, "low": None, "high": None}, of.metrics[metric]["unit"]),
             "trial": f"published: {p.said}",
             "source": p.source,
+            "at": p.x,
         }
         found.append(Series("", GREY, own_shape, "solid", [row]))
     return found

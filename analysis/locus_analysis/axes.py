@@ -80,7 +80,7 @@ def x_axis(of: Described, x: str, points: Sequence[Row]) -> Axis:
     values = sorted({p["x"] for p in points})
     low, high = values[0], values[-1]
     if x in ("threads", "ranks"):
-        counts = sorted({round(v) for v in values})
+        counts = sorted({round(p["at"] if "at" in p else p["x"]) for p in points})
         ticks = [float(c) for c in counts if c & (c - 1) == 0 or c == counts[-1]]
         return Axis(x, (counts[0] / 1.12, counts[-1] * 1.12), ticks, "format(datum.value, 'd')")
     unit = of.unit(x) if x in of.parameters else str(of.metrics.get(x, {}).get("unit") or "")

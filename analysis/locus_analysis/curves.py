@@ -67,7 +67,7 @@ NUMBERED = 24  # flagged points in a picture: of more, numbers would hide the cu
 @dataclass
 class Series:
     """A line. Its rows have x, value, low, high (base units), and what charts.mark() needs; those
-    with `ring` get a ring."""
+    with `ring` get a ring. Where a row is drawn beside its place, `at` is its place."""
 
     name: str
     colour: str
@@ -192,7 +192,7 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
     x = vl.quantitative("x", scale=panel.x.scale(), axis=panel.x.axis())
     rows = [
         {
-            **p,
+            **{key: value for key, value in p.items() if key != "at"},
             "series": f"{i} {line.name}",
             "colour": line.colour,
             "shape": line.shape,

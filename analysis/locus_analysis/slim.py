@@ -23,6 +23,7 @@ USUAL = {  # defaults: attributes with these values are left out
     "x2": "0",
     "y2": "0",
 }
+ENDS = ("x2", "y2")  # of a gradient, which has x1 too, the default of x2 is 100 %
 INHERITED = (
     "fill",
     "stroke",
@@ -75,7 +76,7 @@ def _rounded(of: dict[str, str]) -> None:
                 r"\d+\.\d+", lambda n: f"{float(n[0]):.1f}".removesuffix(".0"), of[key]
             )
     for key, value in USUAL.items():
-        if of.get(key) == value:
+        if of.get(key) == value and not (key in ENDS and "x1" in of):
             del of[key]
 
 

@@ -162,6 +162,14 @@ def test_threads_alone_make_a_scaling_plot(tmp_path: Path) -> None:
     assert xs == {1, 2, 4} and "threads" in str(drawn["vconcat"][0])
 
 
+def test_lines_drawn_side_by_side_have_the_ticks_of_their_threads(tmp_path: Path) -> None:
+    """The line farthest to the right is drawn at 16.8 threads."""
+    points = checkpoint(ONE, threads=(1, 4, 16))
+    drawn = spec(make(tmp_path, record(ONE, points, RUN)), "checkpoint")
+    assert max(r["x"] for own in drawn["datasets"].values() for r in own if r.get("id")) > 16.5
+    assert '"values": [1.0, 2.0, 4.0, 16.0]' in json.dumps(drawn)  # 2: published
+
+
 def test_a_variant_of_checkpoint_that_is_new_is_in_its_curve(tmp_path: Path) -> None:
     """It must not be left out silently."""
     points = checkpoint(ONE, bodies=("loop",))

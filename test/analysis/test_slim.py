@@ -47,6 +47,15 @@ def test_shapes_are_one_path_and_what_draws_nothing_is_gone() -> None:
     assert not [e for e in made(GIVEN).iter() if e.get("class") in ("background", "foreground")]
 
 
+def test_an_upright_gradient_stays_upright() -> None:
+    root = made(
+        '<svg xmlns="http://www.w3.org/2000/svg"><defs>'
+        '<linearGradient id="a" x1="0" x2="0" y1="1" y2="0" /></defs></svg>'
+    )
+    (gradient,) = (e for e in root.iter() if e.tag.endswith("linearGradient"))
+    assert gradient.attrib == {"id": "a", "x1": "0", "x2": "0", "y1": "1", "y2": "0"}
+
+
 def test_what_cuts_off_alike_is_told_once() -> None:
     wide, high = ('<rect width="620" height="330" />', '<rect width="620" height="331" />')
     root = ElementTree.fromstring(
