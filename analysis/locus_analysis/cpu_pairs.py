@@ -137,8 +137,8 @@ def _map(trial: Row, machine: Row, name: str, title: str) -> Picture:
         base.mark("rect").encode(x=x, y=y, color=colour, tooltip=[*tooltip, *quantities])
     ]
     if size >= 28:
-        middle = f"abs(datum.median - {ends[0]!r}) > 0.5 * {ends[1] - ends[0]!r}"
-        white = vl.value(INK, condition=[{"test": middle, "value": "white"}])
+        darker = f"datum.median > {(ends[0] + ends[1]) / 2!r}"  # not below the scale's end, too
+        white = vl.value(INK, condition=[{"test": darker, "value": "white"}])
         layers.append(
             base.mark("text", fontSize=10).encode(
                 x=x, y=y, text=vl.quantitative("median", format=".3~s"), color=white

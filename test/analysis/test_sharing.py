@@ -27,6 +27,7 @@ from locus_analysis import (
     units,
 )
 from locus_analysis.along import Scene
+from locus_analysis.charts import INK
 from locus_analysis.evidence import AGREES, DIFFERS, IN_PART, UNSURE
 from make_records import (
     DISTANCES,
@@ -573,6 +574,17 @@ def test_a_map_of_many_cores_stays_usable(tmp_path: Path) -> None:
     (columns,) = page.rows("a", "b", "median")
     assert len(columns["a"]) == 128 * 127 // 2
     assert len((tmp_path / "report.html").read_bytes()) < 4 << 20
+
+
+def test_a_pair_far_below_the_others_can_be_read(tmp_path: Path) -> None:
+    """It is as bright as the end of the scale, so its text must not be."""
+    machine = Machine("n16", "a machine", cpu_nodes=1, cores=16)
+    points = core_to_core_points(machine, protocols=("message",))
+    assert points[0].pairs
+    points[0].pairs["cells"]["0.5"][0] = 1.23e-9
+    make(tmp_path, record(machine, points, RUN))
+    svg = (tmp_path / "report-pictures/core-to-core.svg").read_text(encoding="utf-8")
+    assert re.findall(r'fill="([^"]+)"[^>]*>1.23</text>', svg) == [INK] * 2
 
 
 def test_more_cells_than_a_page_can_take_are_bars(monkeypatch: pytest.MonkeyPatch) -> None:
