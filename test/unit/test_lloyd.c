@@ -1036,6 +1036,62 @@ static void test_boxes_leave_out_none_that_is_nearest(void **state)
 	bounds_hold(&method_boxes, true, 0.02, 3 * MANY, NULL);
 }
 
+/*
+ * Centres of a grid in the plane, of which two at a time go astray: only the branches of boxes near
+ * these are looked at.
+ */
+static void test_boxes_stay_where_nothing_moves(void **state)
+{
+	enum { SIDE = 12, CENTRES = SIDE * SIDE, POINTS = 60000, D = 2 };
+
+	(void)state;
+	for (unsigned turn = 0; turn < 2; turn++) {
+		const enum real real = turn ? REAL_FLOAT : REAL_DOUBLE;
+		struct dice dice = { turn, 0 };
+		double *x = malloc(sizeof(*x) * POINTS * D),
+		       *start = malloc(sizeof(*start) * CENTRES * D);
+		struct alone *a, *plain;
+		struct given g;
+
+		for (size_t e = 0; e < POINTS * D; e++)
+			x[e] = SIDE * uniform(&dice);
+		for (unsigned c = 0; c < CENTRES; c++) {
+			const unsigned row = c / SIDE;
+
+			start[c * D] = c % SIDE + 0.5;
+			start[c * D + 1] = row + 0.5;
+		}
+		g = problem_of(real, POINTS, D, CENTRES, x, start);
+		a = alone_begin(&method_boxes, &g, 0, SIDE);
+		plain = alone_begin(&method_brute, &g, 0, SIDE);
+		a->frame.stage.forced = true;
+		for (unsigned i = 0; i < 12; i++) {
+			alone_assign(a, &method_boxes, i);
+			alone_assign(plain, &method_brute, i);
+			method_boxes.labels(&a->s, &a->frame.stage);
+			method_brute.labels(&plain->s, &plain->frame.stage);
+			assert_memory_equal(a->s.label, plain->s.label,
+					    POINTS * sizeof(*plain->s.label));
+			/* of the middle of each branch, 20,000; all points would have 150,000 more */
+			if (i)
+				assert_true(((struct boxes *)a->s.memory)->rough.scores < POINTS);
+			for (unsigned c = 0; c < CENTRES; c++) {
+				a->frame.moved[c] = 0;
+				if (c % 61 != 5 * i % 61)
+					continue;
+				for (unsigned j = 0; j < D; j++)
+					a->scratch[j] = real_get(real, a->frame.centre, c * D + j) +
+							0.2 * (uniform(&dice) - 0.5);
+				a->frame.moved[c] = frame_put_centre(&a->frame, c, a->scratch);
+				frame_put_centre(&plain->frame, c, a->scratch);
+			}
+		}
+		alone_end(a);
+		alone_end(plain);
+		forget(&g);
+	}
+}
+
 /* Value j of point i of n. */
 static double value_of_kind(const char *kind, struct dice *dice, size_t i, size_t n, unsigned j)
 {
@@ -2092,6 +2148,7 @@ int main(void)
 		cmocka_unit_test(test_ranges_of_exponion_are_bounds),
 		cmocka_unit_test(test_room_of_balls_is_a_bound),
 		cmocka_unit_test(test_boxes_leave_out_none_that_is_nearest),
+		cmocka_unit_test(test_boxes_stay_where_nothing_moves),
 		cmocka_unit_test(test_boxes_hold_all_points),
 		cmocka_unit_test(test_a_rival_at_the_edge_is_seen),
 		cmocka_unit_test(test_moves_are_seen),

@@ -79,6 +79,9 @@ static void lay_out(struct boxes *x, struct carver *c, size_t n, unsigned d, uns
 	x->near = carve(c, k * sizeof(*x->near));
 	x->listed = carve(c, k * sizeof(*x->listed));
 	x->list = packed_carve(c, d, k, REAL_FLOAT);
+	x->words = round_up(k, 64) / 64;
+	x->moved = carve(c, x->words * sizeof(*x->moved));
+	x->before = carve(c, most * x->words * sizeof(*x->before));
 }
 
 static size_t bytes(const struct problem *p, size_t n)
@@ -139,11 +142,38 @@ static void decide(struct boxes *x, struct share *s, const struct stage *g, cons
 	}
 }
 
+static void set(uint64_t *bits, unsigned i)
+{
+	bits[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+/*
+ * Whether labels in a branch may change: not if none of its n centres has moved, nor one of those
+ * that it had before. (Then the scores of all that may be nearest are what they were.)
+ */
+static bool may_change(const struct boxes *x, const struct box *branch, unsigned n)
+{
+	uint64_t *before = x->before + (size_t)(branch - x->branch) * x->words;
+	bool moved = false;
+
+	for (size_t w = 0; w < x->words; w++) {
+		moved |= (before[w] & x->moved[w]) != 0;
+		before[w] = 0;
+	}
+	for (unsigned i = 0; i < n; i++)
+		set(before, x->found[i]);
+	for (size_t w = 0; w < x->words; w++)
+		moved |= (before[w] & x->moved[w]) != 0;
+	return moved;
+}
+
 static void assign_branch(struct boxes *x, struct share *s, const struct stage *g,
 			  const struct box *branch)
 {
-	unsigned n = find_rivals(x, branch, rough_packed(&x->rough));
+	const unsigned n = find_rivals(x, branch, rough_packed(&x->rough));
 
+	if (!may_change(x, branch, n))
+		return;
 	for (unsigned i = 0; i < n; i++)
 		x->near[i] = x->found[i];
 	rough_list(&x->rough, g, x->near, n, &x->list);
@@ -183,17 +213,23 @@ static bool promises(struct boxes *x, const struct share *s, const struct stage 
 static void assign(struct share *s, const struct stage *g)
 {
 	struct boxes *x = s->memory;
+	const bool made = !x->points.done; /* in this iteration */
 
 	rough_pack(&x->rough, g);
 	if (!x->promised && !g->forced && !promises(x, s, g)) {
 		rough_force(&x->rough, x->points.label, s, g);
 		return;
 	}
-	if (!x->points.done) {
+	if (made) {
 		if (g->forced)
 			boxes_plant(x, s, g);
 		boxes_make(x, s, g);
+		memset(x->before, 0, x->branches * x->words * sizeof(*x->before));
 	}
+	memset(x->moved, 0, x->words * sizeof(*x->moved));
+	for (unsigned c = 0; c < g->k; c++)
+		if (made || g->moved[c] > 0)
+			set(x->moved, c);
 	for (uint32_t i = 0; i < x->branches; i++)
 		assign_branch(x, s, g, &x->branch[i]);
 	*s->change.computed += (int64_t)rough_computed(&x->rough, g);

@@ -49,6 +49,9 @@ struct boxes {
 	uint16_t *found;
 	uint32_t *near, *listed; /* centres: of the branch, of the box */
 	struct packed list;	 /* those near */
+	/* sets of centres, of `words` words: which moved; by branch: those near before */
+	size_t words;
+	uint64_t *moved, *before;
 };
 
 _Static_assert(sizeof(struct boxes) <= MOST_HEAD, "there is room for it");
