@@ -1037,6 +1037,53 @@ static void test_boxes_leave_out_none_that_is_nearest(void **state)
 }
 
 /*
+ * Two points at opposite corners of a box, a centre near its middle, and one as far from the first
+ * corner on the other side: only rounding tells which is nearer to that, so no margin may be missing.
+ */
+static void test_a_tie_at_the_corner_of_a_box_is_seen(void **state)
+{
+	enum { CENTRES = 2, POINTS = 2, D = 3 };
+	const unsigned trials = getenv("LOCUS_EMULATED") ? 500 : 6000;
+	unsigned others = 0;
+
+	(void)state;
+	for (unsigned trial = 0; trial < 2 * trials; trial++) {
+		struct dice dice = { trial / 2, 0 };
+		double *x = malloc(sizeof(*x) * POINTS * D),
+		       *start = malloc(sizeof(*start) * CENTRES * D);
+		struct alone *a, *plain;
+		struct given g;
+
+		/*
+		 * Multiples of 2^-12, which floats hold. The box is small, and the centre about as
+		 * far from its middle as that from 0: so what bounds have on top, as a part of a
+		 * gain and of a score, is less than rounding.
+		 */
+		for (unsigned j = 0; j < D; j++) {
+			x[j] = ((double)below(&dice, 8192) - 4096) / 4096;
+			x[D + j] = x[j] - ((double)below(&dice, 17) - 8) / 4096;
+			start[D + j] = (below(&dice, 2) ? x[j] + x[D + j] : 0) +
+				       (double)below(&dice, 3) / 4096;
+			start[j] = 2 * x[j] - start[D + j];
+		}
+		g = problem_of(trial & 1 ? REAL_FLOAT : REAL_DOUBLE, POINTS, D, CENTRES, x, start);
+		a = alone_begin(&method_boxes, &g, -4, 4);
+		plain = alone_begin(&method_brute, &g, -4, 4);
+		a->frame.stage.forced = true;
+		alone_assign(a, &method_boxes, 0);
+		alone_assign(plain, &method_brute, 0);
+		method_boxes.labels(&a->s, &a->frame.stage);
+		method_brute.labels(&plain->s, &plain->frame.stage);
+		assert_memory_equal(a->s.label, plain->s.label, POINTS * sizeof(*plain->s.label));
+		others += plain->s.label[0] == 0 && plain->s.label[1] == 1;
+		alone_end(a);
+		alone_end(plain);
+		forget(&g);
+	}
+	assert_true(others > trials / 4);
+}
+
+/*
  * Centres of a grid in the plane, of which two at a time go astray: only the branches of boxes near
  * these are looked at.
  */
@@ -2148,6 +2195,7 @@ int main(void)
 		cmocka_unit_test(test_ranges_of_exponion_are_bounds),
 		cmocka_unit_test(test_room_of_balls_is_a_bound),
 		cmocka_unit_test(test_boxes_leave_out_none_that_is_nearest),
+		cmocka_unit_test(test_a_tie_at_the_corner_of_a_box_is_seen),
 		cmocka_unit_test(test_boxes_stay_where_nothing_moves),
 		cmocka_unit_test(test_boxes_hold_all_points),
 		cmocka_unit_test(test_a_rival_at_the_edge_is_seen),
