@@ -73,7 +73,7 @@ static void lay_out(struct boxes *x, struct carver *c, size_t n, unsigned d, uns
 	x->high = carve(c, row);
 	x->least = carve(c, 2 * row);
 	x->most = carve(c, 2 * row);
-	x->exact = carve(c, d * real_bytes(real));
+	x->exact = carve(c, (size_t)tiles_choose(REAL_DOUBLE)->block * d * sizeof(*x->exact));
 	x->score = carve(c, groups * sizeof(*x->score));
 	x->found = carve(c, groups * sizeof(*x->found));
 	x->near = carve(c, k * sizeof(*x->near));
@@ -114,21 +114,45 @@ static unsigned find_rivals(struct boxes *x, const struct box *b, const struct p
 				       x->score, x->found);
 }
 
-/* Moves n points, from `place` on, to new labels; those of doubles that are not told are decided. */
+/* Decides listed rows, which floats don't tell, among n listed centres, by their own type. */
+static void decide_exactly(struct boxes *x, const struct stage *g, const char *rows,
+			   const unsigned *row, unsigned rest, unsigned n, uint32_t *now)
+{
+	const struct tiles *t = x->rough.tiles;
+	uint32_t to[MOST_BLOCK];
+
+	x->rough.exact += (uint64_t)rest * n;
+	for (; rest; rest -= rest < t->block ? rest : t->block, row += t->block) {
+		const unsigned few = rest < t->block ? rest : t->block;
+
+		for (unsigned i = 0; i < few; i++)
+			for (unsigned j = 0; j < g->d; j++)
+				x->exact[j * t->block + i] =
+					((const double *)(rows + row[i] * row_bytes(g)))[j];
+		t->nearest_listed(x->exact, g->centre, g->half, x->listed, n, g->d, 0, to);
+		for (unsigned i = 0; i < few; i++)
+			now[row[i]] = to[i];
+	}
+}
+
+/* Gives the points of a block new labels: n, from `place` on; floats have told some. */
 static void move(struct boxes *x, struct share *s, const struct stage *g, const float *block,
-		 uint32_t place, unsigned n, uint64_t told, uint32_t *now)
+		 uint32_t place, unsigned n, uint64_t told, unsigned centres, uint32_t *now)
 {
 	uint32_t *label = x->points.label + place;
+	unsigned row[MOST_BLOCK], rest = 0;
 	const char *rows;
 
 	if (g->real == REAL_FLOAT) {
 		x->rough.floats->move(&s->change, block, g->scale, n, label, now);
 		return;
 	}
+	for (unsigned i = 0; i < n; i++) {
+		row[rest] = i;
+		rest += !(told >> i & 1);
+	}
 	rows = x->points.row + place * row_bytes(g);
-	for (unsigned i = 0; i < n; i++)
-		if (!(told >> i & 1))
-			now[i] = rough_exact(&x->rough, g, rows + i * row_bytes(g));
+	decide_exactly(x, g, rows, row, rest, centres, now);
 	x->rough.tiles->move_rows(&s->change, rows, g->scale, n, label, now);
 }
 
@@ -147,7 +171,7 @@ static void decide(struct boxes *x, struct share *s, const struct stage *g, cons
 							g->d, (double)x->rough.margin, now);
 
 		move(x, s, g, block, b->first + i, b->n - i < f->block ? b->n - i : f->block, told,
-		     now);
+		     n, now);
 	}
 }
 

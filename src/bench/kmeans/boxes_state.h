@@ -12,7 +12,7 @@ enum {
 	FULL = 48,	   /* points of a box: whole blocks, whatever the instructions */
 	SIBLINGS = 16,	   /* boxes of a branch, at most */
 	PARTS = 256,	   /* that the top of the tree divides the points into, at most */
-	LEAST_PART = 4096, /* points of a part, about */
+	LEAST_PART = 4000, /* points of a part, about */
 	SAMPLED = 32,	   /* points of a part that the top is made of */
 };
 
@@ -43,7 +43,7 @@ struct boxes {
 	uint32_t *order, *other; /* rows by box */
 	float *low, *high;	 /* of what is divided */
 	float *least, *most;	 /* of a box; then, d later, of a branch */
-	char *exact;		 /* a row */
+	double *exact;		 /* a block, or a row */
 	/* Of a branch or box that is looked at. */
 	float *score; /* of all centres */
 	uint16_t *found;
