@@ -7,6 +7,7 @@ import re
 
 import pytest
 from listed import unwrapped
+from mounts import Place
 from some import some
 
 
@@ -192,6 +193,22 @@ def test_topology_of_this_machine_and_of_one_that_is_described(locus):
     described = locus("topology", "node:2 core:64 pu:2")
     assert described.status == 0 and "128 cores" in described.out and "256 CPUs" in described.out
     assert locus("topology nonsense:?").status == 2
+
+
+def test_memory_of_the_only_node_is_that_of_the_machine(locus, tmp_path):
+    """A guest's node may have only the memory that its host has provided until now."""
+    if len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) != 1:
+        pytest.skip("not one node")
+    with Place(tmp_path / "place", "64k") as place:
+        (place.path / "meminfo").write_text("Node 0 MemTotal: 1048576 kB\nNode 0 MemFree: 9 kB\n")
+        bound = 'mount --bind "$0" /sys/devices/system/node/node0/meminfo && exec "$@"'
+        shell = [*place.prefix, "sh", "-c", bound, place.folder / "meminfo"]
+        node = re.search(r"\n +0 +0 +(\S+ [KMGT]iB)", locus("topology", prefix=shell).out)
+    total = re.search(r"MemTotal: +(\d+) kB", pathlib.Path("/proc/meminfo").read_text())
+    assert node and total
+    number, unit = node[1].split()
+    of_unit = float(total[1]) * 1024 / 1024 ** (" KMGT".index(unit[0]))
+    assert float(number) == pytest.approx(of_unit, rel=0.01)
 
 
 # XML of a machine with two nodes, in hwloc's format.

@@ -486,6 +486,45 @@ static void a_class_is_what_equal_machines_share(void **state)
 	free(class);
 }
 
+/*
+ * The class of a machine with one node, to which the kernel gave `placed` MiB until now, and has
+ * `kib` kB in all.
+ */
+static char *class_of_one_node(uint64_t placed, const char *kib)
+{
+	const char *why = "";
+	struct machine *m = machine_open("numa:1 core:4 pu:2", &why);
+	char text[64], *class;
+	json_t *p;
+
+	assert_non_null(m);
+	m->running = true;
+	hwloc_get_obj_by_type(m->topology, HWLOC_OBJ_NUMANODE, 0)->attr->numanode.local_memory =
+		placed << 20;
+	put_files(intel);
+	snprintf(text, sizeof(text), "MemTotal: %s kB\nMemFree: 1 kB\n", kib);
+	put_file("/proc/meminfo", text);
+	p = provenance_machine_at(root, m);
+	class = strdup(text_at(p, "class"));
+	json_decref(p);
+	machine_close(m);
+	return class;
+}
+
+static void a_class_is_stable_while_the_node_of_a_guest_grows(void **state)
+{
+	char *class = class_of_one_node(4403, "132120576"),
+	     *later = class_of_one_node(13926, "132120576"),
+	     *half = class_of_one_node(4403, "66060288");
+
+	(void)state;
+	assert_string_equal(class, later);
+	assert_string_not_equal(class, half);
+	free(class);
+	free(later);
+	free(half);
+}
+
 /* Writes a CPU's msr file, in which the offset is the number of the register. */
 static void put_register(int cpu, uint32_t number, uint64_t value)
 {
@@ -695,6 +734,7 @@ int main(void)
 		TEST(the_topology_is_told),
 		TEST(distances_follow_the_nodes),
 		TEST(a_class_is_what_equal_machines_share),
+		TEST(a_class_is_stable_while_the_node_of_a_guest_grows),
 		TEST(prefetchers_are_told_where_they_can_be_read),
 		TEST(nothing_to_read_is_said), TEST(the_reason_is_its_own),
 		cmocka_unit_test(this_machine_is_described),

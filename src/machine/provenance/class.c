@@ -8,6 +8,7 @@
 #include "base/arithmetic.h"
 #include "base/hash.h"
 #include "machine/memory/hugepool.h"
+#include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 
 /*
@@ -25,11 +26,21 @@ static uint64_t round_memory(uint64_t bytes)
 	return (bytes + step - 1) / step * step;
 }
 
+/* hwloc's size of a machine's only node is not stable: node_memory.h. */
+static uint64_t memory_of(const char *root, const struct machine *m, hwloc_obj_t node)
+{
+	struct node_memory memory;
+
+	if (m->running && !node_memory_read(root, machine_object_number(node), &memory))
+		return memory.total;
+	return node->attr->numanode.local_memory;
+}
+
 /*
  * Recurses once for each level of the machine. Leaves out groups: they come and go with versions of
  * kernel and hwloc.
  */
-static void print_tree(FILE *f, hwloc_obj_t object)
+static void print_tree(FILE *f, const char *root, const struct machine *m, hwloc_obj_t object)
 {
 	const bool named = object->type != HWLOC_OBJ_GROUP;
 
@@ -39,12 +50,12 @@ static void print_tree(FILE *f, hwloc_obj_t object)
 		fprintf(f, " %" PRIu64 "/%u/%d", object->attr->cache.size,
 			object->attr->cache.linesize, object->attr->cache.associativity);
 	if (object->type == HWLOC_OBJ_NUMANODE)
-		fprintf(f, " %" PRIu64, round_memory(object->attr->numanode.local_memory));
+		fprintf(f, " %" PRIu64, round_memory(memory_of(root, m, object)));
 	fputs(named ? "(" : "", f);
 	for (hwloc_obj_t child = object->memory_first_child; child; child = child->next_sibling)
-		print_tree(f, child);
+		print_tree(f, root, m, child);
 	for (hwloc_obj_t child = object->first_child; child; child = child->next_sibling)
-		print_tree(f, child);
+		print_tree(f, root, m, child);
 	fputs(named ? ")" : "", f);
 }
 
@@ -84,7 +95,7 @@ json_t *provenance_class(const char *root, const struct machine *m, const json_t
 	print_cpu(f, cpu);
 	fprintf(f, "%s ", hypervisor ? hypervisor : "metal");
 	print_pages(f, root, m);
-	print_tree(f, hwloc_get_root_obj(m->topology));
+	print_tree(f, root, m, hwloc_get_root_obj(m->topology));
 	fclose(f);
 	class = text ? json_sprintf("%016" PRIx64, hash_text(text)) : NULL;
 	free(text);

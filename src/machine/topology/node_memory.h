@@ -9,8 +9,8 @@
 
 /*
  * The memory of one node, in bytes; `root` as in base/sysfs.h. On a machine with one node it is the
- * machine's (/proc/meminfo), because a guest's node may include a balloon. -1 with errno; ENOENT:
- * no such node, ENODATA: the file does not tell.
+ * machine's (/proc/meminfo): a guest's node may include a balloon, or only the memory that its host
+ * has provided until now. -1 with errno; ENOENT: no such node, ENODATA: the file does not tell.
  */
 struct node_memory {
 	uint64_t total, free;
