@@ -283,6 +283,45 @@ static void test_the_usual_skew_counts(void **state)
 	assert_true(isinf(calibrate_skew(late, 0)));
 }
 
+/*
+ * The units that calibration finds for 16 threads that do 200 million units a second together, if
+ * a thread begins `late` s after the others in samples of at least `from` units.
+ */
+static double units_found(double late, double from, bool oversubscribed)
+{
+	struct planned planned = { .sample = 5e-3,
+				   .trial = { .threads = 16, .oversubscribed = oversubscribed } };
+	struct series s = { .planned = &planned, .units = 1 };
+	double skews[64];
+	bool long_before = false, found = false;
+
+	for (size_t i = 0; i < 64 && !found; i++) {
+		const double skew = (double)s.units >= from ? late : 1e-7;
+		struct sample sample = { .wall = (double)s.units / 200e6 + skew, .skew = skew };
+
+		skews[i] = skew;
+		s.skew = calibrate_skew(skews, i + 1);
+		found = calibrate_ends(&s, &sample, &long_before);
+	}
+	assert_true(found);
+	return (double)s.units;
+}
+
+/* A sample that is long only because a thread began late has too little work. */
+static void test_a_late_start_is_no_work(void **state)
+{
+	const double enough = 0.7 * 5e-3 * 200e6; /* 70 % of the planned length */
+
+	(void)state;
+	assert_true(units_found(0, 0, false) >= enough);
+	/* with its skew a sample is long enough once, too long twice, too long from the first on */
+	assert_true(units_found(4e-3, 4000, false) >= enough);
+	assert_true(units_found(13e-3, 4000, false) >= enough);
+	assert_true(units_found(0.2, 0, false) >= enough);
+	/* more threads than CPUs run one after the other: their skew is work of others */
+	assert_true(units_found(13e-3, 4000, true) < enough);
+}
+
 static void test_a_fixed_count_is_kept(void **state)
 {
 	struct bench b;
@@ -914,6 +953,7 @@ int main(void)
 		cmocka_unit_test(test_calibration_finds_a_count),
 		cmocka_unit_test(test_a_pause_is_no_unit),
 		cmocka_unit_test(test_the_usual_skew_counts),
+		cmocka_unit_test(test_a_late_start_is_no_work),
 		cmocka_unit_test(test_a_fixed_count_is_kept),
 		cmocka_unit_test(test_a_deadline_ends_the_work),
 		cmocka_unit_test(test_work_that_ends_by_itself),

@@ -67,6 +67,31 @@ double calibrate_skew(double *skews, size_t n)
 	return n ? statistics_quantile(skews, n, 0.5) : INFINITY;
 }
 
+/*
+ * s of a sample in which all workers were there: one that begins late makes a sample with too
+ * little work long, too. More workers than CPUs begin late because others work.
+ */
+static double length_of(const struct series *s, const struct sample *sample)
+{
+	return sample->wall - (s->planned->trial.oversubscribed ? 0 : sample->skew);
+}
+
+bool calibrate_ends(struct series *s, const struct sample *sample, bool *long_before)
+{
+	const double goal = goal_of(s), length = length_of(s, sample);
+
+	if (!*long_before && length > PAUSE_FACTOR * goal && sample->wall < RETRY_MOST) {
+		*long_before = true;
+		return false;
+	}
+	if (length >= LONG_ENOUGH * goal)
+		return true;
+	*long_before = false;
+	s->units = (uint64_t)ceil((double)s->units *
+				  fmin(16, fmax(1.5, goal / fmax(sample->wall, 1e-9))));
+	return false;
+}
+
 /* Increases the units until a sample is long enough, unless they are fixed. */
 static void find_units(struct series *s, struct team *team, double began, double most)
 {
@@ -78,7 +103,6 @@ static void find_units(struct series *s, struct team *team, double began, double
 
 	for (int turn = 0; turn < MOST_TURNS && spent < most;) {
 		struct sample sample = sample_take(s, team, &unused, sample_turn(s, 0), false);
-		double goal;
 
 		if (s->failure)
 			return;
@@ -87,19 +111,9 @@ static void find_units(struct series *s, struct team *team, double began, double
 			continue; /* a sample that was interrupted looks long enough, and is not */
 		skews[turn++] = sample.skew;
 		s->skew = calibrate_skew(skews, (size_t)turn);
-		goal = goal_of(s);
-		s->duration = duration_of(s, goal, sample.wall);
-		if (!counted)
+		s->duration = duration_of(s, goal_of(s), sample.wall);
+		if (!counted || calibrate_ends(s, &sample, &long_before))
 			return;
-		if (!long_before && sample.wall > PAUSE_FACTOR * goal && sample.wall < RETRY_MOST) {
-			long_before = true;
-			continue;
-		}
-		if (sample.wall >= LONG_ENOUGH * goal)
-			return;
-		long_before = false;
-		s->units = (uint64_t)ceil((double)s->units *
-					  fmin(16, fmax(1.5, goal / fmax(sample.wall, 1e-9))));
 	}
 }
 

@@ -3,6 +3,7 @@
 #ifndef LOCUS_CALIBRATE_H
 #define LOCUS_CALIBRATE_H
 
+#include "harness/sample/sample.h"
 #include "harness/sample/series.h"
 
 /*
@@ -16,5 +17,11 @@ void calibrate(struct series *, struct team *, double batch, double most);
  * would begin later than they may; by the most, one late wake-up would make all of them long.
  */
 double calibrate_skew(double *skews, size_t n);
+
+/*
+ * Whether a sample of `units` units ends their search; if not, increases `units`, or asks for
+ * another such sample, which *long_before says. `skew` is that of the samples until now.
+ */
+bool calibrate_ends(struct series *, const struct sample *, bool *long_before);
 
 #endif
