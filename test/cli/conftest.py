@@ -142,3 +142,9 @@ def trials(read):
 @pytest.fixture(scope="session")
 def cpus():
     return sorted(os.sched_getaffinity(0))
+
+
+@pytest.fixture(scope="session")
+def few(cpus):
+    """A prefix that leaves the program two CPUs at most: three threads are more, on any machine."""
+    return ["taskset", "-c", ",".join(map(str, cpus[:2]))]

@@ -133,13 +133,14 @@ def test_fewer_ticks_than_a_firing_takes(run):
     )
 
 
-def test_counters_of_cpus_lose_nothing_where_threads_move(run):
+def test_counters_of_cpus_lose_nothing_where_threads_move(run, few):
     """Threads are preempted within a tick, and go on on other CPUs."""
     if not restartable():
         pytest.skip("no restartable sequences")
     done, trials = run(
         "--variant per-cpu --bind float --threads 8 --oversubscribe --body loop,reverse"
-        " --repeats 4 --duration 20ms"
+        " --repeats 4 --duration 20ms",
+        prefix=few,
     )
     assert done.status == 0
     for trial in some(measured(trials)):
@@ -157,9 +158,10 @@ def test_without_restartable_sequences_only_counters_of_cpus_are_impossible(run)
     assert done.status == 3 and value(of["per-thread"], "kept") == 1
 
 
-def test_more_threads_than_cpus_end(run):
+def test_more_threads_than_cpus_end(run, few):
     done, trials = run(
-        f"--variant {','.join(POSSIBLE)} --threads 8 --oversubscribe --repeats 1 --duration 2ms"
+        f"--variant {','.join(POSSIBLE)} --threads 8 --oversubscribe --repeats 1 --duration 2ms",
+        prefix=few,
     )
     assert done.status == 0 and trials and all(trial["oversubscribed"] for trial in trials)
 

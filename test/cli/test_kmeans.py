@@ -137,12 +137,13 @@ def test_all_variants_agree_with_best(cluster, words):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_more_threads_than_cpus(cluster, variant):
+def test_more_threads_than_cpus(cluster, few, variant):
     words = ("--points", 1000, "--clusters", 20, "--oversubscribe")
     one, labels, _ = cluster("best", *words)
-    trial, own, _ = cluster(variant, *words, threads=4)
+    trial, own, _ = cluster(variant, *words, threads=4, prefix=few)
     assert (
         trial["threads"] == 4
+        and trial["oversubscribed"]
         and own == labels
         and value(trial, "iterations") == value(one, "iterations")
     )

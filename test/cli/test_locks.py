@@ -121,10 +121,11 @@ def test_what_can_not_be(locus, words, said):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_more_threads_than_cpus_get_the_lock(run, kind):
+def test_more_threads_than_cpus_get_the_lock(run, few, kind):
     done, (trial,) = run(
         f"--variant {kind} --layout apart --section 0 --reads 0 --threads 8 --oversubscribe"
-        " --repeats 1 --duration 2ms"
+        " --repeats 1 --duration 2ms",
+        prefix=few,
     )
     assert done.status == 0 and trial["oversubscribed"] and trial["status"] in MEASURED
     assert trial["samples"]["n"] > 0

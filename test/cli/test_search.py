@@ -208,10 +208,11 @@ def test_pages(run, pages):
         ),
     ],
 )
-def test_more_threads_than_cpus(run, keys, threads):
+def test_more_threads_than_cpus(run, few, keys, threads):
     done, trials = run(
         f"--variant {','.join(VARIANTS)} --search branchless --size 256K --keys {keys} --threads"
-        f" {threads} --pages base --oversubscribe {SHORT}"
+        f" {threads} --pages base --oversubscribe {SHORT}",
+        prefix=few,
     )
     assert done.status == 0, done.err
     assert len(right(trials)) == len(VARIANTS)

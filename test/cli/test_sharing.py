@@ -318,9 +318,10 @@ def test_lines_go_to_and_fro_on_one_cpu(pairs, cpus, protocol):
 
 @pytest.mark.parametrize("threads", [7, 8])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_more_threads_than_cpus_meet(pairs, protocol, threads):
+def test_more_threads_than_cpus_meet(pairs, few, protocol, threads):
     done, lines = pairs(
-        f"--protocol {protocol} --threads {threads} --oversubscribe --lines 1 --repeats 1"
+        f"--protocol {protocol} --threads {threads} --oversubscribe --lines 1 --repeats 1",
+        prefix=few,
     )
     (trial,) = lines["trial"]
     assert done.status == 0 and trial["status"] in MEASURED, trial["reasons"]
@@ -441,9 +442,10 @@ def test_lines_are_taken_in_each_state(taken, two):
     assert compared == {(state, "exclusive") for state in ("modified", "both", "memory")}
 
 
-def test_more_threads_than_cpus_take_lines_that_others_share(taken):
+def test_more_threads_than_cpus_take_lines_that_others_share(taken, few):
     done, lines = taken(
-        "--threads 5 --oversubscribe --sharers 0,3 --lines 16 --repeats 1 --duration 1ms"
+        "--threads 5 --oversubscribe --sharers 0,3 --lines 16 --repeats 1 --duration 1ms",
+        prefix=few,
     )
     assert done.status == 0
     shared = [(t["variant"], t["parameters"].get("sharers")) for t in lines["trial"]]
@@ -478,10 +480,11 @@ def test_what_two_cores_cannot_show_is_left_out_with_a_reason(locus):
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_more_threads_than_cpus_get_the_lock(run, lock):
+def test_more_threads_than_cpus_get_the_lock(run, few, lock):
     _, lines = run(
         f"--variant lock --lock {lock} --layout shared --threads 8 --oversubscribe --repeats 1"
-        " --duration 2ms"
+        " --duration 2ms",
+        prefix=few,
     )
     (trial,) = lines["trial"]
     measured([trial])
