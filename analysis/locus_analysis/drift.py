@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from . import units
 from . import vega_lite as vl
 from .charts import ALARM, FLAGGED, GOOD, INK, Data, Picture, Row, joined, picture
 
@@ -15,6 +16,7 @@ HELP = (
 )
 KEYS = ("moment", "ratio", "least", "greatest", "n", "noisy", "flag", "status")
 TOP = 1.5
+NAMED = 6  # flagged trials, under the picture
 
 
 def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
@@ -69,5 +71,9 @@ def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
         height=170,
     )
     numbers = sorted({m["flag"] for m in marks if m["flag"] is not None})
-    named = f"▲ (open): samples of flagged trials, here {', '.join(map(str, numbers))}."
+    more = f" and {len(numbers) - NAMED} more" if numbers[NAMED:] else ""
+    named = (
+        f"▲ (open): samples of {units.several(len(numbers), 'flagged trial')}:"
+        f" {', '.join(map(str, numbers[:NAMED]))}{more}."
+    )
     return picture(name, title, HELP, [], [chart], data, [named] if numbers else [])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from locus_analysis import compared, described, insights, published, records
+from locus_analysis import compared, described, drift, insights, published, records
 from make_records import (
     BENCHMARKS,
     ONE,
@@ -160,6 +160,18 @@ def test_threads_alone_make_a_scaling_plot(tmp_path: Path) -> None:
     drawn = spec(make(tmp_path, record(TWO, points, RUN)), "novel")
     xs = {round(r["x"]) for own in drawn["datasets"].values() for r in own if r.get("id")}
     assert xs == {1, 2, 4} and "threads" in str(drawn["vconcat"][0])
+
+
+@pytest.mark.parametrize(
+    ("flagged", "said"),
+    [(1, "1 flagged trial: 1."), (30, "30 flagged trials: 1, 2, 3, 4, 5, 6 and 24 more.")],
+)
+def test_a_drift_names_the_first_flagged_trials(flagged: int, said: str) -> None:
+    marks = [
+        {**dict.fromkeys((*drift.KEYS, "benchmark")), "flag": n, "least": 1.0, "greatest": 1.1}
+        for n in range(1, flagged + 1)
+    ]
+    assert f"samples of {said}" in json.dumps(drift.drift(marks, "steadiness", "Drift").spec)
 
 
 def test_lines_drawn_side_by_side_have_the_ticks_of_their_threads(tmp_path: Path) -> None:
