@@ -70,6 +70,9 @@ def _sure(trials: list[Row], trial: Row, ratio: Row) -> str:
     return sure([trial, other], ratio["value"], ratio["low"], ratio["high"])
 
 
+LONGER = "locus sharing --variant distance --time-budget 5min"
+
+
 def _padding(host: Host, own: list[Row]) -> list[Line]:
     line = padding.line_size(host.machine)
     found = [f for f in padding.findings(own) if f.whole in host.wholes]
@@ -79,12 +82,12 @@ def _padding(host: Host, own: list[Row]) -> list[Line]:
             " apart, the line reported" if line else " apart"
         )
         why = "too noisy, or too wide" if found else "not measured"
-        then = "locus sharing --variant distance --time-budget 5min"
-        return [untold("sharing", "padding", why, then, safe)]
+        return [untold("sharing", "padding", why, LONGER, safe)]
     most = max(clear, key=lambda p: (p.least or 0, p.sure or float("inf")))
-    told = padding.said(most)
+    told = padding.said(most) if most.sure else f"{units.size(most.least)} or more"
     text = f"{told}{',' if ',' in told else ''} between threads' data"
     text += f"; line {units.size(line)}" if line else ""
+    text += "" if most.sure else f"; to be sure: {LONGER}"
     word = CERTAIN if most.sure == most.least else ROUGH
     return [Line("sharing", "padding", text, word, {"bytes": most.least or 0})]
 

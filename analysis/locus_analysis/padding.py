@@ -33,7 +33,7 @@ LEAST_POINTS = FAR + 2
 @dataclass
 class Padding:
     least: Optional[float] = None  # bytes; None: could not be told
-    sure: Optional[float] = None  # from here on the intervals leave no doubt
+    sure: Optional[float] = None  # from here on the intervals leave no doubt; None: they do
     why: str = ""  # the reason if there is no padding
     remarks: list[str] = field(default_factory=list)
 
@@ -87,8 +87,9 @@ def needed(points: Sequence[Row]) -> Padding:
         if padding.least > 2 * points[last]["distance"]:
             between = f"{units.size(points[last]['distance'])} and {units.size(padding.least)}"
             padding.remarks.append(f"nothing between {between} was measured: less may do")
+        # at the far end a doubt is one about the level itself
         padding.sure = (
-            points[last_doubtful + 1]["distance"] if last_doubtful + 1 < len(points) else None
+            points[last_doubtful + 1]["distance"] if last_doubtful < len(points) - FAR else None
         )
     bare = sum(p["low"] is None for p in points)
     if bare:

@@ -165,6 +165,16 @@ def test_a_doubtful_distance_is_told() -> None:
     assert padding.said(found) == "64 B, or to be sure 128 B"
 
 
+def test_a_doubt_about_the_far_end_is_no_distance_to_keep() -> None:
+    """The far end is the level that all are held against: 4 KiB would be no padding, but noise."""
+    points = curve(line_of(64))
+    for p in points[4:-1]:  # from 64 B to 2 KiB
+        p["high"] = 1.2 * p["value"]
+    found = padding.needed(points)
+    assert (found.least, found.sure) == (64, None)
+    assert padding.said(found).startswith("64 B or more")
+
+
 def test_without_intervals_values_count() -> None:
     points = [{**p, "low": None, "high": None} for p in curve(PAIR)]
     found = padding.needed(points)

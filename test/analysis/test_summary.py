@@ -172,6 +172,18 @@ def test_false_sharing_and_the_padding(four: Card) -> None:
     assert told(four, "padding").text == "64 B between threads' data; line 64 B"
 
 
+def test_padding_that_may_be_more_says_what_to_run() -> None:
+    points = [p for p in sharing_points(TWO) if p.variant == "distance"]
+    for p in points:
+        p.noise = 0.2
+    line = told(card_of(TWO, points), "padding")
+    assert line.text == (
+        "64 B or more between threads' data; line 64 B; to be sure: locus sharing --variant"
+        " distance --time-budget 5min"
+    )
+    assert line.sure == ROUGH
+
+
 def test_padding_that_is_not_measured_says_what_is_safe() -> None:
     points = [p for p in sharing_points(TWO) if p.variant != "distance"]
     line = told(card_of(TWO, points), "padding")
