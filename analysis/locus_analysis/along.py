@@ -57,6 +57,8 @@ def over(
         drawn.append((g.trials, [panel]))
         said[bands.help if bands else ""] = True
         said[IDEAL if ideal else ""] = True
+    shown = [t for g in groups for t in g.trials]
+    said[curves.dashes_help(described.unlike_pages(of, shown, scene.trials))] = True
     cited = [*_ringed(of, lines), *_cited([s for own in lines for s in own])]
     help_text = " ".join(filter(None, (_help(of, x, metric, groups), *said)))
     return curves.in_parts(drawn, name, title, help_text, lambda _: cited)
@@ -103,8 +105,10 @@ def of_metrics(
                 panel = Panel(said, axis, y, [*ideal, *most, *own], HALF, 190, marks=marks)
                 drawn.append(([t for t in g.trials if has(t, metric)], [panel]))
                 meant += [IDEAL] * bool(ideal) + [limit_help(of, metric)] * bool(most)
+    shown = [t for g in groups for t in g.trials]
+    meant.append(curves.dashes_help(described.unlike_pages(of, shown, scene.trials)))
     words = [f"{m}: {of.metrics[m].get('help') or 'another metric'}" for m in metrics]
-    said = " ".join(dict.fromkeys(meant))
+    said = " ".join(filter(None, dict.fromkeys(meant)))
     return curves.in_parts(drawn, name, f"{title}: {', '.join(metrics)}", said, lambda _: words)
 
 
@@ -142,7 +146,7 @@ def limit_of(of: Described, metric: str) -> Optional[str]:
 
 def limit_help(of: Described, metric: str) -> str:
     limit = limit_of(of, metric)
-    return f"Dashed: {limit}, {of.metrics[limit]['help']}." if limit else ""
+    return f"Grey dashed: {limit}, {of.metrics[limit]['help']}." if limit else ""
 
 
 def limits(scene: Scene, x: str, group: Group, metric: str) -> list[Series]:

@@ -28,7 +28,7 @@ from .charts import (
     numbered,
     picture,
 )
-from .described import Bands, Line
+from .described import PAGE_NAMES, Bands, Line
 
 BLUE, ORANGE, GREEN, PINK, RED = (
     "#0072B2",
@@ -89,6 +89,13 @@ def style(line: Line) -> tuple[str, str, str]:
     dashes = list(DASHES)
     own = PAGE_DASH.get(line.pages or "", dashes[line.dash % len(dashes)])
     return colour, shape, own if dash == dashes[0] else dash
+
+
+def dashes_help(pages: set[str]) -> str:
+    """What dashes mean, which the names of lines say only where a variant has several pages."""
+    dashed = [(dash, PAGE_NAMES[p]) for p, dash in PAGE_DASH.items() if p in pages]
+    said = "; ".join(f"{dash}: {name}" for dash, name in dashed if dash != "solid")
+    return f"{said[0].upper()}{said[1:]}." if said else ""
 
 
 @dataclass

@@ -21,7 +21,8 @@ Setting = dict[str, str]
 ENOUGH = 3  # values that a parameter needs to be an x axis if it is not declared a curve
 NUMBERS = ("count", "size", "real", "path")  # a path may be a number, too
 LAID_OUT = re.compile(r"\d+(\+\d+)*")  # threads on each node
-PAGES = "pages"  # lines of a variant that differ in these share its colour, and differ in the dash
+# Lines of a variant that differ in these share its colour; the dash says which pages a line has.
+PAGES = "pages"
 PAGE_NAMES = {
     "base": "system pages",
     "thp": "transparent huge pages",
@@ -141,7 +142,7 @@ class Line:
     name: str
     place: int  # index of its variant, or value, among all of the benchmark: colour and shape
     dash: int  # index among lines of the same place
-    pages: Optional[str]
+    pages: Optional[str]  # None also where all lines have the same
     trials: list[Row]
 
 
@@ -278,10 +279,16 @@ def axis_of(of: Described, trials: Sequence[Row]) -> Optional[str]:
     return max(numbers, key=lambda n: (of.is_curve(n), len(values[n])), default=None)
 
 
+def unlike_pages(of: Described, trials: Sequence[Row], among: Sequence[Row]) -> set[str]:
+    """The pages of these trials, if there are others among all; else none."""
+    kinds = {value_of(of, t, PAGES) for t in among} - {""}
+    return {value_of(of, t, PAGES) for t in trials} & kinds if len(kinds) > 1 else set()
+
+
 def lines(of: Described, trials: Sequence[Row], among: Sequence[Row]) -> list[Line]:
     """The lines of one group. Their colours and shapes are those of their place in `among`, so that
     they are the same in all panels."""
-    kinds = {of.line_by.get(t["variant"]) for t in trials}
+    kinds, unlike = {of.line_by.get(t["variant"]) for t in trials}, unlike_pages(of, trials, among)
     among = [t for t in among if of.line_by.get(t["variant"]) in kinds]
     own = own_parameters(of, among)
 
@@ -307,7 +314,7 @@ def lines(of: Described, trials: Sequence[Row], among: Sequence[Row]) -> list[Li
             ", ".join((first[-1] if kind == "variant" else of.amount(kind, first[-1]), *words)),
             places.index(first),
             alike.index((first, more)),
-            pages,
+            pages if pages in unlike else None,
             [],
         )
         found.setdefault((first, more), line).trials.append(t)

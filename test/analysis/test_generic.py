@@ -163,6 +163,31 @@ def test_threads_alone_make_a_scaling_plot(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("slow", "fast", "dashes", "said"),
+    [
+        ("thp", "thp", {"solid"}, ""),
+        ("base", "base", {"solid"}, ""),
+        ("base", "thp", {"solid", "dashed"}, "Dashed: transparent huge pages."),
+        ("2M", "thp", {"dotted", "dashed"}, "Dashed: transparent huge pages; dotted: 2 MiB pages."),
+    ],
+)
+def test_dashes_of_pages_are_told(
+    tmp_path: Path, slow: str, fast: str, dashes: set[str], said: str
+) -> None:
+    """Lines are dashed only where that tells them apart, and the picture says what it means."""
+    points = [
+        Point("novel", v, {"pages": pages}, n, seconds=1e-6 / n, unit="job", bind="close")
+        for v, pages in (("slow", slow), ("fast", fast))
+        for n in (1, 2, 4)
+    ]
+    drawn = spec(make(tmp_path, record(TWO, points, RUN)), "novel")
+    rows = [r for own in drawn["datasets"].values() for r in own if r.get("id")]
+    help_text = " ".join(drawn["title"]["subtitle"])
+    assert {r["dash"] for r in rows} == dashes
+    assert said in help_text and ("Dashed" in help_text) == bool(said)
+
+
+@pytest.mark.parametrize(
     ("flagged", "said"),
     [(1, "1 flagged trial: 1."), (30, "30 flagged trials: 1, 2, 3, 4, 5, 6 and 24 more.")],
 )
