@@ -61,6 +61,7 @@ UPRIGHT: dict[str, Any] = {
     **{"dx": -3, "dy": -3, "fontSize": 10, "color": SOFT},
 }  # text at an upright line
 PANELS = 6  # in a picture: they fit a printed page
+POINT, NUMBER, DIGIT = 5.0, 10, 5  # pixels: half of a point; height of a number, width of a digit
 NUMBERED = 24  # flagged points in a picture: of more, numbers would hide the curves
 
 
@@ -265,11 +266,9 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
         .encode(y=vl.datum(low)),
     ]
     if numbered:
-        layers.append(
-            dots.where(FLAGGED, {"field": "value", "gte": low})
-            .mark("text", dy=-9, fontSize=9, color=ALARM)
-            .encode(text=vl.nominal("number"))
-        )
+        numbers = data.chart(_numbers(panel)).mark("text", fontSize=9, color=ALARM)
+        left, top = (vl.quantitative(key, scale=None, axis=None) for key in ("left", "top"))
+        layers.append(numbers.encode(x=left, y=top, text=vl.nominal("number")))
     layers += [*before, *_marks(data, panel), _end_labels(data, panel)]
     title = {"text": panel.title, "fontSize": 12, "anchor": "start"} if panel.title else ""
     return joined("layer", *layers, width=panel.width, height=panel.height, title=title)
@@ -294,12 +293,38 @@ def _marks(data: Data, panel: Panel) -> list[Any]:
     ]
 
 
-def _pixel(panel: Panel, value: float) -> float:
-    """Height above the bottom of the panel."""
-    low, high = panel.y.domain
-    if panel.y.log:
-        return panel.height * math.log(max(value, low) / low) / math.log(high / low)
-    return panel.height * (value - low) / (high - low)
+def _pixel(axis: Axis, length: int, value: float) -> float:
+    """Where a value lies on an axis of so many pixels."""
+    low, high = axis.domain
+    if axis.log:
+        return length * math.log(max(value, low) / low) / math.log(high / low)
+    return length * (value - low) / (high - low)
+
+
+def _numbers(panel: Panel) -> list[Row]:
+    """Numbers of flagged points: each above its point, or higher, or else below it, where it covers
+    no other number and no flagged point."""
+    drawn = [
+        (_pixel(panel.x, panel.width, p["x"]), _pixel(panel.y, panel.height, p["value"]), p)
+        for p in points(line for line in panel.series if line.points)
+        if p["flag"] is not None and p["value"] is not None and p["x"] is not None
+    ]
+    taken = [(x, y, POINT) for x, y, _ in drawn]  # its centre, and half of its width
+    rows = []
+    for x, y, p in sorted(drawn, key=lambda of: of[:2]):
+        if p["value"] < panel.y.domain[0]:
+            continue
+        half = (DIGIT * len(p["number"]) + 4) / 2
+        near = [c for a, c, b in taken if abs(x - a) < half + b]
+        higher = range(NUMBER, panel.height - int(y) + NUMBER + 1)
+        lower = range(-NUMBER, -int(y), -1)
+        free = (
+            y + by for by in (*higher, *lower) if all(abs(y + by - c) >= NUMBER - 1 for c in near)
+        )
+        at = next(free, y + NUMBER)
+        taken.append((x, at, half))
+        rows.append({"left": x, "top": panel.height - at, "number": p["number"]})
+    return rows
 
 
 def _end_labels(data: Data, panel: Panel) -> Drawing:
@@ -308,7 +333,8 @@ def _end_labels(data: Data, panel: Panel) -> Drawing:
     for line in panel.series:
         drawn = [p for p in line.rows if p["value"] is not None and p["x"] is not None]
         if line.name and drawn:
-            ends.append((_pixel(panel, max(drawn, key=_x)["value"]), line))
+            last = max(drawn, key=_x)["value"]
+            ends.append((_pixel(panel.y, panel.height, last), line))
     ends.sort(key=lambda end: end[0])
     apart: list[float] = []
     for place, _ in ends:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from make_records import (
     record,
     run_id,
 )
+from some import some
 from test_report import Page, make, trials
 
 RUN = run_id("a")
@@ -205,6 +207,26 @@ def test_lines_drawn_side_by_side_have_the_ticks_of_their_threads(tmp_path: Path
     drawn = spec(make(tmp_path, record(ONE, points, RUN)), "checkpoint")
     assert max(r["x"] for own in drawn["datasets"].values() for r in own if r.get("id")) > 16.5
     assert '"values": [1.0, 2.0, 4.0, 16.0]' in json.dumps(drawn)  # 2: published
+
+
+def test_numbers_of_flagged_points_cover_no_other(tmp_path: Path) -> None:
+    """Also where lines meet."""
+    points = [
+        Point("novel", v, {}, n, seconds=near * 1e-6 / n, unit="job", bind="close")
+        for v, near in (("slow", 1.0), ("fast", 0.999), ("best", 1.001))
+        for n in (1, 2, 4)
+    ]
+    for p in points:
+        p.status, p.reasons = "noisy", ["others ran"]
+    drawn = spec(make(tmp_path, record(TWO, points, RUN)), "novel")
+    places = [
+        (r["left"], r["top"]) for own in drawn["datasets"].values() for r in own if "left" in r
+    ]
+    assert len(places) == len(points)
+    assert all(0 <= x <= 620 and -15 <= y <= 330 for x, y in some(places))  # pixels of the panel
+    assert all(
+        abs(x - a) > 13 or abs(y - b) >= 9 for (x, y), (a, b) in some(combinations(places, 2))
+    )
 
 
 def test_a_variant_of_checkpoint_that_is_new_is_in_its_curve(tmp_path: Path) -> None:
