@@ -1038,7 +1038,7 @@ static void test_boxes_leave_out_none_that_is_nearest(void **state)
 
 /*
  * Two points at opposite corners of a box, a centre near its middle, and one as far from the first
- * corner on the other side: only rounding tells which is nearer to that, so no margin may be missing.
+ * corner on the other side: only rounding tells which is nearer to that.
  */
 static void test_a_tie_at_the_corner_of_a_box_is_seen(void **state)
 {
@@ -1119,7 +1119,7 @@ static void test_boxes_stay_where_nothing_moves(void **state)
 			method_brute.labels(&plain->s, &plain->frame.stage);
 			assert_memory_equal(a->s.label, plain->s.label,
 					    POINTS * sizeof(*plain->s.label));
-			/* of the middle of each branch, 20,000; all points would have 150,000 more */
+			/* 20,000 are of the branches' middles; all points had 150,000 more */
 			if (i)
 				assert_true(((struct boxes *)a->s.memory)->rough.scores < POINTS);
 			for (unsigned c = 0; c < CENTRES; c++) {

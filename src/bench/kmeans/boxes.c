@@ -220,8 +220,8 @@ static void assign_branch(struct boxes *x, struct share *s, const struct stage *
 }
 
 /*
- * Whether boxes will take less time than brute force: by guessing some. Leaving centres out takes an
- * eighth of brute force's time (measured, 2M x 8).
+ * Whether boxes will take less time than brute force: by guessing some. To leave centres out takes
+ * an eighth of brute force's time (measured, 2M x 8).
  */
 static bool promises(struct boxes *x, const struct share *s, const struct stage *g)
 {

@@ -33,13 +33,15 @@ _Static_assert(GROUP == PART || (GROUP / 2 == PART && PART == ROWS), "parts are 
 #include "bench/kmeans/tiles_rows.h"
 
 static const struct tiles
-	NAME(tiles) = { BLOCK,		 GROUP,		      LANES,		    NAME(pack),
-			NAME(transpose), NAME(box),	      NAME(nearest),	    NAME(nearest_two),
-			NAME(nearest_parts), NAME(nearest_apart), NAME(nearest_listed),
-			NAME(of_rows),	 NAME(of_group),      NAME(two_of_rows),    NAME(scores),
-			NAME(rivals),	 NAME(relate),	      NAME(square),	    NAME(squares),
-			NAME(total),	 NAME(floats),	      NAME(lower),	    NAME(root),
-			NAME(near),	 NAME(move),	      NAME(move_rows),	    NAME(spin) };
+	NAME(tiles) = { BLOCK,		     GROUP,		  LANES,
+			NAME(pack),	     NAME(transpose),	  NAME(box),
+			NAME(nearest),	     NAME(nearest_two),	  NAME(nearest_parts),
+			NAME(nearest_apart), NAME(nearest_listed), NAME(of_rows),
+			NAME(of_group),	     NAME(two_of_rows),	  NAME(scores),
+			NAME(rivals),	     NAME(relate),	  NAME(square),
+			NAME(squares),	     NAME(total),	  NAME(floats),
+			NAME(lower),	     NAME(root),	  NAME(near),
+			NAME(move),	     NAME(move_rows),	  NAME(spin) };
 
 #undef VECTORS
 #undef ROWS
