@@ -684,6 +684,17 @@ static void alone_assign(struct alone *a, const struct method *method, uint64_t 
 	method->assign(&a->s, &a->frame.stage);
 }
 
+/* The labels of a method and, of the same problem, of brute force are the same. */
+static void assign_as_brute(struct alone *a, const struct method *method, struct alone *plain,
+			    uint64_t iteration)
+{
+	alone_assign(a, method, iteration);
+	alone_assign(plain, &method_brute, iteration);
+	method->labels(&a->s, &a->frame.stage);
+	method_brute.labels(&plain->s, &plain->frame.stage);
+	assert_memory_equal(a->s.label, plain->s.label, a->s.n * sizeof(*a->s.label));
+}
+
 static void alone_end(struct alone *a)
 {
 	free(a->s.change.sum);
@@ -980,12 +991,7 @@ static void bounds_hold(const struct method *method, bool forced_always, double 
 			b->on = b->proven = true;
 		}
 		for (unsigned i = 0; i < 8; i++) {
-			alone_assign(a, method, i);
-			method->labels(&a->s, &a->frame.stage);
-			alone_assign(plain, &method_brute, i);
-			method_brute.labels(&plain->s, &plain->frame.stage);
-			assert_memory_equal(a->s.label, plain->s.label,
-					    n * sizeof(*plain->s.label));
+			assign_as_brute(a, method, plain, i);
 			checked += check ? check(&g, &a->frame, a->s.memory)
 					 : check_all_boxes(&a->s, &a->frame.stage);
 			for (unsigned c = 0; c < k; c++) {
@@ -1070,11 +1076,7 @@ static void test_a_tie_at_the_corner_of_a_box_is_seen(void **state)
 		a = alone_begin(&method_boxes, &g, -4, 4);
 		plain = alone_begin(&method_brute, &g, -4, 4);
 		a->frame.stage.forced = true;
-		alone_assign(a, &method_boxes, 0);
-		alone_assign(plain, &method_brute, 0);
-		method_boxes.labels(&a->s, &a->frame.stage);
-		method_brute.labels(&plain->s, &plain->frame.stage);
-		assert_memory_equal(a->s.label, plain->s.label, POINTS * sizeof(*plain->s.label));
+		assign_as_brute(a, &method_boxes, plain, 0);
 		others += plain->s.label[0] == 0 && plain->s.label[1] == 1;
 		alone_end(a);
 		alone_end(plain);
@@ -1113,12 +1115,7 @@ static void test_boxes_stay_where_nothing_moves(void **state)
 		plain = alone_begin(&method_brute, &g, 0, SIDE);
 		a->frame.stage.forced = true;
 		for (unsigned i = 0; i < 12; i++) {
-			alone_assign(a, &method_boxes, i);
-			alone_assign(plain, &method_brute, i);
-			method_boxes.labels(&a->s, &a->frame.stage);
-			method_brute.labels(&plain->s, &plain->frame.stage);
-			assert_memory_equal(a->s.label, plain->s.label,
-					    POINTS * sizeof(*plain->s.label));
+			assign_as_brute(a, &method_boxes, plain, i);
 			/* 20,000 are of the branches' middles; all points had 150,000 more */
 			if (i)
 				assert_true(((struct boxes *)a->s.memory)->rough.scores < POINTS);
@@ -1188,11 +1185,7 @@ static void test_boxes_hold_all_points(void **state)
 		a = alone_begin(&method_boxes, &g, low, high);
 		plain = alone_begin(&method_brute, &g, low, high);
 		a->frame.stage.forced = true;
-		alone_assign(a, &method_boxes, 0);
-		alone_assign(plain, &method_brute, 0);
-		method_boxes.labels(&a->s, &a->frame.stage);
-		method_brute.labels(&plain->s, &plain->frame.stage);
-		assert_memory_equal(a->s.label, plain->s.label, n * sizeof(*plain->s.label));
+		assign_as_brute(a, &method_boxes, plain, 0);
 		assert_int_equal(check_all_boxes(&a->s, &a->frame.stage), n);
 		alone_end(a);
 		alone_end(plain);
@@ -1277,12 +1270,7 @@ static void moves_are_seen(const struct method *method, size_t n, double low, do
 		plain = alone_begin(&method_brute, &g, -8, 8);
 		a->frame.stage.forced = true;
 		for (uint64_t i = 0; i < 3; i++) {
-			alone_assign(a, method, i);
-			alone_assign(plain, &method_brute, i);
-			method->labels(&a->s, &a->frame.stage);
-			method_brute.labels(&plain->s, &plain->frame.stage);
-			assert_memory_equal(a->s.label, plain->s.label,
-					    n * sizeof(*plain->s.label));
+			assign_as_brute(a, method, plain, i);
 			for (unsigned c = 0; c < CENTRES; c++) {
 				const double at = ((i ? after[c] : before[c]) + 1e-5) *
 						  real_get(real, a->frame.origin, 1);
