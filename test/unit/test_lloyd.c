@@ -1377,7 +1377,7 @@ static void test_workers_may_prune_differently(void **state)
 
 			for (unsigned j = 0; j < D; j++)
 				x[i * D + j] = turn >= 4 && i < POINTS / 2
-						       ? 0.5 + sin(j * u + (D - j) * v) / 2
+						       ? sin((j * u + (D - j) * v) / D)
 						       : uniform(&dice);
 		}
 		for (size_t e = 0; e < CENTRES * D; e++)

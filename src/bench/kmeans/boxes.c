@@ -27,11 +27,15 @@ enum {
 
 /*
  * A larger share of brute force's time does not pay: at first, when balls or exponion may take
- * less, and once they were tried. (Measured on a Zen 4, with blobs and others, 4 to 64 dimensions.)
+ * less, the more so of points in clumps; and once they were tried. (Measured on a Zen 4, with blobs
+ * and others, 4 to 64 dimensions.)
  */
-#define MOST_COST_FIRST 0.34
-#define MOST_COST	0.5
-#define MOST_COMPUTED	0.75
+#define MOST_COST_FIRST	 0.28
+#define MOST_COST_CLUMPS 0.2
+#define MOST_COST	 0.5
+/* In clumps, boxes have few centres, and those between them many: means over harmonic means. */
+#define CLUMPS	      4
+#define MOST_COMPUTED 0.75
 
 static size_t most_boxes(size_t n)
 {
@@ -54,7 +58,7 @@ static void lay_out(struct boxes *x, struct carver *c, size_t n, unsigned d, uns
 	x->row = carve_begin(c, n, d);
 	rough_lay_out(&x->rough, c, x->row, d, k, real);
 	sorted_lay_out(&x->points, c, n, real == REAL_DOUBLE ? d : 0, real);
-	x->promised = false;
+	x->tried = x->promised = false;
 	x->boxes = x->branches = 0;
 	x->box = carve(c, most * sizeof(*x->box));
 	x->branch = carve(c, most * sizeof(*x->branch));
@@ -220,27 +224,33 @@ static void assign_branch(struct boxes *x, struct share *s, const struct stage *
 }
 
 /*
- * Whether boxes will take less time than brute force: by guessing some. To leave centres out takes
- * an eighth of brute force's time (measured, 2M x 8).
+ * Whether boxes promise to take less time than brute force: guesses some. To leave centres out
+ * takes an eighth of brute force's time (measured, 2M x 8).
  */
-static bool promises(struct boxes *x, const struct share *s, const struct stage *g)
+static void find_promise(struct boxes *x, const struct share *s, const struct stage *g)
 {
 	const size_t sample = (size_t)SAMPLED << boxes_levels(s->n),
 		     boxes = s->n / FULL / GUESSED_BOXES,
 		     guesses = boxes < GUESSES ? boxes + 1 : GUESSES;
 	const double left = g->iterations ? (double)(g->iterations - g->iteration) : FOREVER,
 		     most = (s->built ? MOST_COST : MOST_COST_FIRST) * g->k;
-	double cost = (double)g->k / 8;
+	double cost = (double)g->k / 8, sum = 0, inverses = 0, rivals;
+	bool clumps;
 
+	x->tried = true;
 	if (s->n < sample)
-		return false;
+		return;
 	boxes_plant(x, s, g);
 	for (size_t i = 0; i < guesses && cost < most; i++) {
 		boxes_guess(x, s, g, share_begin(sample, i, guesses), x->box);
-		cost += (double)find_rivals(x, x->box, rough_packed(&x->rough)) / (double)guesses;
+		rivals = find_rivals(x, x->box, rough_packed(&x->rough));
+		sum += rivals;
+		inverses += 1 / rivals;
+		cost += rivals / (double)guesses;
 	}
-	x->promised = cost < most && left * ((double)g->k - cost) * (g->d + 1.6) > MAKING;
-	return x->promised;
+	clumps = sum * inverses > CLUMPS * (double)guesses * (double)guesses;
+	x->promised = cost < (clumps && !s->built ? MOST_COST_CLUMPS * g->k : most) &&
+		      left * ((double)g->k - cost) * (g->d + 1.6) > MAKING;
 }
 
 static void assign(struct share *s, const struct stage *g)
@@ -249,7 +259,9 @@ static void assign(struct share *s, const struct stage *g)
 	const bool made = !x->points.done; /* in this iteration */
 
 	rough_pack(&x->rough, g);
-	if (!x->promised && !g->forced && !promises(x, s, g)) {
+	if (!g->forced && !x->tried)
+		find_promise(x, s, g);
+	if (!g->forced && !x->promised) {
 		rough_force(&x->rough, x->points.label, s, g);
 		return;
 	}
@@ -274,8 +286,11 @@ static bool gives_up(struct share *s, const struct stage *g)
 
 	if (x->points.done)
 		return (double)rough_computed(&x->rough, g) > MOST_COMPUTED * (double)s->n * g->k;
-	rough_pack(&x->rough, g);
-	return !promises(x, s, g);
+	if (!x->tried) {
+		rough_pack(&x->rough, g);
+		find_promise(x, s, g);
+	}
+	return !x->promised;
 }
 
 static void labels(struct share *s, const struct stage *g)

@@ -130,6 +130,20 @@ static void read_point(struct boxes *x, const struct share *s, const struct stag
 	x->rough.tiles->floats(to, x->exact, &itself, 1, g->d);
 }
 
+/* The mean logarithm of the sides of x->low and x->high, without those of no length. */
+static double log_of_sides(const struct boxes *x, unsigned d)
+{
+	double sum = 0;
+	unsigned sides = 0;
+
+	for (unsigned j = 0; j < d; j++)
+		if (x->high[j] > x->low[j]) {
+			sum += log((double)x->high[j] - (double)x->low[j]);
+			sides++;
+		}
+	return sides ? sum / sides : 0;
+}
+
 void boxes_plant(struct boxes *x, const struct share *s, const struct stage *g)
 {
 	const unsigned parts = 1U << boxes_levels(s->n);
@@ -147,28 +161,35 @@ void boxes_plant(struct boxes *x, const struct share *s, const struct stage *g)
 		struct cut *c = &x->top[node];
 
 		enclose(x->block, x->order, first, first + n, g->d, x->low, x->high);
+		if (node == 1)
+			x->whole = log_of_sides(x, g->d);
 		c->by = widest_of(x->low, x->high, g->d);
 		c->at = cut(x, x->block, first, first + n, first + n / 2, c->by, g->d);
 		nodes = node + 1 == 2 * nodes ? 2 * nodes : nodes;
 	}
 }
 
+/*
+ * The sides of the part that the point was sampled of shrink below as they did down to it: by half
+ * for each dimension of the space or, if points lie near a surface, of that. The extremes of a
+ * sample are a little closer together than all.
+ */
 void boxes_guess(struct boxes *x, const struct share *s, const struct stage *g, size_t sampled,
 		 const struct box *box)
 {
+	const unsigned levels = boxes_levels(s->n);
 	const size_t first = sampled / SAMPLED * SAMPLED;
+	const double wider = (double)(SAMPLED + 1) / (SAMPLED - 1),
+		     left = log2((double)(s->n >> levels) / FULL);
 	const float *point = x->block + (size_t)x->order[sampled] * g->d;
+	double shrink;
 
 	enclose(x->block, x->order, first, first + SAMPLED, g->d, x->low, x->high);
-	for (size_t n = s->n >> boxes_levels(s->n); n > FULL; n /= 2) {
-		const unsigned by = widest_of(x->low, x->high, g->d);
-
-		x->high[by] = x->low[by] / 2 + x->high[by] / 2;
-	}
+	shrink = levels ? (log_of_sides(x, g->d) + log(wider) - x->whole) / levels : -log(2) / g->d;
 	memcpy(box->middle, point, g->d * sizeof(*point));
 	for (unsigned j = 0; j < g->d; j++)
-		/* the extremes of a sample are this much closer together */
-		box->extent[j] = (x->high[j] - x->low[j]) / 2 * (SAMPLED + 1) / (SAMPLED - 1);
+		box->extent[j] = (float)(((double)x->high[j] - (double)x->low[j]) / 2 * wider *
+					 exp(fmin(shrink, 0) * left));
 }
 
 /* Deals the rows to the parts of the top; those of part i end before end[i]. */

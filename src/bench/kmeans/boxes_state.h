@@ -31,13 +31,14 @@ struct cut {
 /* Lies at the start of a worker's memory. */
 struct boxes {
 	struct rough rough;
-	bool promised;	      /* to take less time than brute force */
+	bool tried, promised; /* to take less time than brute force */
 	struct sorted points; /* when done: by box; `row` is of doubles only */
 	struct box *box, *branch;
 	uint32_t boxes, branches;
 	float *block; /* by box: its points, FULL of them */
 	/* For dividing. */
 	struct cut *top; /* a heap: the root is 1 */
+	double whole;	 /* mean logarithm of the sides of the sample's box */
 	float *row;	 /* the points, as floats: by part */
 	float *key;
 	uint32_t *order, *other; /* rows by box */
