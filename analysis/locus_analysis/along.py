@@ -57,8 +57,7 @@ def over(
         drawn.append((g.trials, [panel]))
         said[bands.help if bands else ""] = True
         said[IDEAL if ideal else ""] = True
-    shown = [t for g in groups for t in g.trials]
-    said[curves.dashes_help(described.unlike_pages(of, shown, scene.trials))] = True
+    said[_dashes_help(scene, groups)] = True
     cited = [*_ringed(of, lines), *_cited([s for own in lines for s in own])]
     help_text = " ".join(filter(None, (_help(of, x, metric, groups), *said)))
     return curves.in_parts(drawn, name, title, help_text, lambda _: cited)
@@ -105,8 +104,7 @@ def of_metrics(
                 panel = Panel(said, axis, y, [*ideal, *most, *own], HALF, 190, marks=marks)
                 drawn.append(([t for t in g.trials if has(t, metric)], [panel]))
                 meant += [IDEAL] * bool(ideal) + [limit_help(of, metric)] * bool(most)
-    shown = [t for g in groups for t in g.trials]
-    meant.append(curves.dashes_help(described.unlike_pages(of, shown, scene.trials)))
+    meant.append(_dashes_help(scene, groups))
     words = [f"{m}: {of.metrics[m].get('help') or 'another metric'}" for m in metrics]
     said = " ".join(filter(None, dict.fromkeys(meant)))
     return curves.in_parts(drawn, name, f"{title}: {', '.join(metrics)}", said, lambda _: words)
@@ -136,6 +134,11 @@ def series(
         if metric == of.headline or any(r["value"] is not None for r in rows):
             found.append(Series(line.name, *curves.style(line), rows))
     return [*_published(of, x, group, own, metric, found), *found]
+
+
+def _dashes_help(scene: Scene, groups: Sequence[Group]) -> str:
+    shown = [t for g in groups for t in g.trials]
+    return curves.dashes_help(described.unlike_pages(scene.of, shown, scene.trials))
 
 
 def limit_of(of: Described, metric: str) -> Optional[str]:

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-
 #include <math.h>
 
 #include "bench/kmeans/balls_state.h"

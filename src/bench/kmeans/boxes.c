@@ -9,7 +9,6 @@
  * It needs nothing of an iteration before, not even labels. But boxes are small only in few
  * dimensions: to halve them in all takes 2^d times as many.
  */
-#include <math.h>
 #include <string.h>
 
 #include "bench/kmeans/boxes.h"
@@ -33,7 +32,10 @@ enum {
 #define MOST_COST_FIRST	 0.28
 #define MOST_COST_CLUMPS 0.2
 #define MOST_COST	 0.5
-/* In clumps, boxes have few centres, and those between them many: means over harmonic means. */
+/*
+ * Boxes within a clump of points have few centres, those between clumps many: then the mean is more
+ * than so many times the harmonic mean.
+ */
 #define CLUMPS	      4
 #define MOST_COMPUTED 0.75
 

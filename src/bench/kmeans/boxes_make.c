@@ -312,14 +312,12 @@ static void divide(struct boxes *x, const struct stage *g, uint32_t first, uint3
 /* Points and labels in the order of the boxes. */
 static void reorder(struct boxes *x, const struct share *s)
 {
-	uint32_t *point = x->points.point, *label = x->points.label;
+	uint32_t *point = x->points.point;
 
 	for (size_t i = 0; i < s->n; i++)
 		x->other[i] = point[x->order[i]];
 	memcpy(point, x->other, s->n * sizeof(*point));
-	for (size_t i = 0; i < s->n; i++)
-		x->other[i] = label[point[i]];
-	memcpy(label, x->other, s->n * sizeof(*label));
+	sorted_follow(&x->points, s->n, x->other);
 }
 
 void boxes_make(struct boxes *x, struct share *s, const struct stage *g)

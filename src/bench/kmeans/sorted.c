@@ -51,13 +51,18 @@ void sorted_rows(struct sorted *sorted, const struct share *s, const struct stag
 	}
 }
 
+void sorted_follow(struct sorted *sorted, size_t n, uint32_t *other)
+{
+	for (size_t i = 0; i < n; i++)
+		other[i] = sorted->label[sorted->point[i]];
+	memcpy(sorted->label, other, n * sizeof(*other));
+}
+
 void sorted_make(struct sorted *sorted, const struct share *s, const struct stage *g, uint32_t *end,
 		 uint32_t *other)
 {
 	order_by_label(sorted->label, g->k, NULL, s->n, end, sorted->point);
-	for (size_t i = 0; i < s->n; i++)
-		other[i] = sorted->label[sorted->point[i]];
-	memcpy(sorted->label, other, s->n * sizeof(*other));
+	sorted_follow(sorted, s->n, other);
 	sorted_rows(sorted, s, g);
 	sorted->done = true;
 }

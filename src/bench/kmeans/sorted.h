@@ -29,6 +29,8 @@ bool sorted_fits(const struct problem *);
 /* The most points that a worker has; the same on all ranks. */
 size_t sorted_points(const struct problem *);
 void sorted_lay_out(struct sorted *, struct carver *, size_t n, unsigned d, enum real);
+/* Labels of n points as given get the order of `point`. Scratch: `other`, n. */
+void sorted_follow(struct sorted *, size_t n, uint32_t *other);
 /* Makes the rows of all points, in the order of `point`. */
 void sorted_rows(struct sorted *, const struct share *, const struct stage *);
 /* Sorts the points, and makes their rows. Scratch: `end`, k, and `other`, n. */

@@ -208,7 +208,7 @@ TARGET static uint64_t NAME(nearest_apart)(const void *block, const struct packe
 /* Centres of a list at once: registers also hold labels, least and second least scores. */
 #define OF_LIST (WIDTH == 64 ? 4 : 2)
 
-/* See struct tiles; with `apart` nearest_listed() of doubles' floats. */
+/* The nearest of n listed centres, and the least scores; with `apart` the second least, too. */
 TARGET __attribute__((always_inline)) static inline void
 NAME(look_listed)(const void *block, const REAL *value, const REAL *half, const uint32_t *list,
 		  unsigned n, size_t d, uint32_t *label, const bool apart, NAME(vector) *least,
