@@ -62,6 +62,12 @@ static double lattice(size_t i, unsigned j)
 	return floor(uniform() * 9);
 }
 
+/* Almost equally near: floats don't tell which of two centres is nearer. */
+static double near_lattice(size_t i, unsigned j)
+{
+	return lattice(i, j) + 1e-12 * uniform();
+}
+
 static double collinear(size_t i, unsigned j)
 {
 	return (double)(i % 1000) * (j + 1) / 7;
@@ -97,7 +103,7 @@ static const struct {
 } kinds[] = {
 	{ "spread out", spread_out }, { "lumps", lumps },	{ "lattice", lattice },
 	{ "collinear", collinear },   { "twice", twice },	{ "equal", equal },
-	{ "outlier", outlier },	      { "far away", far_away },
+	{ "outlier", outlier },	      { "far away", far_away }, { "near a lattice", near_lattice },
 };
 
 /* Points of a kind, and centres that are points, some of them more than once. */
@@ -211,7 +217,7 @@ struct scene {
 	char origin[4 * 8], *x, *centre, *half;
 	double low[3], high[3], scale[3], *moved;
 	int64_t *row, *total;
-	uint32_t *label;
+	uint32_t *label, *before; /* before: in the last iteration */
 };
 
 static inline __attribute__((always_inline)) double score_with(const struct scene *s, size_t i,
@@ -299,6 +305,7 @@ static void open_scene(struct scene *s, struct problem p, enum isa widest)
 	s->row = some(length);
 	s->total = memset(some(length), 0, length);
 	s->label = some(n * sizeof(uint32_t));
+	s->before = memset(some(n * sizeof(uint32_t)), 0xff, n * sizeof(uint32_t)); /* none */
 	for (unsigned j = 0; j < d; j++) {
 		s->low[j] = INFINITY;
 		s->high[j] = -INFINITY;
@@ -371,11 +378,12 @@ static void close_scene(struct scene *s)
 	free(s->row);
 	free(s->total);
 	free(s->label);
+	free(s->before);
 }
 
 /*
- * Checks that all labels are those of the least scores, and that the changes add up to the sums of
- * the clusters.
+ * Checks that all labels are those of the least scores, that the changes add up to the sums of the
+ * clusters, and that each point with a new label is counted.
  */
 static void check_scene(struct scene *s, const char *kind)
 {
@@ -383,6 +391,7 @@ static void check_scene(struct scene *s, const char *kind)
 	const size_t n = s->p.points.n;
 	struct sums total = sums_at(s->total, d, k),
 		    fresh = sums_at(some(sums_length(d, k) * sizeof(int64_t)), d, k);
+	int64_t moves = 0;
 
 	for (size_t i = 0; i < sums_length(d, k); i++)
 		s->total[i] = (int64_t)((uint64_t)s->total[i] + (uint64_t)s->row[i]);
@@ -410,6 +419,10 @@ static void check_scene(struct scene *s, const char *kind)
 			sums_move_double(&fresh, (const double *)s->x + i * d, s->scale, SUM_NONE,
 					 nearest);
 	}
+	for (size_t i = 0; i < n; i++)
+		moves += s->label[i] != s->before[i];
+	memcpy(s->before, s->label, n * sizeof(*s->label));
+	assert_int_equal(*s->share.change.moves, moves);
 	assert_memory_equal(total.sum, fresh.sum, (size_t)k * (d + 1) * sizeof(int64_t));
 	free(fresh.sum);
 }

@@ -10,16 +10,19 @@
  * linear test, as in Kanungo et al. 2002 and Pelleg and Moore 1999). A tile has a bound: how much
  * nearer scores of its cell's candidates may come until one of its labels can change. So most tiles
  * are not touched in most iterations; the others are compared with their cell's candidates, 2 to 4
- * in the plane.
+ * in the plane. Tiles are of floats: those of doubles relative to the middle of their cell, so that
+ * little is lost by rounding. Points that floats leave open are decided by scores of doubles.
  *
  * Why the labels equal those of brute force: write a for the distance of a point to the nearest
  * centre, b for that to another one, and e for stage->slack. The other one's computed score can't
  * be the least where b^2 - a^2 > 4e, so where b - a > 2 sqrt(e) =: root. Of a centre that is no
- * candidate, b - a shrinks by at most what the two centres move. Of candidates: where computed
- * scores differ by t, exact ones do by t - 2e at least; the lower one stays the lower, as computed,
- * while they differ by more than 2e. A score is linear in the point, so from one iteration to the
- * next it changes in a box by what it changes in the middle, give or take half the box times the
- * centre's move; and so does the difference of two.
+ * candidate, b - a shrinks by at most what the two centres move. Of candidates: where scores differ
+ * by t as tiles compute them, with an error of f at most, exact ones do by t - 2f at least; the
+ * lower one is the lower, as brute force computes it, while they differ by more than 2e. With
+ * floats as given, tiles compute what brute force does: f = e, and the lower one is the lower at
+ * once. A score is linear in the point, so from one iteration to the next it changes in a box by
+ * what it changes in the middle, give or take half the box times the centre's move; and so does the
+ * difference of two.
  */
 #include <float.h>
 #include <math.h>
@@ -30,13 +33,6 @@
 #include "bench/kmeans/tiles.h"
 #include "kit/instructions.h"
 #include "trial.h"
-
-/* The method's functions for an instruction set and a type. */
-struct form {
-	void (*build)(struct share *, const struct stage *);
-	void (*assign)(struct share *, const struct stage *);
-	void (*labels)(struct share *, const struct stage *);
-};
 
 #define LOOPS "bench/kmeans/cells_loops.h"
 #include "bench/kmeans/vectors.h"
@@ -71,9 +67,8 @@ static size_t points_of_rank(const struct problem *p)
 
 static bool fits(const struct problem *p)
 {
-	/* a label is kept as a value of the points' type, which must hold it exactly */
-	return p->points.d <= MOST_DIMENSIONS &&
-	       p->k < (p->points.real == REAL_FLOAT ? 1u << 24 : UINT32_MAX) &&
+	/* a label is kept as a float, which must hold it exactly */
+	return p->points.d <= MOST_DIMENSIONS && p->k < 1u << 24 &&
 	       points_of_rank(p) < UINT32_MAX - 2; /* points are numbered in 32 bits */
 }
 
@@ -89,7 +84,7 @@ static double share_left(const struct problem *p)
 {
 	static const double ball[] = { 0, 2, 3.14, 4.19 }; /* its volume, if its radius is 1 */
 	const unsigned d = p->points.d;
-	const double k = p->k, full = (double)cells_full(points_of_rank(p), p->k, p->points.real),
+	const double k = p->k, full = (double)cells_full(points_of_rank(p), p->k),
 		     volume = full * k / (double)points_of_rank(p), /* of a cell, in centres */
 		     side = d == 1 ? volume : d == 2 ? sqrt(volume) : cbrt(volume),
 		     radius = 1.9 * side * sqrt(d) / 2 + 0.5;
@@ -116,22 +111,36 @@ static bool pays(const struct problem *p)
 
 static void build(struct share *s, const struct stage *g)
 {
-	const struct index *x = s->memory;
+	struct index *x = s->memory;
 
 	cells_lay_out(s, g);
+	x->form = form(g);
 	for (unsigned c = 0; c < g->k; c++)
 		x->all[c] = c;
-	form(g)->build(s, g);
+	x->form->build(s, g);
 }
 
-static void assign(struct share *s, const struct stage *g)
-{
-	form(g)->assign(s, g);
-}
-
+/* Each worker has the labels of its cells; then it takes those of its points as given. */
 static void labels(struct share *s, const struct stage *g)
 {
-	form(g)->labels(s, g);
+	const struct index *x = s->memory;
+	uint32_t *const by_place = s->joint->label;
+
+	for (const struct cell *cell = x->cell; cell < x->cell + x->cells; cell++) {
+		const float *label = x->tile + ((size_t)cell->tile * (g->d + 1) + g->d) * TILE;
+		const uint32_t *was = x->was + cell->row;
+
+		for (uint32_t i = 0; i < cell->points; i += TILE) {
+			const uint32_t n = cell->points - i < TILE ? cell->points - i : TILE;
+
+			for (uint32_t lane = 0; lane < n; lane++)
+				by_place[was[i + lane]] = (uint32_t)label[lane];
+			label += (size_t)TILE * (g->d + 1);
+		}
+	}
+	share_meet(s);
+	for (size_t i = 0; i < s->n; i++)
+		s->label[i] = by_place[x->place[i]];
 }
 
 static size_t row(const struct problem *p)
@@ -140,4 +149,4 @@ static size_t row(const struct problem *p)
 }
 
 const struct method method_cells = { "cells", 2,     fits,   pays,   cells_bytes,
-				     row,     build, assign, labels, NULL };
+				     row,     build, cells_assign, labels, NULL };

@@ -1,38 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An iteration: the tiles that have to be looked at, and the labels of their points. Part of
- * cells_loops.h.
+ * An iteration: the tiles that have to be looked at, and the labels of their points. No header:
+ * vectors.h includes it into cells_assign.c once for each instruction set. INLINE functions are
+ * called with `real` and d = 1, 2 and 3 as constants.
  */
-/* How the centres moved, at most: the largest move, and a centre's largest distance from 0. */
-struct NAME(pace) {
-	double fastest, far;
-};
-
-/* Transposes the centres, padded with centres that are never nearest; notes their changes. */
-INLINE struct NAME(pace) NAME(columns)(struct index *x, const struct stage *g, unsigned d)
-{
-	const REAL *centre = g->centre, *half = g->half;
-	double *change = x->change, square = 0;
-	struct NAME(pace) pace = { 0 };
-
-	for (uint32_t c = 0; c < x->padded; c++)
-		UNROLL for (unsigned j = 0; j <= d; j++)
-		{
-			REAL *const at = (REAL *)x->column + (size_t)j * x->padded + c, was = *at;
-
-			if (c >= g->k)
-				*at = j < d ? 0 : (REAL)INFINITY;
-			else
-				*at = j < d ? centre[(size_t)c * d + j] : half[c];
-			*change++ = (double)*at - (double)was;
-		}
-	for (unsigned c = 0; c < g->k; c++) {
-		pace.fastest = g->moved[c] > pace.fastest ? g->moved[c] : pace.fastest;
-		square = (double)half[c] > square ? (double)half[c] : square;
-	}
-	pace.far = sqrt(2 * square);
-	return pace;
-}
+#define EVERY  ((1u << LANES) - 1)
+#define INLINE TARGET UNROLL_INLINE
 
 /*
  * How much nearer the scores of any two of a cell's candidates have come, at most. `first` gets the
@@ -69,9 +42,9 @@ INLINE double NAME(approach)(const struct index *x, const struct cell *cell, con
 
 /* Which of a cell's tiles have a label that may change. */
 INLINE uint64_t NAME(due)(struct index *x, struct cell *cell, const struct stage *g,
-			  struct NAME(pace) pace, uint64_t *computed, unsigned d)
+			  struct pace pace, uint64_t *computed, unsigned d)
 {
-	const REAL *const until = (REAL *)x->until + (size_t)(cell - x->cell) * x->stride;
+	const float *const until = x->until + (size_t)(cell - x->cell) * x->stride;
 	const uint32_t tiles = (cell->points + TILE - 1) / TILE;
 	double first;
 	uint64_t due = 0;
@@ -80,42 +53,47 @@ INLINE uint64_t NAME(due)(struct index *x, struct cell *cell, const struct stage
 	cell->gone += NAME(approach)(x, cell, g, pace.far, &first, d);
 	cell->spent += pace.fastest + first;
 	if (!(cell->spent <= cell->allowed)) {
-		NAME(look)(x, cell, g, pace.fastest + first, d);
+		x->form->look(x, cell, g, pace.fastest + first);
 		*computed += g->k;
 	}
-	gone = SPLAT((REAL)(cell->gone * (1 + 2 * EPSILON)));
+	gone = SPLAT((float)cell->gone * (1 + 2 * FLT_EPSILON));
 	for (uint32_t t = 0; t < tiles; t += LANES)
 		due |= (uint64_t)(~BITS(GREATER(V(until + t), gone)) & EVERY) << t;
-	return due & ~UINT64_C(0) >> (64 - tiles);
+	return due & ((UINT64_C(1) << tiles) - 1);
 }
 
 /*
- * Moves the points of a tile that have a new label. Neighbours mostly move from the same cluster to
- * the same other one: they are added up first.
+ * Writes a cell's candidates as floats: values and half square of each; for doubles, relative to
+ * the cell's middle. Returns how much lower the least score must be than all others, so that it
+ * also is the least of the points' type, and stays it until scores come nearer.
  */
-INLINE void NAME(move)(struct sums *change, const struct stage *g, const REAL *tile,
-		       const REAL *old, uint32_t changed, unsigned d)
+INLINE double NAME(rivals)(const struct index *x, const struct cell *cell, const struct stage *g,
+			   enum real real, unsigned d)
 {
-	const REAL *label = tile + (size_t)d * TILE;
-	uint64_t term[MOST_DIMENSIONS] = { 0 };
-	uint32_t n = 0;
+	const uint32_t *const ids = candidates(x, cell);
+	double far = 0;
 
-	while (changed) {
-		const uint32_t lane = (uint32_t)__builtin_ctz(changed),
-			       rest = changed & (changed - 1),
-			       next = rest ? (uint32_t)__builtin_ctz(rest) : lane;
+	for (uint32_t i = 0; i < cell->candidates; i++) {
+		float *const rival = x->rival + (size_t)i * (d + 1);
+		double square = 0;
 
-		UNROLL for (unsigned j = 0; j < d; j++) term[j] +=
-			(uint64_t)sum_term((double)tile[j * TILE + lane], g->scale[j]);
-		n++;
-		changed = rest;
-		if (rest && old[next] == old[lane] && label[next] == label[lane])
-			continue;
-		sums_move_many(change, n, term, old[lane] < 0 ? SUM_NONE : (uint32_t)old[lane],
-			       (uint32_t)label[lane]);
-		memset(term, 0, sizeof(term));
-		n = 0;
+		UNROLL for (unsigned j = 0; j < d; j++)
+		{
+			const double value = real_get(real, g->centre, (size_t)ids[i] * d + j),
+				     apart = value - cell->middle[j];
+
+			rival[j] = (float)(real == REAL_FLOAT ? value : apart);
+			square += apart * apart;
+		}
+		rival[d] = (float)(real == REAL_FLOAT ? real_get(real, g->half, ids[i])
+						      : square / 2);
+		far = square > far ? square : far;
 	}
+	if (real == REAL_FLOAT)
+		return 4 * g->slack;
+	/* a score's error, as in frame.c, but in float and within the cell */
+	far = (d + 4) * (FLT_EPSILON * (far / 2 + sqrt(far) * cell->radius) + FLT_MIN);
+	return 2 * (far + g->slack);
 }
 
 /* A candidate, in all lanes. */
@@ -123,13 +101,11 @@ struct NAME(rival) {
 	NAME(vector) at[MOST_DIMENSIONS], half, id;
 };
 
-INLINE struct NAME(rival) NAME(rival)(const struct stage *g, uint32_t id, unsigned d)
+INLINE struct NAME(rival) NAME(rival)(const float *rival, uint32_t id, unsigned d)
 {
-	const REAL *const centre = (const REAL *)g->centre + (size_t)id * d;
-	struct NAME(rival)
-		r = { .half = SPLAT(((const REAL *)g->half)[id]), .id = SPLAT((REAL)id) };
+	struct NAME(rival) r = { .half = SPLAT(rival[d]), .id = SPLAT((float)id) };
 
-	UNROLL for (unsigned j = 0; j < d; j++) r.at[j] = SPLAT(centre[j]);
+	UNROLL for (unsigned j = 0; j < d; j++) r.at[j] = SPLAT(rival[j]);
 	return r;
 }
 
@@ -138,7 +114,7 @@ struct NAME(nearest) {
 	NAME(vector) best, other, which;
 };
 
-INLINE NAME(vector) NAME(score)(const REAL *points, struct NAME(rival) r, unsigned d)
+INLINE NAME(vector) NAME(score)(const float *points, struct NAME(rival) r, unsigned d)
 {
 	NAME(vector) score = r.half;
 
@@ -147,7 +123,7 @@ INLINE NAME(vector) NAME(score)(const REAL *points, struct NAME(rival) r, unsign
 	return score;
 }
 
-INLINE void NAME(meet)(struct NAME(nearest) *of, const REAL *points, struct NAME(rival) r,
+INLINE void NAME(meet)(struct NAME(nearest) *of, const float *points, struct NAME(rival) r,
 		       unsigned d)
 {
 	const NAME(vector) score = NAME(score)(points, r, d);
@@ -159,96 +135,163 @@ INLINE void NAME(meet)(struct NAME(nearest) *of, const REAL *points, struct NAME
 
 /*
  * Finds the labels of a cell's tiles that are due, among its n candidates; of few, n is a constant.
- * Whether a tile has a new label can't be predicted, so nothing branches on it until all tiles are
- * done: then their points are moved. Returns how many points there are in these tiles.
+ * Whether a tile has a new label can't be predicted, so nothing branches on it: from `next` on,
+ * tiles are listed that have one or, of doubles, may have. Returns the end of the list.
  */
-INLINE uint32_t NAME(tiles)(struct index *x, const struct cell *cell, uint64_t due, uint32_t n,
-			    bool few, struct sums *change, const struct stage *g, unsigned d)
+INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64_t due, uint32_t n,
+				bool few, struct tile *next, const struct stage *g, enum real real,
+				unsigned d)
 {
 	const uint32_t *const ids = candidates(x, cell);
-	REAL *const tiles = (REAL *)x->tile + (size_t)cell->first * TILE * (d + 1),
-		    *const until = (REAL *)x->until + (size_t)(cell - x->cell) * x->stride;
+	const double margin = NAME(rivals)(x, cell, g, real, d);
+	const NAME(vector) sure = SPLAT((float)margin * (1 + FLT_EPSILON));
+	float *const until = x->until + (size_t)(cell - x->cell) * x->stride;
 	struct NAME(rival) rival[FEW];
-	REAL old[CELL_POINTS + TILE] __attribute__((aligned(TILE_BYTES))); /* labels */
-	struct {
-		uint32_t tile, points;
-	} moved[CELL_POINTS / TILE + 1];
-	uint32_t moves = 0, points = 0;
 
-	rival[0] = NAME(rival)(g, ids[0], d);
+	rival[0] = NAME(rival)(x->rival, ids[0], d);
 	if (few)
-		UNROLL for (uint32_t i = 1; i < n; i++) rival[i] = NAME(rival)(g, ids[i], d);
+		UNROLL for (uint32_t i = 1; i < n; i++) rival[i] =
+			NAME(rival)(x->rival + (size_t)i * (d + 1), ids[i], d);
 	for (; due; due &= due - 1) {
 		const uint32_t t = (uint32_t)__builtin_ctzll(due);
-		REAL *const tile = tiles + (size_t)t * TILE * (d + 1);
-		REAL *const label = tile + (size_t)d * TILE;
+		float *const tile = tile_of(x, cell, t, d), *const label = tile + (size_t)d * TILE;
 		NAME(vector) apart = SPLAT(INFINITY);
-		uint32_t changed = 0;
+		uint32_t changed = 0, unsure = 0, used = (1u << TILE) - 1;
 		double least;
 
 		for (unsigned v = 0; v < TILE; v += LANES) {
 			const NAME(vector) had = V(label + v);
-			struct NAME(nearest) of = { NAME(score)(tile + v, rival[0], d),
-						    SPLAT(INFINITY), rival[0].id };
+			struct NAME(nearest) near = { NAME(score)(tile + v, rival[0], d),
+						      SPLAT(INFINITY), rival[0].id };
 
 			if (few)
 				UNROLL for (uint32_t i = 1; i < n; i++)
-					NAME(meet)(&of, tile + v, rival[i], d);
+					NAME(meet)(&near, tile + v, rival[i], d);
 			else
 				for (uint32_t i = 1; i < n; i++)
-					NAME(meet)(&of, tile + v, NAME(rival)(g, ids[i], d), d);
-			changed |= BITS(DIFFER(of.which, had)) << v;
-			apart = MIN(apart, of.other - of.best);
-			V(old + (size_t)moves * TILE + v) = had;
-			V(label + v) = of.which;
+					NAME(meet)(&near, tile + v,
+						   NAME(rival)(x->rival + (size_t)i * (d + 1),
+							       ids[i], d),
+						   d);
+			near.other -= near.best;
+			changed |= BITS(DIFFER(near.which, had)) << v;
+			if (real == REAL_DOUBLE) /* negated, so that NaN is not sure */
+				unsure |= (~BITS(GREATER(near.other, sure)) & EVERY) << v;
+			apart = MIN(apart, near.other);
+			V(next->old + v) = had;
+			V(label + v) = near.which;
 		}
-		least = (double)LEAST(apart) - 4 * g->slack + cell->gone;
-		until[t] = (REAL)(least * (1 - 4 * EPSILON));
-		points += TILE;
-		if (cell->points - t * TILE < TILE) { /* the rest of the last one is padding */
-			changed &= (1u << cell->points % TILE) - 1;
-			points -= TILE - cell->points % TILE;
-		}
-		moved[moves].tile = t;
-		moved[moves].points = changed;
-		moves += changed != 0;
+		least = (double)LEAST(apart) - margin + cell->gone;
+		until[t] = (float)least * (1 - 4 * FLT_EPSILON);
+		if (cell->points - t * TILE < TILE) /* the rest of the last one is padding */
+			used >>= TILE - cell->points % TILE;
+		next->cell = cell;
+		next->number = t;
+		next->changed = changed & used;
+		next->unsure = unsure & used;
+		next += ((changed | unsure) & used) != 0;
 	}
-	for (uint32_t m = 0; m < moves; m++)
-		NAME(move)
-		(change, g, tiles + (size_t)moved[m].tile * TILE * (d + 1), old + (size_t)m * TILE,
-		 moved[m].points, d);
-	return points;
+	return next;
 }
 
-INLINE void NAME(assign)(struct share *s, const struct stage *g, unsigned d)
+/*
+ * Moves the points of a tile that have a new label. Neighbours mostly move from the same cluster to
+ * the same other one: they are added up first.
+ */
+INLINE void NAME(move)(struct sums *change, const struct stage *g, const struct index *x,
+		       const struct tile *of, enum real real, unsigned d)
+{
+	const float *const tile = tile_of(x, of->cell, of->number, d),
+			   *const label = tile + (size_t)d * TILE;
+	const double *const row = rows_of(x, of, d);
+	uint64_t term[MOST_DIMENSIONS] = { 0 };
+	uint32_t n = 0, changed = of->changed;
+
+	while (changed) {
+		const uint32_t lane = (uint32_t)__builtin_ctz(changed),
+			       rest = changed & (changed - 1),
+			       next = rest ? (uint32_t)__builtin_ctz(rest) : lane;
+
+		UNROLL for (unsigned j = 0; j < d; j++)
+		{
+			const double value = real == REAL_FLOAT ? (double)tile[j * TILE + lane]
+								: row[(size_t)lane * d + j];
+
+			term[j] += (uint64_t)sum_term(value, g->scale[j]);
+		}
+		n++;
+		changed = rest;
+		if (rest && of->old[next] == of->old[lane] && label[next] == label[lane])
+			continue;
+		sums_move_many(change, n, term,
+			       of->old[lane] < 0 ? SUM_NONE : (uint32_t)of->old[lane],
+			       (uint32_t)label[lane]);
+		memset(term, 0, sizeof(term));
+		n = 0;
+	}
+}
+
+INLINE void NAME(assign)(struct share *s, const struct stage *g, enum real real, unsigned d)
 {
 	struct index *x = s->memory;
-	const struct NAME(pace) pace = NAME(columns)(x, g, d);
+	const struct pace pace = columns(x, g);
 	struct sums change = s->change;
+	struct tile list[MOST_LISTED + CELL_POINTS / TILE + 1], *end = list;
 	uint64_t computed = 0;
 
 	change.d = d;
-	for (struct cell *cell = x->cell; cell < x->cell + x->cells; cell++) {
-		const uint64_t due = NAME(due)(x, cell, g, pace, &computed, d);
-		const uint32_t n = cell->candidates;
-		uint32_t points;
+	for (struct cell *cell = x->cell;; cell++) {
+		const bool last = cell == x->cell + x->cells;
+		uint64_t due;
+		uint32_t n;
 
+		if (last || end >= list + MOST_LISTED) {
+			for (const struct tile *t = list; real == REAL_DOUBLE && t < end; t++)
+				fetch_rows(x, t, d);
+			for (struct tile *t = list; t < end; t++) {
+				if (real == REAL_DOUBLE && t->unsure)
+					settle(x, g, t);
+				NAME(move)(&change, g, x, t, real, d);
+			}
+			end = list;
+		}
+		if (last)
+			break;
+		due = NAME(due)(x, cell, g, pace, &computed, d);
 		if (!due)
 			continue;
+		n = cell->candidates;
 		switch (n) {
 		case 2:
-			points = NAME(tiles)(x, cell, due, 2, true, &change, g, d);
+			end = NAME(tiles)(x, cell, due, 2, true, end, g, real, d);
 			break;
 		case 3:
-			points = NAME(tiles)(x, cell, due, 3, true, &change, g, d);
+			end = NAME(tiles)(x, cell, due, 3, true, end, g, real, d);
 			break;
 		case FEW:
-			points = NAME(tiles)(x, cell, due, FEW, true, &change, g, d);
+			end = NAME(tiles)(x, cell, due, FEW, true, end, g, real, d);
 			break;
 		default:
-			points = NAME(tiles)(x, cell, due, n, false, &change, g, d);
+			end = NAME(tiles)(x, cell, due, n, false, end, g, real, d);
 		}
-		computed += (uint64_t)points * n;
+		computed += (uint64_t)points_of(cell, due) * n;
 	}
 	*s->change.computed += (int64_t)computed;
 }
+
+#define ASSIGN(d)                                                                                \
+	(g->real == REAL_FLOAT ? NAME(assign)(s, g, REAL_FLOAT, d)                               \
+			       : NAME(assign)(s, g, REAL_DOUBLE, d))
+TARGET static void NAME(assign_any)(struct share *s, const struct stage *g)
+{
+	if (g->d == 1)
+		ASSIGN(1);
+	else if (g->d == 2)
+		ASSIGN(2);
+	else
+		ASSIGN(3);
+}
+#undef ASSIGN
+
+#undef INLINE
+#undef EVERY

@@ -166,7 +166,7 @@ INLINE void NAME(sort)(struct share *s, const struct stage *stage, unsigned d)
 		REAL *const to = (REAL *)s->joint->row + (size_t)place * d;
 
 		/* each bucket is a stream of its own: too many for the hardware to look ahead */
-		__builtin_prefetch((char *)to + TILE_BYTES, 1);
+		__builtin_prefetch((char *)to + 64, 1);
 		NAME(relate)(to, s, i, origin, d);
 		x->place[i] = place;
 	}
@@ -188,21 +188,34 @@ INLINE void NAME(sort)(struct share *s, const struct stage *stage, unsigned d)
  * Sorts the rows of a cell into tiles, along a path that winds back and forth through slabs,
  * each about as wide as a tile should be long.
  */
-INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *row, const uint32_t *was,
-		       unsigned d)
+INLINE void NAME(tile)(struct index *x, struct cell *cell, unsigned d)
 {
-	const uint32_t n = cell->points;
+	const uint32_t n = cell->points, room = (n + TILE - 1) / TILE * TILE;
+	REAL given[CELL_POINTS * MOST_DIMENSIONS];
+	uint32_t was[CELL_POINTS];
 	uint16_t bucket[CELL_POINTS];
 	uint32_t begin[2 * CELL_POINTS + 1] = { 0 }, slabs, fine;
-	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS];
+	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS], middle[MOST_DIMENSIONS];
 	struct NAME(grid) g;
-	REAL *const tile = (REAL *)x->tile + (size_t)cell->first * TILE * (d + 1);
-	REAL *const until = (REAL *)x->until + (size_t)(cell - x->cell) * x->stride;
-	uint32_t *const from = x->from + (size_t)cell->first * TILE,
-			room = (n + TILE - 1) / TILE * TILE;
+	float *const tile = x->tile + (size_t)cell->tile * TILE * (d + 1),
+		     *const until = x->until + (size_t)(cell - x->cell) * x->stride;
 	double square = 0;
 
-	NAME(box)(row, n, d, low, high);
+	NAME(box)(ROW(x, cell->row), n, d, low, high);
+	memcpy(given, ROW(x, cell->row), (size_t)n * d * sizeof(REAL));
+	memcpy(was, x->was + cell->row, n * sizeof(*was));
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
+		REAL above, below;
+
+		middle[j] = low[j] / 2 + high[j] / 2;
+		above = high[j] - middle[j];
+		below = middle[j] - low[j];
+		cell->middle[j] = (double)middle[j];
+		cell->half[j] = (double)((above > below ? above : below) * (REAL)(1 + 2 * EPSILON));
+		square += cell->half[j] * cell->half[j];
+	}
+	cell->radius = sqrt(square) * (1 + 8 * DBL_EPSILON);
 	g = NAME(grid)(low, high, d, (double)n / TILE);
 	slabs = g.buckets / g.side[d - 1];
 	fine = n / slabs + 1;
@@ -213,7 +226,7 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *row, cons
 
 		UNROLL for (unsigned j = 0; j < d; j++)
 		{
-			const uint32_t step = NAME(step)(&g, j, row[(size_t)i * d + j]),
+			const uint32_t step = NAME(step)(&g, j, given[(size_t)i * d + j]),
 				       back = -(path & 1);
 
 			/* every other slab backwards */
@@ -228,8 +241,14 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *row, cons
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t to = begin[bucket[i]]++;
 
-		UNROLL for (unsigned j = 0; j < d; j++) LANE(tile, to, j) = row[(size_t)i * d + j];
-		from[to] = was[i];
+		UNROLL for (unsigned j = 0; j < d; j++)
+		{
+			const REAL value = given[(size_t)i * d + j];
+
+			ROW(x, cell->row + to)[j] = value;
+			LANE(tile, to, j) = (float)(value - (IS_FLOAT ? 0 : middle[j]));
+		}
+		x->was[cell->row + to] = was[i];
 	}
 	/* pad with copies of the last point, whose labels are not used */
 	for (uint32_t to = n; to < room; to++)
@@ -238,16 +257,6 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *row, cons
 		until[t] = t < room / TILE ? -1 : INFINITY;
 	for (uint32_t to = 0; to < room; to++)
 		LANE(tile, to, d) = -1;
-	UNROLL for (unsigned j = 0; j < d; j++)
-	{
-		const REAL middle = low[j] / 2 + high[j] / 2, above = high[j] - middle,
-			   below = middle - low[j];
-
-		cell->middle[j] = (double)middle;
-		cell->half[j] = (double)((above > below ? above : below) * (REAL)(1 + 2 * EPSILON));
-		square += cell->half[j] * cell->half[j];
-	}
-	cell->radius = sqrt(square) * (1 + 8 * DBL_EPSILON);
 	cell->spent = cell->gone = cell->candidates = 0;
 	cell->allowed = -1;
 }
@@ -255,20 +264,18 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *row, cons
 INLINE void NAME(build)(struct share *s, const struct stage *g, unsigned d)
 {
 	struct index *x = s->memory;
-	const REAL *row = x->row;
-	const uint32_t *was = x->was;
-	uint32_t tiles = 0;
+	uint32_t rows = 0, tiles = 0;
 
 	x->cells = 0;
 	NAME(sort)(s, g, d);
 	for (uint32_t c = 0; c < x->cells; c++) {
 		struct cell *const cell = &x->cell[c];
 
-		cell->first = tiles;
+		cell->row = rows;
+		cell->tile = tiles;
+		rows += cell->points;
 		tiles += (cell->points + TILE - 1) / TILE;
-		NAME(tile)(x, cell, row, was, d);
-		row += (size_t)cell->points * d;
-		was += cell->points;
+		NAME(tile)(x, cell, d);
 	}
 }
 

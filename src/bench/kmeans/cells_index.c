@@ -7,25 +7,25 @@
 #include "kit/carve.h"
 #include "kit/shares.h"
 
-size_t cells_full(size_t n, unsigned k, enum real real)
+size_t cells_full(size_t n, unsigned k)
 {
-	const size_t tile = TILE_BYTES / real_bytes(real), wish = n / k * PER_CENTRE;
+	const size_t wish = n / k * PER_CENTRE;
 
-	return wish < 4 * tile ? 4 * tile : wish < CELL_POINTS ? wish / tile * tile : CELL_POINTS;
+	return wish < 4 * TILE ? 4 * TILE : wish < CELL_POINTS ? wish / TILE * TILE : CELL_POINTS;
 }
 
 /* For n of all the rank's points. */
 static void lay_out(struct index *at, struct carver *c, size_t n, size_t all, unsigned d,
 		    unsigned k, enum real real)
 {
-	const size_t value = real_bytes(real), tile = TILE_BYTES / value,
-		     full = cells_full(all, k, real);
-	const size_t cells = (size_t)2 * SMALL * (n / full + 1), tiles = n / tile + cells;
+	const size_t value = real_bytes(real), full = cells_full(all, k),
+		     cells = (size_t)2 * SMALL * (n / full + 1), tiles = n / TILE + cells,
+		     tile = TILE * (d + 1) * sizeof(*at->tile);
 
 	carve(c, sizeof(*at));
 	at->d = d;
 	at->full = (uint32_t)full;
-	at->stride = (uint32_t)(full / tile + 15) / 16 * 16;
+	at->stride = (uint32_t)(full / TILE + 15) / 16 * 16;
 	at->padded = (k + 15) / 16 * 16;
 	at->most = k < MOST_CANDIDATES ? k : MOST_CANDIDATES;
 	at->bucket = carve(c, n * sizeof(*at->bucket));
@@ -35,15 +35,17 @@ static void lay_out(struct index *at, struct carver *c, size_t n, size_t all, un
 	at->next = carve(c, MOST_BUCKETS * sizeof(*at->next));
 	at->order = carve(c, MOST_BUCKETS * sizeof(*at->order));
 	at->was = carve(c, n * sizeof(*at->was));
-	at->spare_row = at->tile = carve(c, tiles * TILE_BYTES * (d + 1));
-	at->spare_was = at->from = carve(c, tiles * tile * sizeof(*at->from));
+	at->spare_row = at->tile =
+		carve(c, tiles * tile > n * d * value ? tiles * tile : n * d * value);
+	at->spare_was = carve(c, n * sizeof(*at->spare_was));
 	at->cell = carve(c, cells * sizeof(*at->cell));
-	at->until = carve(c, cells * at->stride * value);
+	at->until = carve(c, cells * at->stride * sizeof(*at->until));
 	at->list = carve(c, cells * at->most * sizeof(*at->list));
 	at->all = carve(c, k * sizeof(*at->all));
 	at->column = carve(c, (size_t)at->padded * (d + 1) * value);
 	at->score = carve(c, at->padded * value);
 	at->change = carve(c, (size_t)at->padded * (d + 1) * sizeof(*at->change));
+	at->rival = carve(c, (size_t)at->padded * (d + 1) * sizeof(*at->rival));
 }
 
 size_t cells_bytes(const struct problem *p, size_t n)

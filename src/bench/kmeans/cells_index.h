@@ -10,9 +10,8 @@
 
 enum {
 	MOST_DIMENSIONS = 3,
-	TILE_BYTES = 64, /* of a tile's values in one dimension, and of its labels */
-	/* points of a cell, at most: a 64-bit mask has a bit for each tile */
-	CELL_POINTS = 512,
+	TILE = 16,	   /* points of a tile */
+	CELL_POINTS = 512, /* at most: a 64-bit mask has a bit for each tile, and one to spare */
 	/*
 	 * a cell has as many points as so many mean clusters: larger cells have too many candidates
 	 */
@@ -41,8 +40,9 @@ enum {
 
 /* Lengths are upper or lower bounds, with margins for rounding. cells.c has the theory. */
 struct cell {
-	uint32_t points, first; /* its first tile */
-	uint32_t candidates;	/* how many; more than index->most: all */
+	uint32_t points, row; /* the first of its rows */
+	uint32_t tile;	      /* the first of its tiles */
+	uint32_t candidates;  /* how many; more than index->most: all */
 	double middle[MOST_DIMENSIONS], half[MOST_DIMENSIONS], radius; /* of its box */
 	/*
 	 * the most that the scores of any two candidates, for a point in the box, have come nearer
@@ -84,14 +84,28 @@ struct index {
 	struct cell *cell;
 	uint32_t cells;
 	/* by cell and tile: once cell->gone reaches this value, the tile must be looked at */
-	void *until;
-	/* each tile: d lines of values and one of labels, which are -1 at first */
-	void *tile;
-	uint32_t *from;	      /* of each point in a tile: its place */
+	float *until;
+	/*
+	 * each tile: d lines of values (doubles: relative to the cell's middle), and one of labels,
+	 * which are -1 at first
+	 */
+	float *tile;
 	uint32_t *list, *all; /* by cell: its candidates, ascending; all centres */
+	float *rival;	      /* scratch: a cell's candidates as floats */
+	const struct form *form;
 	/* centres by dimension, then their half squares; scratch */
 	void *column, *score;
 	double *change; /* by centre: of its d values and its half square, in the last iteration */
+};
+
+/* An instruction set's functions for a type. */
+struct form {
+	void (*build)(struct share *, const struct stage *);
+	/* Finds a cell's candidates (cells_look.h). */
+	void (*look)(struct index *, struct cell *, const struct stage *, double pace);
+	/* Finds a row's nearest centre among n listed ones. */
+	uint32_t (*nearest)(const void *row, const struct stage *, const uint32_t *list,
+			    uint32_t n);
 };
 
 /* The list of a cell's candidates. */
@@ -101,7 +115,7 @@ static inline const uint32_t *candidates(const struct index *x, const struct cel
 }
 
 /* Room of a cell, in points. */
-size_t cells_full(size_t n, unsigned k, enum real);
+size_t cells_full(size_t n, unsigned k);
 
 /* Bytes of the memory of a share of n points; cells_lay_out() sets up a share's. */
 size_t cells_bytes(const struct problem *, size_t n);
@@ -118,6 +132,9 @@ void cells_divide(const double *extent, unsigned d, double buckets, uint32_t *si
  * beside each other in groups, which go to the workers in turn: work differs from place to place.
  */
 void cells_place(struct share *, uint32_t buckets);
+
+/* An iteration. */
+void cells_assign(struct share *, const struct stage *);
 
 /* Makes one or more cells of the next rows, or adds them to the last cell if it is small. */
 void cells_cut(struct index *, size_t rows);

@@ -10,14 +10,15 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 		       unsigned d)
 {
 	const REAL *centre = g->centre, *column = x->column, *half = column + (size_t)d * x->padded;
-	REAL *const score = x->score,
-		    *until = (REAL *)x->until + (size_t)(cell - x->cell) * x->stride;
+	REAL *const score = x->score;
+	float *const until = x->until + (size_t)(cell - x->cell) * x->stride;
+	float gone, enters;
 	uint32_t *const list = x->list + (size_t)(cell - x->cell) * x->most;
 	uint32_t was[MOST_CANDIDATES], before = cell->candidates, found = 0, o = 0;
 	const uint32_t *ids;
 	const double root = 2.001 * sqrt(g->slack);
 	double square = 0, far, allow, enter = INFINITY, most;
-	NAME(vector) least = SPLAT(INFINITY), others = least, where = SPLAT(0), limit, lowest, gone;
+	NAME(vector) least = SPLAT(INFINITY), others = least, where = SPLAT(0), limit, lowest;
 	REAL lead;
 	uint32_t star, near;
 
@@ -91,10 +92,13 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 			enter = fmin(enter, (double)score[ids[i]]);
 	}
 	enter -= 8 * g->slack;
-	gone = SPLAT((REAL)(cell->gone * (1 + 2 * EPSILON)));
-	lowest = SPLAT((REAL)(enter * (1 - 4 * EPSILON)));
-	for (uint32_t t = 0; t * TILE < cell->points; t += LANES)
-		V(until + t) = MIN(lowest, V(until + t) - gone) * (REAL)(1 - 4 * EPSILON);
+	gone = (float)cell->gone * (1 + 2 * FLT_EPSILON);
+	enters = (float)enter * (1 - 2 * FLT_EPSILON);
+	for (uint32_t t = 0; t * TILE < cell->points; t++) {
+		const float left = until[t] - gone;
+
+		until[t] = (enters < left ? enters : left) * (1 - 4 * FLT_EPSILON);
+	}
 	cell->gone = cell->spent = 0;
 	allow = sqrt(far * far + 2 * ((double)LEAST(others) * (1 - 4 * EPSILON) - 4 * g->slack)) *
 			(1 - 4 * DBL_EPSILON) -

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Includes the file LOOPS once for each instruction set and type of values. Not an ordinary header:
- * a source includes it once, after it has defined LOOPS. For LOOPS are defined:
+ * Includes the file LOOPS once for each instruction set and type of values; for floats alone where
+ * LOOPS_FLOATS is defined. Not an ordinary header: a source includes it once, after it has defined
+ * LOOPS. For LOOPS are defined:
  *
  *	NAME(function)             the function's name
  *	TARGET                     the function attribute that enables the instructions; empty for

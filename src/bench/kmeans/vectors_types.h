@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Includes LOOPS for both types of values, in the instructions that vectors.h has defined, and
+ * Includes LOOPS for the types of values, in the instructions that vectors.h has defined, and
  * undefines these for the next instruction set. No header: vectors.h includes it once for each set.
  */
 #define LANES	   (WIDTH / sizeof(REAL))
@@ -11,6 +11,7 @@
 		__attribute__((vector_size(WIDTH), aligned(sizeof(REAL)), may_alias)); \
 	typedef INT NAME(integers) __attribute__((vector_size(WIDTH), may_alias));
 
+#ifndef LOOPS_FLOATS
 #define REAL		   double
 #define INT		   int64_t
 #define NAME(function)	   SET(function, double)
@@ -25,6 +26,7 @@ VECTOR_TYPES
 #undef OP
 #undef INTEGER_OP
 #undef COMPARE
+#endif
 
 #define REAL		   float
 #define INT		   int32_t
