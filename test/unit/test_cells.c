@@ -357,6 +357,7 @@ static void open_scene(struct scene *s, struct problem p, enum isa widest)
 				   .x = p.points.x,
 				   .memory = some(method_cells.bytes(&p, n)),
 				   .joint = &s->joint,
+				   .place = some(n * sizeof(uint32_t)),
 				   .label = s->label };
 	s->joint = (struct joint){ .points = n,
 				   .share = &s->share,
@@ -369,6 +370,7 @@ static void open_scene(struct scene *s, struct problem p, enum isa widest)
 static void close_scene(struct scene *s)
 {
 	free(s->share.memory);
+	free(s->share.place);
 	free(s->joint.row);
 	free(s->joint.label);
 	free(s->x);

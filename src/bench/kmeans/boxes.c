@@ -39,6 +39,12 @@ enum {
 #define CLUMPS	      4
 #define MOST_COMPUTED 0.75
 
+/* With several workers, points are dealt anew. */
+static size_t row(const struct problem *p)
+{
+	return p->threads > 1 ? p->points.d * real_bytes(p->points.real) : 0;
+}
+
 static size_t most_boxes(size_t n)
 {
 	return n / FULL + PARTS;
@@ -54,7 +60,7 @@ static void lay_out(struct boxes *x, struct carver *c, size_t n, unsigned d, uns
 {
 	const size_t row = d * sizeof(float);
 	const size_t groups = round_up(k, tiles_choose(REAL_FLOAT)->group), most = most_boxes(n),
-		     sample = (size_t)SAMPLED << boxes_levels(n), room = n > sample ? n : sample;
+		     sample = (size_t)SAMPLED * PARTS, room = n > sample ? n : sample;
 	float *corner;
 
 	x->row = carve_begin(c, n, d);
@@ -240,9 +246,9 @@ static void find_promise(struct boxes *x, const struct share *s, const struct st
 	bool clumps;
 
 	x->tried = true;
-	if (s->n < sample)
-		return;
 	boxes_plant(x, s, g);
+	if (s->n < sample || g->forced)
+		return;
 	for (size_t i = 0; i < guesses && cost < most; i++) {
 		boxes_guess(x, s, g, share_begin(sample, i, guesses), x->box);
 		rivals = find_rivals(x, x->box, rough_packed(&x->rough));
@@ -255,24 +261,45 @@ static void find_promise(struct boxes *x, const struct share *s, const struct st
 		      left * ((double)g->k - cost) * (g->d + 1.6) > MAKING;
 }
 
+/* What boxes are made of: in the first iteration all workers' points, which are dealt to them. */
+static struct share all_points(const struct share *s)
+{
+	struct share all = *s;
+
+	if (!s->built) {
+		all.n = s->joint->points;
+		all.x = s->joint->share[0].x;
+	}
+	return all;
+}
+
+static void make(struct boxes *x, struct share *s, const struct stage *g)
+{
+	if (!s->built && s->joint->workers > 1) {
+		boxes_deal(x, s, g);
+		boxes_plant(x, s, g);
+	}
+	boxes_make(x, s, g);
+	memset(x->before, 0, x->branches * x->words * sizeof(*x->before));
+}
+
 static void assign(struct share *s, const struct stage *g)
 {
 	struct boxes *x = s->memory;
 	const bool made = !x->points.done; /* in this iteration */
 
 	rough_pack(&x->rough, g);
-	if (!g->forced && !x->tried)
-		find_promise(x, s, g);
+	if (!x->tried) {
+		const struct share all = all_points(s);
+
+		find_promise(x, &all, g);
+	}
 	if (!g->forced && !x->promised) {
 		rough_force(&x->rough, x->points.label, s, g);
 		return;
 	}
-	if (made) {
-		if (g->forced)
-			boxes_plant(x, s, g);
-		boxes_make(x, s, g);
-		memset(x->before, 0, x->branches * x->words * sizeof(*x->before));
-	}
+	if (made)
+		make(x, s, g);
 	memset(x->moved, 0, x->words * sizeof(*x->moved));
 	for (unsigned c = 0; c < g->k; c++)
 		if (made || g->moved[c] > 0)
@@ -304,4 +331,4 @@ static void labels(struct share *s, const struct stage *g)
 }
 
 const struct method method_boxes = { "boxes", 0,     sorted_fits, pays,	  bytes,
-				     NULL,    build, assign,	  labels, gives_up };
+				     row,     build, assign,	  labels, gives_up };

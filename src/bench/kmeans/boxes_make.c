@@ -192,22 +192,21 @@ void boxes_guess(struct boxes *x, const struct share *s, const struct stage *g, 
 					 exp(fmin(shrink, 0) * left));
 }
 
-/* Deals the rows to the parts of the top; those of part i end before end[i]. */
-static void deal(struct boxes *x, const struct share *s, const struct stage *g, uint32_t *end)
+/* Makes rows of the points as given, and finds the part of the top that each lies in. */
+static void find_parts(struct boxes *x, const struct share *s, const struct stage *g,
+		       unsigned levels, float *rows, uint32_t *part)
 {
-	const unsigned levels = boxes_levels(s->n), d = g->d;
-	float *given = x->block;
+	const unsigned d = g->d;
 
-	memset(end, 0, (1U << levels) * sizeof(*end));
 	for (size_t i = 0; i < s->n; i++)
-		read_point(x, s, g, i, given + i * d);
+		read_point(x, s, g, i, rows + i * d);
 	for (size_t i = 0; i < s->n; i += AT_ONCE) {
 		const float *row[AT_ONCE];
 		unsigned node[AT_ONCE];
 
 		UNROLL for (unsigned q = 0; q < AT_ONCE; q++)
 		{
-			row[q] = given + (i + q < s->n ? i + q : i) * d;
+			row[q] = rows + (i + q < s->n ? i + q : i) * d;
 			node[q] = 1;
 		}
 		for (unsigned level = 0; level < levels; level++)
@@ -217,11 +216,29 @@ static void deal(struct boxes *x, const struct share *s, const struct stage *g, 
 
 				node[q] = 2 * node[q] + !(row[q][c->by] < c->at);
 			}
-		for (unsigned q = 0; q < AT_ONCE && i + q < s->n; q++) {
-			x->other[i + q] = node[q] - (1U << levels);
-			end[x->other[i + q]]++;
-		}
+		for (unsigned q = 0; q < AT_ONCE && i + q < s->n; q++)
+			part[i + q] = node[q] - (1U << levels);
 	}
+}
+
+void boxes_deal(struct boxes *x, struct share *s, const struct stage *g)
+{
+	const unsigned levels = boxes_levels(s->joint->points);
+
+	find_parts(x, s, g, levels, x->block, s->place);
+	deal_points(s, row_bytes(g), 1U << levels);
+}
+
+/* Orders the rows by the parts of the top; those of part i end before end[i]. */
+static void sort_rows(struct boxes *x, const struct share *s, const struct stage *g, uint32_t *end)
+{
+	const unsigned levels = boxes_levels(s->n), d = g->d;
+	const float *given = x->block;
+
+	find_parts(x, s, g, levels, x->block, x->other);
+	memset(end, 0, (1U << levels) * sizeof(*end));
+	for (size_t i = 0; i < s->n; i++)
+		end[x->other[i]]++;
 	begin_each(end, 1U << levels);
 	for (size_t i = 0; i < s->n; i++) {
 		const uint32_t to = end[x->other[i]]++;
@@ -325,7 +342,7 @@ void boxes_make(struct boxes *x, struct share *s, const struct stage *g)
 	uint32_t end[PARTS];
 
 	s->filled = false; /* rows take the place of blocks */
-	deal(x, s, g, end);
+	sort_rows(x, s, g, end);
 	for (size_t i = 0; i < s->n; i++)
 		x->order[i] = (uint32_t)i;
 	x->boxes = x->branches = 0;

@@ -3,17 +3,18 @@
 #ifndef LOCUS_KMEANS_BOXES_STATE_H
 #define LOCUS_KMEANS_BOXES_STATE_H
 
+#include "bench/kmeans/deal.h"
 #include "bench/kmeans/method.h"
 #include "bench/kmeans/rough.h"
 #include "bench/kmeans/sorted.h"
 #include "bench/kmeans/tiles.h"
 
 enum {
-	FULL = 48,	   /* points of a box: whole blocks, whatever the instructions */
-	SIBLINGS = 16,	   /* boxes of a branch, at most */
-	PARTS = 256,	   /* that the top of the tree divides the points into, at most */
-	LEAST_PART = 4000, /* points of a part, about */
-	SAMPLED = 32,	   /* points of a part that the top is made of */
+	FULL = 48,	    /* points of a box: whole blocks, whatever the instructions */
+	SIBLINGS = 16,	    /* boxes of a branch, at most */
+	PARTS = MOST_PARTS, /* that the top of the tree divides the points into, at most */
+	LEAST_PART = 4000,  /* points of a part, about */
+	SAMPLED = 32,	    /* points of a part that the top is made of */
 };
 
 /* A box of points, or a branch of boxes: which, and within `extent` of the middle they lie. */
@@ -64,6 +65,11 @@ void boxes_plant(struct boxes *, const struct share *, const struct stage *);
 /* Makes a box around a sampled point, as small as boxes will be there; after boxes_plant(). */
 void boxes_guess(struct boxes *, const struct share *, const struct stage *, size_t sampled,
 		 const struct box *);
+/*
+ * All workers together, after boxes_plant() of the points of all: deals these by the parts of the
+ * top.
+ */
+void boxes_deal(struct boxes *, struct share *, const struct stage *);
 /* Makes all boxes; after boxes_plant(). */
 void boxes_make(struct boxes *, struct share *, const struct stage *);
 

@@ -140,7 +140,7 @@ static void labels(struct share *s, const struct stage *g)
 	}
 	share_meet(s);
 	for (size_t i = 0; i < s->n; i++)
-		s->label[i] = by_place[x->place[i]];
+		s->label[i] = by_place[s->place[i]];
 }
 
 static size_t row(const struct problem *p)

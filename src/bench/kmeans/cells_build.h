@@ -168,7 +168,7 @@ INLINE void NAME(sort)(struct share *s, const struct stage *stage, unsigned d)
 		/* each bucket is a stream of its own: too many for the hardware to look ahead */
 		__builtin_prefetch((char *)to + 64, 1);
 		NAME(relate)(to, s, i, origin, d);
-		x->place[i] = place;
+		s->place[i] = place;
 	}
 	share_meet(s);
 	for (size_t i = 0; i < s->n; i++)

@@ -29,7 +29,6 @@ static void lay_out(struct index *at, struct carver *c, size_t n, size_t all, un
 	at->padded = (k + 15) / 16 * 16;
 	at->most = k < MOST_CANDIDATES ? k : MOST_CANDIDATES;
 	at->bucket = carve(c, n * sizeof(*at->bucket));
-	at->place = carve(c, n * sizeof(*at->place));
 	at->histogram = carve(c, (size_t)MOST_LEVELS * (MOST_BUCKETS + 1) * sizeof(*at->histogram));
 	at->total = carve(c, MOST_BUCKETS * sizeof(*at->total));
 	at->next = carve(c, MOST_BUCKETS * sizeof(*at->next));

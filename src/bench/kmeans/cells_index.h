@@ -64,11 +64,10 @@ struct index {
 	/* number of centres, rounded up to whole vectors; room of a list of candidates */
 	uint32_t padded, most;
 	/*
-	 * The worker's points as given: the bucket of each, and its place among all points of the
-	 * rank, by bucket. The worker's cells have as many points, at the places from `first` on.
+	 * The bucket of each of the worker's points as given. Its cells have as many points, at the
+	 * places from `first` on.
 	 */
 	uint16_t *bucket;
-	uint32_t *place;
 	size_t first;
 	/* points of a bucket: of the worker's as given, then of each nested grid */
 	uint32_t *histogram;

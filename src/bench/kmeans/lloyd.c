@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/kmeans/deal.h"
 #include "bench/kmeans/lloyd.h"
 #include "bench/kmeans/tiles.h"
 #include "bench/kmeans/workspace.h"
@@ -105,8 +106,11 @@ static void begin(struct lloyd *l, struct worker *w)
 {
 	const struct points *p = &l->problem.points;
 	struct share *s = &l->space.share[w->index];
+	const size_t first = share_begin(p->n, w->index, w->threads);
 	double *least = l->space.box + w->index * l->space.box_stride;
 
+	s->x = (const char *)p->x + first * p->d * real_bytes(p->real);
+	s->dealt = false;
 	tiles_choose(p->real)->box(s->x, s->n, p->d, least, least + p->d,
 				   least + round_up((size_t)2 * p->d * sizeof(double), APART) /
 						   sizeof(double));
@@ -237,4 +241,6 @@ void lloyd_work(struct lloyd *l, struct worker *w)
 		m = judge(l, s, m);
 	}
 	(*m)->labels(s, &l->space.frame.stage);
+	if (s->dealt)
+		deal_labels(s);
 }

@@ -66,7 +66,7 @@ struct joint {
 /* One worker's points and memory. */
 struct share {
 	_Alignas(APART) size_t n; /* its points */
-	const void *x;		  /* as given: n rows of d */
+	const void *x;		  /* n rows of d: as given or, once `dealt`, as dealt (deal.h) */
 	/*
 	 * the method's own memory, bytes() long and aligned to APART; kept from build() to labels()
 	 */
@@ -81,6 +81,10 @@ struct share {
 	/* n: written by labels(), in the order of the points as given */
 	uint32_t *label;
 	bool filled; /* the points are in the blocks that carve_begin() makes room for */
+	/* Where a method needs joint memory: */
+	uint32_t *place;   /* n: of each point as given, among the joint rows; at first its part */
+	uint32_t *of_part; /* MOST_PARTS (deal.h): how many points each part has */
+	bool dealt;
 };
 
 /*
@@ -123,7 +127,7 @@ struct method {
 	bool (*pays)(const struct problem *);
 	/* bytes of the memory of a share of n points */
 	size_t (*bytes)(const struct problem *, size_t n);
-	/* bytes of each of the joint rows; NULL: no joint memory is needed */
+	/* bytes of each of the joint rows; 0 or NULL: no joint memory is needed */
 	size_t (*row)(const struct problem *);
 	/*
 	 * All workers call build() before the first iteration, when all but the centres is known,

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/kmeans/deal.h"
 #include "bench/kmeans/tiles.h"
 #include "bench/kmeans/workspace.h"
 #include "kit/carve.h"
@@ -32,6 +33,19 @@ static void lay_out_common(struct workspace *w, struct carver *c, const struct p
 	w->solution.count = carve(c, p->k * sizeof(uint64_t));
 }
 
+/* Bytes of a joint row: the longest that a method needs. */
+static size_t row_of(const struct problem *p, const struct choice *choice)
+{
+	size_t most = 0;
+
+	for (const struct method *const *m = choice->method; *m; m++) {
+		const size_t row = (*m)->row ? (*m)->row(p) : 0;
+
+		most = row > most ? row : most;
+	}
+	return most;
+}
+
 /* A worker's own memory: whole granules, so that each can lie on its node. */
 static void lay_out_share(struct share *s, struct carver *c, const struct problem *p,
 			  const struct choice *choice, unsigned worker, size_t granule)
@@ -41,6 +55,10 @@ static void lay_out_share(struct share *s, struct carver *c, const struct proble
 
 	s->n = share_size(p->points.n, worker, p->threads);
 	s->change = carve_sums(c, p);
+	if (row_of(p, choice)) {
+		s->place = carve(c, s->n * sizeof(*s->place));
+		s->of_part = carve(c, MOST_PARTS * sizeof(*s->of_part));
+	}
 	for (const struct method *const *m = choice->method; *m; m++) {
 		const size_t bytes = (*m)->bytes(p, s->n);
 
@@ -70,21 +88,16 @@ static enum pages pages_of(const struct problem *p, const struct choice *choice)
 	return granule_of(p, choice) == p->huge ? PAGES_THP : PAGES_BASE;
 }
 
-/* What the methods have together: room for rows of the longest, then labels. */
+/* What the methods have together: room for rows, then labels. */
 struct joint_shape {
 	size_t row, labels, bytes;
 };
 
 static struct joint_shape shape_joint(const struct problem *p, const struct choice *choice)
 {
-	struct joint_shape s = { 0 };
+	struct joint_shape s = { .row = row_of(p, choice) };
 	struct carver c = { .memory = NULL };
 
-	for (const struct method *const *m = choice->method; *m; m++) {
-		const size_t row = (*m)->row ? (*m)->row(p) : 0;
-
-		s.row = row > s.row ? row : s.row;
-	}
 	carve(&c, p->points.n * s.row);
 	s.labels = c.used;
 	carve(&c, p->points.n * sizeof(uint32_t));
@@ -185,7 +198,7 @@ static int map_joint(struct workspace *w, const struct problem *p, const struct 
 	}
 	if (!s.bytes)
 		return 0;
-	r = region_map(arena, "points by cell", s.bytes, pages_of(p, choice));
+	r = region_map(arena, "points by place", s.bytes, pages_of(p, choice));
 	if (!r)
 		return -1;
 	w->joint.row = region_base(r);
@@ -216,9 +229,6 @@ static int map_shares(struct workspace *w, const struct problem *p, const struct
 
 		lay_out_share(&w->share[i], &c, p, choice, i, granule);
 		claim(r, p, i, begin, w->share[i].bytes);
-		w->share[i].x = (const char *)p->points.x +
-				share_begin(p->points.n, i, p->threads) * p->points.d *
-					real_bytes(p->points.real);
 	}
 	return 0;
 }
