@@ -9,9 +9,9 @@
 
 size_t cells_full(size_t n, unsigned k)
 {
-	const size_t wish = n / k * PER_CENTRE;
+	const size_t least = (size_t)4 * TILE, wish = n / k * PER_CENTRE;
 
-	return wish < 4 * TILE ? 4 * TILE : wish < CELL_POINTS ? wish / TILE * TILE : CELL_POINTS;
+	return wish < least ? least : wish < CELL_POINTS ? wish / TILE * TILE : CELL_POINTS;
 }
 
 /* For n of all the rank's points. */
@@ -20,7 +20,7 @@ static void lay_out(struct index *at, struct carver *c, size_t n, size_t all, un
 {
 	const size_t value = real_bytes(real), full = cells_full(all, k),
 		     cells = (size_t)2 * SMALL * (n / full + 1), tiles = n / TILE + cells,
-		     tile = TILE * (d + 1) * sizeof(*at->tile);
+		     tile = (size_t)TILE * (d + 1) * sizeof(*at->tile);
 
 	carve(c, sizeof(*at));
 	at->d = d;

@@ -36,24 +36,30 @@ TARGET static void NAME(look_any)(struct index *x, struct cell *cell, const stru
 		NAME(look)(x, cell, g, pace, 3);
 }
 
-/* A lane is enough: few points need it. */
+/* See struct form. Lanes are centres: then MINUS_PRODUCT rounds as it does elsewhere. */
 TARGET static uint32_t NAME(nearest)(const void *row, const struct stage *g, const uint32_t *list,
 				     uint32_t n)
 {
+	const REAL *const x = row, *const centre = g->centre, *const half = g->half;
 	uint32_t nearest = list[0];
 	REAL least = (REAL)INFINITY;
 
-	for (uint32_t i = 0; i < n; i++) {
-		NAME(vector) score = SPLAT(((const REAL *)g->half)[list[i]]);
+	for (uint32_t i = 0; i < n; i += LANES) {
+		const uint32_t lanes = n - i < LANES ? n - i : LANES;
+		NAME(vector) score = SPLAT(0), value = score;
 
-		for (unsigned j = 0; j < g->d; j++)
-			score = MINUS_PRODUCT(
-				score, SPLAT(((const REAL *)row)[j]),
-				SPLAT(((const REAL *)g->centre)[(size_t)list[i] * g->d + j]));
-		if (score[0] < least) {
-			least = score[0];
-			nearest = list[i];
+		for (uint32_t lane = 0; lane < lanes; lane++)
+			score[lane] = half[list[i + lane]];
+		for (unsigned j = 0; j < g->d; j++) {
+			for (uint32_t lane = 0; lane < lanes; lane++)
+				value[lane] = centre[(size_t)list[i + lane] * g->d + j];
+			score = MINUS_PRODUCT(score, SPLAT(x[j]), value);
 		}
+		for (uint32_t lane = 0; lane < lanes; lane++)
+			if (score[lane] < least) {
+				least = score[lane];
+				nearest = list[i + lane];
+			}
 	}
 	return nearest;
 }

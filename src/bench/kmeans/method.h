@@ -137,7 +137,8 @@ struct method {
 	void (*build)(struct share *, const struct stage *);
 	/*
 	 * Finds the label of each point. A point whose label changed (or that had none) is moved
-	 * from the old to the new cluster in share->change.
+	 * from the old to the new cluster in share->change. In the first iteration all workers have
+	 * the same method, and may share_meet().
 	 */
 	void (*assign)(struct share *, const struct stage *);
 	void (*labels)(struct share *, const struct stage *); /* writes share->label */
