@@ -343,16 +343,60 @@ TARGET static inline unsigned rank_narrow_avx2(const void *line, uint16_t bits)
 #undef TARGET
 #endif
 
+/* A mask's lanes are -1. NEON adds up all of a vector by one instruction, generic vectors by 7. */
+#ifdef __aarch64__
+#include <arm_neon.h>
+
+static inline unsigned rank_u32_neon(const uint32_t *line, uint32_t key)
+{
+	const uint32x4_t q = vdupq_n_u32(key);
+	uint32x4_t less = vcltq_u32(vld1q_u32(line), q);
+
+	UNROLL for (unsigned i = 4; i < TREE_LINE / sizeof(*line); i += 4) less =
+		vaddq_u32(less, vcltq_u32(vld1q_u32(line + i), q));
+	return -vaddvq_u32(less);
+}
+
+static inline unsigned rank_u64_neon(const uint64_t *line, uint64_t key)
+{
+	const uint64x2_t q = vdupq_n_u64(key);
+	uint64x2_t less = vcltq_u64(vld1q_u64(line), q);
+
+	UNROLL for (unsigned i = 2; i < TREE_LINE / sizeof(*line); i += 2) less =
+		vaddq_u64(less, vcltq_u64(vld1q_u64(line + i), q));
+	return -(unsigned)vaddvq_u64(less);
+}
+
+/* By the sign of a difference, as with AVX2. */
+static inline unsigned rank_narrow_neon(const uint16_t *line, uint16_t bits)
+{
+	const uint16x8_t q = vdupq_n_u16(bits);
+	uint16x8_t less = vdupq_n_u16(0);
+
+	UNROLL for (unsigned i = 0; i < TREE_LINE / sizeof(*line); i += 8) less = vaddq_u16(
+		less, vcltzq_s16(vreinterpretq_s16_u16(vsubq_u16(vld1q_u16(line + i), q))));
+	return (uint16_t)-vaddvq_u16(less);
+}
+#endif
+
 #define TARGET
 
 #define KEY	       uint32_t
 #define NAME(function) function##_u32_baseline
 #define FIRST(tree)    0
+#ifdef __aarch64__
+#define RANK	    rank_u32_neon
+#define RANK_NARROW rank_narrow_neon
+#endif
 #include "bench/search/lines.h"
 
 #define KEY	       uint64_t
 #define NAME(function) function##_u64_baseline
 #define FIRST(tree)    0
+#ifdef __aarch64__
+#define RANK	    rank_u64_neon
+#define RANK_NARROW rank_narrow_neon
+#endif
 #include "bench/search/lines.h"
 
 tree_search *tree_searcher(unsigned width, enum isa set)
