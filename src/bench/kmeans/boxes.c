@@ -39,10 +39,15 @@ enum {
 #define CLUMPS	      4
 #define MOST_COMPUTED 0.75
 
-/* With several workers, points are dealt anew. */
+/* Whether a rank's points are dealt to its workers: places have 32 bits. */
+static bool deals(size_t points, unsigned workers)
+{
+	return workers > 1 && points <= UINT32_MAX;
+}
+
 static size_t row(const struct problem *p)
 {
-	return p->threads > 1 ? p->points.d * real_bytes(p->points.real) : 0;
+	return deals(p->points.n, p->threads) ? p->points.d * real_bytes(p->points.real) : 0;
 }
 
 static size_t most_boxes(size_t n)
@@ -232,8 +237,8 @@ static void assign_branch(struct boxes *x, struct share *s, const struct stage *
 }
 
 /*
- * Whether boxes promise to take less time than brute force: guesses some. To leave centres out
- * takes an eighth of brute force's time (measured, 2M x 8).
+ * Makes the top; finds whether boxes promise to take less time than brute force: guesses some. To
+ * leave centres out takes an eighth of brute force's time (measured, 2M x 8).
  */
 static void find_promise(struct boxes *x, const struct share *s, const struct stage *g)
 {
@@ -261,12 +266,18 @@ static void find_promise(struct boxes *x, const struct share *s, const struct st
 		      left * ((double)g->k - cost) * (g->d + 1.6) > MAKING;
 }
 
-/* What boxes are made of: in the first iteration all workers' points, which are dealt to them. */
-static struct share all_points(const struct share *s)
+/* In the first iteration; later, workers may have other methods. */
+static bool deals_now(const struct share *s)
+{
+	return !s->built && deals(s->joint->points, s->joint->workers);
+}
+
+/* What the top is made of: where points are dealt, those of all workers. */
+static struct share points_for_top(const struct share *s)
 {
 	struct share all = *s;
 
-	if (!s->built) {
+	if (deals_now(s)) {
 		all.n = s->joint->points;
 		all.x = s->joint->share[0].x;
 	}
@@ -275,7 +286,7 @@ static struct share all_points(const struct share *s)
 
 static void make(struct boxes *x, struct share *s, const struct stage *g)
 {
-	if (!s->built && s->joint->workers > 1) {
+	if (deals_now(s)) {
 		boxes_deal(x, s, g);
 		boxes_plant(x, s, g);
 	}
@@ -290,7 +301,7 @@ static void assign(struct share *s, const struct stage *g)
 
 	rough_pack(&x->rough, g);
 	if (!x->tried) {
-		const struct share all = all_points(s);
+		const struct share all = points_for_top(s);
 
 		find_promise(x, &all, g);
 	}

@@ -30,6 +30,7 @@
 
 #include "bench/kmeans/cells.h"
 #include "bench/kmeans/cells_index.h"
+#include "bench/kmeans/deal.h"
 #include "bench/kmeans/tiles.h"
 #include "kit/instructions.h"
 #include "trial.h"
@@ -138,9 +139,7 @@ static void labels(struct share *s, const struct stage *g)
 			label += (size_t)TILE * (g->d + 1);
 		}
 	}
-	share_meet(s);
-	for (size_t i = 0; i < s->n; i++)
-		s->label[i] = by_place[s->place[i]];
+	deal_labels_by_place(s);
 }
 
 static size_t row(const struct problem *p)

@@ -43,10 +43,13 @@ void deal_points(struct share *s, size_t row, unsigned parts)
 
 void deal_labels(struct share *s)
 {
-	uint32_t *const label = s->joint->label;
+	memcpy(s->joint->label + first_of(s), s->label, s->n * sizeof(*s->label));
+	deal_labels_by_place(s);
+}
 
-	memcpy(label + first_of(s), s->label, s->n * sizeof(*label));
+void deal_labels_by_place(struct share *s)
+{
 	share_meet(s);
 	for (size_t i = 0; i < s->n; i++)
-		s->label[i] = label[s->place[i]];
+		s->label[i] = s->joint->label[s->place[i]];
 }

@@ -19,5 +19,7 @@ void deal_points(struct share *, size_t row, unsigned parts);
 
 /* All workers call it together, after the last iteration: labels in the order as given. */
 void deal_labels(struct share *);
+/* The same once this worker has written its points' labels to joint->label, by place. */
+void deal_labels_by_place(struct share *);
 
 #endif

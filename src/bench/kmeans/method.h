@@ -78,7 +78,7 @@ struct share {
 	struct sums change;
 	/* the first iteration after build(); if not 0, `label` has the labels of the one before */
 	uint64_t built;
-	/* n: written by labels(), in the order of the points as given */
+	/* n: written by labels(), in the order of x */
 	uint32_t *label;
 	bool filled; /* the points are in the blocks that carve_begin() makes room for */
 	/* Where a method needs joint memory: */
