@@ -32,7 +32,7 @@ def say_skipped(name, reason):
 
 def pytest_collectreport(report):
     if report.failed:
-        say(False, f"{report.nodeid}: collection", report.longreprtext)
+        say(False, name_of(f"{report.nodeid}::collection"), report.longreprtext)
 
 
 def name_of(nodeid):
