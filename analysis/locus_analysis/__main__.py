@@ -23,11 +23,7 @@ NO_CURVE = (
     " distance"
 )
 
-LACKING = (
-    "locus: "
-    + sys.executable
-    + " lacks the module {}: run it with -m pip install -r analysis/requirements.txt"
-)
+LACKING = f"locus: {sys.executable} lacks the module {{}}: locus doctor says how to install it"
 
 if TYPE_CHECKING:
     from .records import Records

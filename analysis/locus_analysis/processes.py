@@ -17,6 +17,12 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).resolve().parent
+# A process has the modules of the one that starts it: `python -m` would search the current folder
+# first, where others may write.
+BEGIN = (
+    "import sys; sys.path[:] = sys.argv[2:]; import runpy; "
+    "runpy.run_module(sys.argv[1], run_name='__main__')"
+)
 Process = subprocess.Popen[bytes]
 
 
@@ -52,12 +58,11 @@ class Processes:
 
     def _process(self) -> Any:
         if not hasattr(self._own, "process"):
-            path = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+            isolated = ["-I"] if sys.flags.isolated else []
             self._own.process = subprocess.Popen(
-                [sys.executable, "-m", self._module],
+                [sys.executable, *isolated, "-c", BEGIN, self._module, *sys.path, PACKAGE.parent],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
             )
             self.started.append(self._own.process)
         return self._own.process

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include <errno.h>
 #include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,13 +19,24 @@ const char *analysis_python(void)
 
 static bool has_package(const char *folder)
 {
-	char file[PATH_MAX + 64];
+	char file[ANALYSIS_FOLDER + 32];
 
 	snprintf(file, sizeof(file), "%s/locus_analysis/__main__.py", folder);
 	return access(file, R_OK) == 0;
 }
 
-static bool find_package(char *folder, size_t size)
+void analysis_isolate(char *words[ANALYSIS_BEGIN], const char *code)
+{
+	words[0] = (char *)analysis_python();
+	words[1] = "-I";
+	words[2] = "-c";
+	words[3] = (char *)code;
+}
+
+const char analysis_code[] = "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+			     "from locus_analysis.__main__ import main; sys.exit(main())";
+
+bool analysis_find(char folder[ANALYSIS_FOLDER])
 {
 	static const char *const places[] = { "../share/locus/analysis", "analysis" };
 	const char *given = getenv("LOCUS_ANALYSIS");
@@ -35,7 +44,7 @@ static bool find_package(char *folder, size_t size)
 	ssize_t n;
 
 	if (given && *given) {
-		snprintf(folder, size, "%s", given);
+		snprintf(folder, ANALYSIS_FOLDER, "%s", given);
 		return has_package(folder);
 	}
 	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -44,26 +53,9 @@ static bool find_package(char *folder, size_t size)
 	self[n] = 0;
 	dirname(self);
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		snprintf(folder, size, "%s/%s", self, places[i]);
+		snprintf(folder, ANALYSIS_FOLDER, "%s/%s", self, places[i]);
 		if (has_package(folder))
 			return true;
 	}
 	return false;
-}
-
-bool analysis_find(void)
-{
-	const char *old = getenv("PYTHONPATH");
-	char folder[PATH_MAX + 32], *path;
-	int failed;
-
-	if (!find_package(folder, sizeof(folder))) {
-		errno = ENOENT;
-		return false;
-	}
-	if (asprintf(&path, "%s%s%s", folder, old && *old ? ":" : "", old ? old : "") < 0)
-		return false;
-	failed = setenv("PYTHONPATH", path, 1);
-	free(path);
-	return !failed;
 }

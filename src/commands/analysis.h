@@ -3,6 +3,7 @@
 #ifndef LOCUS_ANALYSIS_H
 #define LOCUS_ANALYSIS_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 /*
@@ -11,11 +12,26 @@
  */
 const char *analysis_python(void);
 
+enum {
+	ANALYSIS_BEGIN = 4, /* words: PYTHON -I -c CODE */
+	ANALYSIS_FOLDER = PATH_MAX + 32,
+};
+
 /*
- * Puts the folder of the Python package in front of PYTHONPATH. It is looked for relative to the
- * executable, since an installation may be moved: in ../share/locus (installed) or beside it (build
- * tree); LOCUS_ANALYSIS names another one. False with errno; ENOENT: there is no such folder.
+ * The begin of each command line that starts Python, which must not be NULL. Python is isolated: it
+ * runs nothing that lies in the current folder, where others may write, and nothing that PYTHONPATH
+ * and PYTHONHOME of other software name. It has the modules of its own folder (a venv's, too) alone.
  */
-bool analysis_find(void);
+void analysis_isolate(char *words[ANALYSIS_BEGIN], const char *code);
+
+/* The code that runs the package; its first arguments are the folder and the command. */
+extern const char analysis_code[];
+
+/*
+ * The folder of the Python package. It is looked for relative to the executable, since an
+ * installation may be moved: in ../share/locus (installed) or beside it (build tree);
+ * LOCUS_ANALYSIS names another one. False: there is none.
+ */
+bool analysis_find(char folder[ANALYSIS_FOLDER]);
 
 #endif

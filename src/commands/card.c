@@ -39,17 +39,18 @@ int card_prepare(struct options *o, char path[CARD_PATH])
 /* Prints the card; whether that succeeded. `file`: standard input of Python; -1: this program's. */
 static bool run_python(const char *record, int file)
 {
-	char *arguments[] = {
-		(char *)analysis_python(), "-m", "locus_analysis", "summary", (char *)record, NULL
-	};
+	char folder[ANALYSIS_FOLDER], *words[ANALYSIS_BEGIN + 4];
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
 	int failed, status = -1;
 	sigset_t none;
 	pid_t child;
 
-	if (!arguments[0] || !analysis_find())
+	if (!analysis_python() || !analysis_find(folder))
 		return false;
+	analysis_isolate(words, analysis_code);
+	memcpy(words + ANALYSIS_BEGIN, (char *[]){ folder, "summary", (char *)record, NULL },
+	       4 * sizeof(*words));
 	sigemptyset(&none);
 	posix_spawn_file_actions_init(&files);
 	if (file >= 0)
@@ -57,7 +58,7 @@ static bool run_python(const char *record, int file)
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	failed = posix_spawnp(&child, arguments[0], &files, &attributes, arguments, environ);
+	failed = posix_spawnp(&child, words[0], &files, &attributes, words, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
 	while (!failed && waitpid(child, &status, 0) < 0 && errno == EINTR)

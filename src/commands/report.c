@@ -10,7 +10,7 @@
 #include "base/message.h"
 
 /* 0: Python and the package were found; else the status to exit with, after a message. */
-static int look_for_analysis(const char *command)
+static int look_for_analysis(const char *command, char folder[ANALYSIS_FOLDER])
 {
 	if (!analysis_python()) {
 		message("%s: this locus was built without Python; set LOCUS_PYTHON to an "
@@ -19,35 +19,29 @@ static int look_for_analysis(const char *command)
 			command);
 		return EXIT_IMPOSSIBLE;
 	}
-	if (analysis_find())
+	if (analysis_find(folder))
 		return 0;
-	if (errno == ENOENT) {
-		message("%s: the Python package locus_analysis was not found beside the program; "
-			"set LOCUS_ANALYSIS to its folder",
-			command);
-		return EXIT_IMPOSSIBLE;
-	}
-	message("%s: %s", command, strerror(errno));
-	return EXIT_BAD;
+	message("%s: the Python package locus_analysis was not found beside the program; set "
+		"LOCUS_ANALYSIS to its folder",
+		command);
+	return EXIT_IMPOSSIBLE;
 }
 
 int report_command(const struct program *p, int argc, char **argv)
 {
-	const char *python = analysis_python(), *name = strrchr(argv[0], ' ') + 1;
-	const int status = look_for_analysis(argv[0]);
-	char *arguments[argc + 4];
+	char folder[ANALYSIS_FOLDER], *words[ANALYSIS_BEGIN + 2 + argc];
+	const int status = look_for_analysis(argv[0], folder);
 
 	(void)p;
 	if (status)
 		return status;
-	arguments[0] = (char *)python;
-	arguments[1] = "-m";
-	arguments[2] = "locus_analysis";
-	arguments[3] = (char *)name;
+	analysis_isolate(words, analysis_code);
+	words[ANALYSIS_BEGIN] = folder;
+	words[ANALYSIS_BEGIN + 1] = strrchr(argv[0], ' ') + 1; /* the command's name */
 	for (int i = 1; i <= argc; i++)
-		arguments[i + 3] = argv[i]; /* the NULL at the end too */
-	execvp(python, arguments);
+		words[ANALYSIS_BEGIN + 1 + i] = argv[i]; /* the NULL at the end too */
+	execvp(words[0], words);
 	message("%s: %s could not be run: %s; LOCUS_PYTHON names another interpreter", argv[0],
-		python, strerror(errno));
+		words[0], strerror(errno));
 	return EXIT_IMPOSSIBLE;
 }

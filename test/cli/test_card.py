@@ -14,9 +14,12 @@ MS = 5000 if os.environ.get("SANITIZER") else 300  # of a suite
 
 @pytest.fixture
 def python(tmp_path):
-    """A script in Python's place: prints its arguments, and the number of lines on stdin."""
+    """A script in Python's place: prints its arguments behind the code and the package's folder,
+    and the number of lines on stdin."""
     file = tmp_path / "python"
-    file.write_text('#!/bin/sh\necho "made: $*"\n[ "$4" != - ] || echo "given: $(grep -c type)"\n')
+    file.write_text(
+        '#!/bin/sh\necho "made: $1 $5 $6"\n[ "$6" != - ] || echo "given: $(grep -c type)"\n'
+    )
     file.chmod(0o755)
     return {"LOCUS_PYTHON": file}
 
@@ -44,14 +47,14 @@ def test_a_suite_ends_with_the_card(suite, python):
     """Without --output, the record is passed on stdin only."""
     done = suite(env=python)
     made, given = done.out.splitlines()[-2:]
-    assert done.status == 0 and made == "made: -m locus_analysis summary -"
+    assert done.status == 0 and made == "made: -I summary -"
     assert int(given.removeprefix("given: ")) > 20  # header, benchmarks, trials
 
 
 def test_of_a_record_that_is_kept_the_card_is_made(suite, python, tmp_path):
     file = tmp_path / "a record.jsonl"
     done = suite(output=file, env=python)
-    assert done.out.splitlines()[-1] == f"made: -m locus_analysis summary {file}"
+    assert done.out.splitlines()[-1] == f"made: -I summary {file}"
     assert file.read_text().splitlines()[-1].startswith('{"type":"end"')
 
 

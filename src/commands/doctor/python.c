@@ -11,13 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "commands/analysis.h"
 #include "commands/doctor/python.h"
 #include "machine/clock.h"
 
 #define PATIENCE 2.0 /* s that Python may take to import what the report needs */
 
 /* Starts a program; its output can be read from *output. -1 with errno set. */
-static pid_t start(const char *program, char *const *arguments, int *output)
+static pid_t start(char *const *words, int *output)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
@@ -33,7 +34,7 @@ static pid_t start(const char *program, char *const *arguments, int *output)
 	posix_spawnattr_init(&attributes);
 	/* so that what it starts can be ended with it */
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-	error = posix_spawnp(&child, program, &files, &attributes, arguments, environ);
+	error = posix_spawnp(&child, words[0], &files, &attributes, words, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
 	close(ends[1]);
@@ -86,10 +87,8 @@ void check_python(const struct patient *p, struct finding *f)
 		"    except Exception: missing.append(name)\n"
 		"print('lacks ' + ', '.join(missing) if missing else 'has all that the report "
 		"needs')\n";
-	const char *given = getenv("LOCUS_PYTHON"),
-		   *python = given && *given ? given : LOCUS_PYTHON_PATH;
-	char *const arguments[] = { (char *)python, "-c", (char *)script, NULL };
-	char answer[128];
+	const char *python = analysis_python();
+	char *words[ANALYSIS_BEGIN + 1] = { NULL }, answer[128];
 	int output, late;
 	pid_t child;
 
@@ -99,7 +98,8 @@ void check_python(const struct patient *p, struct finding *f)
 			    "none was found when this was built, and LOCUS_PYTHON is not set");
 		return;
 	}
-	child = start(python, arguments, &output);
+	analysis_isolate(words, script);
+	child = start(words, &output);
 	if (child < 0) {
 		finding_set(f, FINDING_MISSING, "%.120s: %s", python, strerror(errno));
 		return;

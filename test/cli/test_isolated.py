@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where locus starts Python, it runs nothing of the current folder, which others may write to, and
+nothing that variables of other software name."""
+
+import os
+import pkgutil
+import sys
+
+import pytest
+from lacking import lacking
+from some import some
+
+pytestmark = pytest.mark.native("Python is started the same way")
+QUICK = "--repeats 1 --duration 1ms --quiet --output"
+# By name: the command, where RECORD is a record.
+COMMANDS = {
+    "summary": "summary RECORD",
+    "report": "report RECORD --output .",  # starts processes that draw
+    "compare": "compare RECORD RECORD",
+    "page": "compare RECORD RECORD --output page.html",
+    "export": "export RECORD",
+    "expected": "export --expect RECORD",
+    "levels": "levels RECORD",
+    "validate": "validate RECORD",
+    "help": "report --help",
+    "doctor": "doctor",
+    "card": "suite --time-budget 2s --repeats 1 --duration 1ms",
+}
+
+
+@pytest.fixture(scope="module")
+def python():
+    return os.environ.get("PYTHON") or lacking("Python's modules of the report", "./quickstart")
+
+
+@pytest.fixture(scope="module")
+def record(locus, tmp_path_factory):
+    file = tmp_path_factory.mktemp("record") / "a.jsonl"
+    assert locus(f"latency --variant cycle --size 4K,16K,1M {QUICK}", file).status == 0
+    return file
+
+
+def names():
+    """All modules that this Python could import: its own, and those that are installed."""
+    found = {module.name for module in pkgutil.iter_modules()} | set(sys.builtin_module_names)
+    assert {"json", "csv", "re", "numpy", "duckdb", "jinja2", "vl_convert", "zlib"} <= found
+    return {*found, "sitecustomize", "usercustomize", "locus_analysis"}
+
+
+@pytest.fixture
+def planted(tmp_path):
+    """A folder with a file for each name. Python that runs one writes its name into `ran`."""
+    folder = tmp_path / "planted"
+    folder.mkdir()
+    code = f"open({str(tmp_path / 'ran')!r}, 'a').write(__name__ + '\\n')\n"
+    for name in some(names()):
+        (folder / f"{name}.py").write_text(code)
+    return folder
+
+
+def ran(planted):
+    file = planted.parent / "ran"
+    return sorted(set(file.read_text().split())) if file.exists() else []
+
+
+def test_a_planted_module_is_seen(planted, python):
+    """What the other tests look for happens where Python is not isolated."""
+    os.spawnvpe(
+        os.P_WAIT,
+        python,
+        [python, "-c", f"import sys; sys.path.insert(0, {str(planted)!r}); import csv"],
+        {"PATH": os.environ["PATH"]},
+    )
+    assert ran(planted) == ["csv"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_code_of_the_current_folder_is_run(locus, record, python, planted, command):
+    words = [str(record) if w == "RECORD" else w for w in COMMANDS[command].split()]
+    done = locus(*words, cwd=planted, env={"LOCUS_PYTHON": python})
+    assert ran(planted) == [] and done.status in (0, 1), done
+    assert "Traceback" not in done.err and (command != "card" or "results  " in done.out), done
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_variables_of_other_software_change_nothing(
+    locus, record, python, planted, tmp_path, command
+):
+    words = [str(record) if w == "RECORD" else w for w in COMMANDS[command].split()]
+    variables = {
+        "PYTHONPATH": str(planted),
+        "PYTHONHOME": "/nonexistent",
+        "PYTHONSTARTUP": str(planted / "csv.py"),
+        "PYTHONWARNINGS": "error",
+        "PYTHONOPTIMIZE": "2",
+    }
+    folder = tmp_path / "work"
+    folder.mkdir()
+    done = locus(*words, cwd=folder, env={"LOCUS_PYTHON": python, **variables})
+    assert ran(planted) == [] and done.status in (0, 1), done
+    assert "Traceback" not in done.err and (command != "card" or "results  " in done.out), done
+    assert command != "doctor" or "has all that the report needs" in done.out, done.out
