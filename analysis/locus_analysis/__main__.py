@@ -8,47 +8,88 @@ import argparse
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
-from . import compare_command, likwid
+from . import compare_command, likwid, speech
 from .sources import GIVEN, BadInput, CannotWrite
 
-GOOD, CANNOT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+GOOD, CANNOT, BAD_INPUT, FAULT, INTERRUPTED = 0, 1, 2, 70, 130
+DATA = ("csv", "json", "jsonl", "google-benchmark")  # formats for programs
 NO_CURVE = (
     "no curve of latency over working set in these records, nor one of sharing over distance:"
     " measure one with locus latency --variant cycle,page-random, or with locus sharing --variant"
     " distance"
 )
 
-LACKING = f"locus: {sys.executable} lacks the module {{}}: locus doctor says how to install it"
+LACKING = f"{sys.executable} lacks the module {{}}: locus doctor says how to install it"
 
 if TYPE_CHECKING:
     from .records import Records
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    end = words.index("--") if words[:1] == ["compare"] and "--" in words else len(words)
-    options = _parser().parse_args(words[:end])
-    options.behind = words[end:]
+    speech.begin()
     try:
-        return int(options.run(options))
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
     except BadInput as error:
         return _complain(error, BAD_INPUT)
     except CannotWrite as error:
         return _complain(error, CANNOT)
     except BrokenPipeError:  # SIGPIPE, which Python ignores: the reader (`| head`) has ended
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        speech.abandon(sys.stdout)
         return 128 + signal.SIGPIPE
     except OSError as error:
-        return _complain(f"standard output: {error.strerror}", CANNOT)
+        if not error.filename:
+            speech.abandon(sys.stdout)
+        return _complain(f"{error.filename or 'standard output'}: {error.strerror}", CANNOT)
+    except MemoryError:
+        return _complain("not enough memory for these records: give fewer of them", CANNOT)
     except ModuleNotFoundError as error:
-        sys.exit(LACKING.format(error.name))
+        return _complain(LACKING.format(error.name), CANNOT)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except (SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # also what a library in Rust raises
+        if _is_shortage(error):
+            return _complain(str(error).splitlines()[0], CANNOT)
+        return _fault(error)
+
+
+def _run(words: list[str]) -> int:
+    end = words.index("--") if words[:1] == ["compare"] and "--" in words else len(words)
+    try:
+        options = _parser().parse_args(words[:end])
+    finally:
+        sys.stdout.flush()  # of --help: at exit Python could only say that it failed
+    options.behind = words[end:]
+    if getattr(options, "format", "table") in DATA:
+        speech.as_data()
+    return int(options.run(options))
+
+
+def _is_shortage(error: BaseException) -> bool:
+    """Of memory, or of room for temporary files. Not every command imports the database."""
+    database = sys.modules.get("duckdb")
+    return bool(database) and isinstance(
+        error, (database.OutOfMemoryException, database.IOException)
+    )
+
+
+def _fault(error: BaseException) -> int:
+    """One line for what no input may cause; developers ask for more."""
+    if os.environ.get("LOCUS_TRACEBACK"):
+        traceback.print_exception(type(error), error, error.__traceback__)
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    return _complain(
+        f"a fault of locus ({type(error).__name__}, {Path(at.filename).name}:{at.lineno}): report"
+        " it, with what LOCUS_TRACEBACK=1 adds",
+        FAULT,
+    )
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -143,7 +184,7 @@ def _noting(given: Records) -> Iterator[None]:
 
 
 def _complain(error: object, status: int) -> int:
-    print(f"locus: {error}", file=sys.stderr)
+    speech.tell(str(error))
     return status
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from . import speech
 from .sources import BadInput, CannotWrite
 
 Sides = tuple[list[Path], list[Path]]
@@ -51,4 +51,4 @@ def _run(command: Sequence[str], file: Path) -> None:
 
 
 def _tell(what: str, begun: float) -> None:
-    print(f"locus: {what} ({time.monotonic() - begun:.0f} s)", file=sys.stderr, flush=True)
+    speech.tell(f"{what} ({time.monotonic() - begun:.0f} s)")

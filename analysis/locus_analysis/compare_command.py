@@ -5,13 +5,12 @@ imported when they are needed, since that takes longer than other commands."""
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import likwid, sources
+from . import likwid, sources, speech
 
 
 def add(commands: Any) -> None:
@@ -159,4 +158,4 @@ def _two_sides(options: argparse.Namespace) -> tuple[list[Path], list[Path]]:
 
 def note(notes: Sequence[str]) -> None:
     for text in notes:
-        print(f"locus: note: {text}", file=sys.stderr)
+        speech.tell(f"note: {text}")

@@ -156,8 +156,11 @@ def run_names(db: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 def _database() -> duckdb.DuckDBPyConnection:
     # Only the name is wanted: the database makes the folder when it needs it, and removes it.
-    folder = Path(tempfile.mkdtemp(prefix="locus-analysis-"))
-    folder.rmdir()
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="locus-analysis-"))
+        folder.rmdir()
+    except OSError as error:
+        raise CannotWrite(f"no folder for temporary files: {error.strerror}; set TMPDIR") from error
     db = duckdb.connect(
         config={
             "autoinstall_known_extensions": "false",

@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of records, and their lines: plain or gzip, in folders, from standard input. Each is read
-once, a line at a time."""
+"""Files of records, and their lines: plain or compressed, in folders, from standard input. Each is
+read once, a line at a time."""
 
 from __future__ import annotations
 
-import gzip
+import importlib
 import io
+import shlex
 import sys
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Optional
+from typing import IO, Any, Optional
 
 # Bytes of a line: more than 10,000 samples in full precision need, and still no burden.
 LONGEST = 1 << 26
 PIECE = 1 << 20  # bytes that are skipped at once
 STANDARD_INPUT = Path("-")
-SUFFIXES = (".jsonl", ".jsonl.gz")
+SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz", ".jsonl.zst")
 GIVEN = (
-    "a record, as --output of a benchmark wrote it, also compressed by gzip; - for standard input;"
-    " or a folder of records (*.jsonl, *.jsonl.gz)"
+    "a record, as --output of a benchmark wrote it, also compressed by gzip, bzip2, xz or zstd; -"
+    " for standard input; or a folder of records (*.jsonl, also with .gz, .bz2, .xz, .zst)"
 )  # the help of each command's FILE|DIR
-GZIP = b"\x1f\x8b"
+MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8, which editors write, and `cat` puts anywhere
 
 
 class BadInput(Exception):
@@ -44,8 +44,8 @@ class Line:
 
 
 def find(paths: Sequence[Path]) -> list[Path]:
-    """The files, and those in folders (`*.jsonl`, `*.jsonl.gz`, at any depth, by name); each once,
-    even if it is given under several names."""
+    """The files, and those in folders (SUFFIXES, at any depth, by name); each once, even if it is
+    given under several names."""
     found: dict[tuple[int, int], Path] = {}
     for path in paths:
         if path == STANDARD_INPUT:
@@ -74,7 +74,7 @@ def lines(path: Path) -> Iterator[Line]:
             while text := file.readline(LONGEST):
                 number += 1
                 if text.endswith(b"\n"):
-                    yield Line(number, text)
+                    yield Line(number, text.removeprefix(MARK))
                 elif len(text) < LONGEST:
                     if number == 1:
                         raise BadInput(
@@ -89,10 +89,8 @@ def lines(path: Path) -> Iterator[Line]:
                         b"",
                         f"longer than {LONGEST >> 20} MiB: not a line of a record",
                     )
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        cut = isinstance(error, EOFError)
-        what = "were cut off" if cut else f"are damaged ({error})"
-        yield Line(number + 1, b"", f"the compressed data {what}: nothing is read from here on")
+    except _Damaged as error:
+        yield Line(number + 1, b"", f"the compressed data {error}: nothing is read from here on")
         number += 1
     except OSError as error:
         raise _unreadable(path, error) from error
@@ -104,7 +102,7 @@ def _records_in(folder: Path) -> list[Path]:
     found = [file for file in sorted(folder.rglob("*")) if file.name.endswith(SUFFIXES)]
     if not found:
         raise BadInput(
-            f"{folder}: holds no records (files {' or '.join('*' + s for s in SUFFIXES)})"
+            f"{folder}: holds no records (files *.jsonl, or *.jsonl.gz, .bz2, .xz, .zst)"
         )
     return found
 
@@ -120,19 +118,108 @@ def _unreadable(path: Path, error: OSError) -> BadInput:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """Compression is recognised by the first bytes: a pipe has no name."""
     if path == STANDARD_INPUT:
-        yield _plain(sys.stdin.buffer)
+        yield _plain(path, sys.stdin.buffer)
         return
     with path.open("rb") as file:
-        yield _plain(file)
+        yield _plain(path, file)
 
 
-def _plain(file: IO[bytes]) -> IO[bytes]:
+# ---- what is not plain ----
+
+
+@dataclass(frozen=True)
+class _Encoding:
+    """Recognised by the first bytes, since a pipe has no name. `decode`: the command that makes it
+    plain. `reader`: raises ImportError where this Python has none."""
+
+    magic: bytes
+    name: str
+    decode: str
+    reader: Optional[Callable[[IO[bytes]], Any]] = None
+
+
+class _Damaged(Exception):
+    """What happened to compressed data."""
+
+
+class _Decoded(io.RawIOBase):
+    """Any error of a decoder is a flaw of the data, but not one of the file beneath."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            piece = self._file.read(len(buffer))
+        except EOFError as error:
+            raise _Damaged("were cut off") from error
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno:
+                raise
+            raise _Damaged(f"are damaged ({error})") from error
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def _gzip(file: IO[bytes]) -> Any:
+    import gzip
+
+    return gzip.GzipFile(fileobj=file)
+
+
+def _xz(file: IO[bytes]) -> Any:
+    import lzma  # which a Python may have been built without
+
+    return lzma.LZMAFile(file)
+
+
+def _bzip2(file: IO[bytes]) -> Any:
+    import bz2
+
+    return bz2.BZ2File(file)
+
+
+def _zstd(file: IO[bytes]) -> Any:
+    """Python has it since 3.14; before, a package may be there. Not zstandard, which says nothing
+    of data that were cut off."""
+    for module in ("compression.zstd", "backports.zstd"):
+        with suppress(ImportError):
+            return importlib.import_module(module).ZstdFile(file)
+    return importlib.import_module("pyzstd").ZstdFile(file)
+
+
+ENCODINGS = (
+    _Encoding(b"\x1f\x8b", "compressed by gzip", "gzip -dc", _gzip),
+    _Encoding(b"\xfd7zXZ\0", "compressed by xz", "xz -dc", _xz),
+    _Encoding(b"\x28\xb5\x2f\xfd", "compressed by zstd", "zstd -dc", _zstd),
+    _Encoding(b"BZh", "compressed by bzip2", "bzip2 -dc", _bzip2),
+    _Encoding(b"\x04\x22\x4d\x18", "compressed by lz4", "lz4 -dc"),
+    _Encoding(b"PK\3\4", "a zip archive", "unzip -p"),
+    _Encoding(b"\xff\xfe", "UTF-16", "iconv -f UTF-16 -t UTF-8"),
+    _Encoding(b"\xfe\xff", "UTF-16", "iconv -f UTF-16 -t UTF-8"),
+)
+
+
+def _plain(path: Path, file: IO[bytes]) -> IO[bytes]:
     assert isinstance(file, io.BufferedReader)
-    if file.peek(len(GZIP)).startswith(GZIP):
-        return io.BufferedReader(gzip.GzipFile(fileobj=file))
-    return file
+    begin = file.peek(max(len(e.magic) for e in ENCODINGS))
+    found = next((e for e in ENCODINGS if begin.startswith(e.magic)), None)
+    if not found:
+        return file
+    try:
+        if found.reader:
+            return io.BufferedReader(_Decoded(found.reader(file)))
+    except ImportError:
+        pass
+    command = found.decode if path == STANDARD_INPUT else f"{found.decode} {shlex.quote(str(path))}"
+    raise BadInput(
+        f"{name(path)}: is {found.name}, which this Python does not read: {command}"
+        " | locus COMMAND -"
+    )
 
 
 def _pass_over(file: IO[bytes]) -> None:

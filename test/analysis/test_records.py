@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+import bz2
 import copy
 import gzip
+import io
 import json
+import lzma
 import random
 import re
 import subprocess
 import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
@@ -425,7 +429,7 @@ def test_a_missing_file_and_a_folder_are_named(
     assert validate(tmp_path) == BAD_INPUT
     assert capsys.readouterr().err.splitlines() == [
         f"locus: {tmp_path}/none.jsonl: cannot be read: No such file or directory",
-        f"locus: {tmp_path}: holds no records (files *.jsonl or *.jsonl.gz)",
+        f"locus: {tmp_path}: holds no records (files *.jsonl, or *.jsonl.gz, .bz2, .xz, .zst)",
     ]
 
 
@@ -490,10 +494,88 @@ def test_files_folders_and_compressed_ones_are_read_once_each(
     assert count(given) == len(one) + len(two) and given.notes == []
 
 
+COMPRESS = {"gzip": gzip.compress, "xz": lzma.compress, "bzip2": bz2.compress}
+
+
+@pytest.mark.parametrize("name", COMPRESS)
+def test_a_folder_may_hold_compressed_records(name: str, tmp_path: Path) -> None:
+    ending = {"gzip": "gz", "xz": "xz", "bzip2": "bz2"}[name]
+    lines = machine_record("one")
+    plain = write(tmp_path / "a", lines)
+    (tmp_path / f"a.jsonl.{ending}").write_bytes(COMPRESS[name](plain.read_bytes()))
+    assert count(records.read([tmp_path])) == len(lines)
+
+
+# What is recognised by its first bytes, and the command that makes it plain.
+MADE_PLAIN = {
+    "zstd": (b"\x28\xb5\x2f\xfd", "is compressed by zstd", "zstd -dc"),
+    "lz4": (b"\x04\x22\x4d\x18", "is compressed by lz4", "lz4 -dc"),
+    "zip": (b"PK\x03\x04", "is a zip archive", "unzip -p"),
+    "Windows": ("\ufeff{}".encode("utf-16-le"), "is UTF-16", "iconv -f UTF-16 -t UTF-8"),
+}
+
+
+@pytest.mark.parametrize("name", MADE_PLAIN)
+@pytest.mark.parametrize("command", ["validate", "summary"])
+def test_what_is_not_read_here_is_named_with_the_command_that_makes_it_plain(
+    name: str,
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for module in ("compression.zstd", "backports.zstd", "pyzstd"):
+        monkeypatch.setitem(sys.modules, module, None)  # import fails
+    begin, what, decode = MADE_PLAIN[name]
+    path = tmp_path / "a b"
+    path.write_bytes(begin + bytes(range(256)) * 20)
+    assert program.main([command, str(path)]) == BAD_INPUT
+    assert capsys.readouterr().err == (
+        f"locus: {path}: {what}, which this Python does not read: {decode} '{path}' | locus"
+        " COMMAND -\n"
+    )
+
+
+def test_zstd_is_read_where_a_module_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the class of Python 3.14, which raises EOFError for data that were cut off."""
+
+    class ZstdFile(io.BytesIO):
+        def __init__(self, file: Any) -> None:
+            super().__init__(file.read()[4:])
+
+        def read(self, size: Optional[int] = -1, /) -> bytes:
+            got = super().read(size)
+            if not got:
+                raise EOFError
+            return got
+
+    monkeypatch.setitem(sys.modules, "compression.zstd", None)
+    monkeypatch.setitem(sys.modules, "backports.zstd", types.SimpleNamespace(ZstdFile=ZstdFile))
+    lines = machine_record("one")
+    path = tmp_path / "a.jsonl.zst"
+    path.write_bytes(b"\x28\xb5\x2f\xfd" + write(tmp_path / "plain", lines).read_bytes())
+    given = records.read([tmp_path])
+    assert count(given) == len(lines)
+    assert given.notes == [
+        f"{path}:{len(lines) + 1}: the compressed data were cut off: nothing is read from here on"
+    ]
+
+
+def test_a_byte_order_mark_costs_nothing(tmp_path: Path) -> None:
+    """Editors write it, also `cat` in the midst of a file. RFC 8259 lets a reader ignore it."""
+    one, two = machine_record("one"), machine_record("two")
+    mark = "\ufeff".encode()
+    path = tmp_path / "a.jsonl"
+    texts = [write(tmp_path / str(i), lines).read_bytes() for i, lines in enumerate((one, two))]
+    path.write_bytes(b"".join(mark + text for text in texts))
+    given = records.read([path])
+    assert count(given) == len(one) + len(two) and given.notes == [] == flaws(path)
+
+
 def test_standard_input_is_read(tmp_path: Path) -> None:
     lines = machine_record("one")
     text = write(tmp_path / "a.jsonl", lines).read_bytes()
-    for given in (text, gzip.compress(text)):
+    for given in (text, *(compress(text) for compress in COMPRESS.values())):
         told = subprocess.run(
             [sys.executable, "-m", "locus_analysis", "validate", "-"],
             input=given,
