@@ -57,11 +57,6 @@ unsigned matrix_columns(const struct matrix *f)
 	return f->is_npy ? f->npy.columns : f->csv.columns;
 }
 
-enum real matrix_real(const struct matrix *f)
-{
-	return f->is_npy ? f->npy.real : REAL_DOUBLE;
-}
-
 int matrix_read(const struct matrix *f, size_t first, size_t n, enum real as, void *to,
 		const char **why)
 {

@@ -22,7 +22,6 @@ struct matrix;
 struct matrix *matrix_open(const char *path, const char **why);
 size_t matrix_rows(const struct matrix *);
 unsigned matrix_columns(const struct matrix *);
-enum real matrix_real(const struct matrix *); /* what it holds; CSV: REAL_DOUBLE */
 /*
  * Reads rows first..first+n-1, which must exist, as type `as`. Threads may read at once. -1, and
  * why, where a value is no finite number or a row has too few or too many.

@@ -13,9 +13,6 @@
 #include "kit/npy.h"
 #include "kit/npy_header.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-	       "values of NPY files are read and written without swapping bytes");
-
 static const char magic[] = "\x93NUMPY";
 _Static_assert(sizeof(magic) - 1 == NPY_MAGIC, "the magic has as many bytes as the header says");
 
@@ -67,34 +64,23 @@ static int read_header(const struct input *in, struct npy_header *h, size_t *end
 	return status;
 }
 
-static const struct {
-	const char *name;
-	enum real real;
-} types[] = { { "<f8", REAL_DOUBLE }, { "<f4", REAL_FLOAT } };
-
 /* Takes the header's shape and type, if supported. */
 static int understand(struct npy *f, const struct input *in, struct npy_header *h, const char **why)
 {
-	unsigned t = 0;
+	const char *other = npy_type_parse(&f->type, h->type);
 
-	while (t < sizeof(types) / sizeof(*types) && strcmp(h->type, types[t].name))
-		t++;
-	if (t == sizeof(types) / sizeof(*types))
-		return why_fail(
-			why,
-			"%s: the header says type '%s'; expected '<f8' or '<f4' (float64 or "
-			"float32, little endian)",
-			in->name, why_quotable(h->type));
-	if (h->fortran)
-		return why_fail(why, "%s: the header says Fortran order; expected C order",
-				in->name);
+	if (other)
+		return why_fail(why,
+				"%s: the header says type '%s', %s; expected f2, f4, f8, i1 to i8, "
+				"u1 to u8 or b1",
+				in->name, why_quotable(h->type), other);
 	if (h->dimensions < 1 || h->dimensions > 2)
 		return why_fail(
 			why,
 			"%s: the header says %u dimensions; expected rows and columns, or one "
 			"column",
 			in->name, h->dimensions);
-	f->real = types[t].real;
+	f->by_column = h->fortran;
 	f->rows = h->shape[0];
 	f->columns = h->dimensions == 1 ? 1 : (unsigned)h->shape[1];
 	if (!f->rows || !f->columns || (h->dimensions == 2 && h->shape[1] > UINT_MAX))
@@ -112,13 +98,13 @@ static int check_length(const struct npy *f, const struct input *in, const char 
 	const size_t there = in->bytes > f->values ? in->bytes - f->values : 0;
 	size_t expected = 0;
 	const bool huge = __builtin_mul_overflow(f->rows, f->columns, &expected) ||
-			  __builtin_mul_overflow(expected, real_bytes(f->real), &expected);
+			  __builtin_mul_overflow(expected, f->type.bytes, &expected);
 
 	if (!huge && expected == there)
 		return 0;
 	return why_fail(
-		why, "%s: byte %zu: %zu B of values; expected %zu rows of %u, of %zu B each: %s",
-		in->name, f->values, there, f->rows, f->columns, real_bytes(f->real),
+		why, "%s: byte %zu: %zu B of values; expected %zu rows of %u, of %u B each: %s",
+		in->name, f->values, there, f->rows, f->columns, f->type.bytes,
 		huge || expected > there ? "it is cut off" : "there is more than its header says");
 }
 
@@ -132,47 +118,83 @@ int npy_open(struct npy *f, const struct input *in, const char **why)
 		       : 0;
 }
 
-/*
- * Converts n values. Returns the index of the first that is not finite; n: all are.
- */
-static size_t convert(const void *from, enum real real, void *to, enum real as, size_t n)
+/* A reader of consecutive values. */
+struct reading {
+	const struct npy *npy;
+	const struct input *in;
+	void *block; /* of INPUT_BLOCK */
+	enum real as;
+	const char **why;
+};
+
+/* Says which value, the i-th of the block and of index `at` in the file, is refused. */
+static int refuse_value(const struct reading *r, size_t i, size_t at)
 {
-	for (size_t i = 0; i < n; i++) {
-		real_set(as, to, i, real_get(real, from, i));
-		if (!isfinite(real_get(as, to, i)))
-			return i;
+	const struct npy *f = r->npy;
+	const size_t row = f->by_column ? at % f->rows : at / f->columns,
+		     column = f->by_column ? at / f->rows : at % f->columns;
+	char text[NPY_TYPE_TEXT];
+
+	return why_fail(r->why, "%s: byte %zu (row %zu, column %zu): %s; expected %s%s",
+			r->in->name, f->values + at * f->type.bytes, row + 1, column + 1,
+			npy_type_print(&f->type, r->block, i, text),
+			f->type.kind == 'f' ? "a finite number"
+					    : "an integer that a double holds exactly",
+			f->type.kind == 'f' && r->as == REAL_FLOAT ? " of type float" : "");
+}
+
+/* Reads n values, from index `from` in the file on, to to[0], to[apart], to[2 * apart] ... */
+static int read_values(const struct reading *r, size_t from, size_t n, void *to, size_t apart)
+{
+	const struct npy_type *type = &r->npy->type;
+	const size_t most = INPUT_BLOCK / type->bytes;
+
+	for (size_t done = 0, m; done < n; done += m) {
+		m = n - done < most ? n - done : most;
+		if (input_read(r->in, r->block, m * type->bytes,
+			       r->npy->values + (from + done) * type->bytes, r->why))
+			return -1;
+		for (size_t i = 0; i < m; i++) {
+			const size_t place = (done + i) * apart;
+
+			real_set(r->as, to, place, npy_type_get(type, r->block, i));
+			if (!isfinite(real_get(r->as, to, place)))
+				return refuse_value(r, i, from + done + i);
+		}
 	}
-	return n;
+	return 0;
+}
+
+/*
+ * Rows of a file that is written column by column: for some rows at a time each column's values, so
+ * many that reads are long, and so few that the rows stay in a cache.
+ */
+static int read_columns(const struct reading *r, size_t first, size_t n, void *to)
+{
+	enum { LEAST = 512 };
+	const size_t d = r->npy->columns, row = d * real_bytes(r->as), fit = INPUT_BLOCK / row,
+		     some = fit > LEAST ? fit : LEAST;
+	int status = 0;
+
+	for (size_t i = 0; i < n; i += some)
+		for (size_t j = 0; !status && j < d; j++)
+			status = read_values(r, j * r->npy->rows + first + i,
+					     n - i < some ? n - i : some,
+					     (char *)to + i * row + j * real_bytes(r->as), d);
+	return status;
 }
 
 int npy_read(const struct npy *f, const struct input *in, size_t first, size_t n, enum real as,
 	     void *to, const char **why)
 {
-	const size_t each = real_bytes(f->real), most = INPUT_BLOCK / each,
-		     begin = first * f->columns, values = n * f->columns;
-	void *block = calloc(INPUT_BLOCK, 1);
-	int status = 0;
+	const struct reading r = { f, in, malloc(INPUT_BLOCK), as, why };
+	int status;
 
-	if (!block)
+	if (!r.block)
 		return why_fail(why, "%s: %m", in->name);
-	for (size_t i = 0, m, bad; !status && i < values; i += m) {
-		m = values - i < most ? values - i : most;
-		status = input_read(in, block, m * each, f->values + (begin + i) * each, why);
-		bad = status ? m : convert(block, f->real, (char *)to + i * real_bytes(as), as, m);
-		if (bad < m) {
-			const size_t at = begin + i + bad;
-			const double found = real_get(f->real, block, bad);
-
-			status = why_fail(
-				why,
-				"%s: byte %zu (row %zu, column %zu): %g; expected a finite "
-				"number%s",
-				in->name, f->values + at * each, at / f->columns + 1,
-				at % f->columns + 1, found,
-				as == REAL_FLOAT ? " of type float" : "");
-		}
-	}
-	free(block);
+	status = f->by_column ? read_columns(&r, first, n, to)
+			      : read_values(&r, first * f->columns, n * f->columns, to, 1);
+	free(r.block);
 	return status;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NumPy's file format: a header of one line, then the values as in memory. Supports versions 1 to
- * 3, float64 or float32, little endian, C order, one dimension (one column) or two.
+ * NumPy's file format: a header of one line, then the values as in memory. Reads versions 1 to 3,
+ * the types of kit/npy_type.h, C or Fortran order, one dimension (one column) or two.
  */
 #ifndef LOCUS_NPY_H
 #define LOCUS_NPY_H
@@ -9,14 +9,16 @@
 #include <stdbool.h>
 
 #include "kit/input.h"
+#include "kit/npy_type.h"
 #include "kit/real.h"
 
 /* What a header says. */
 struct npy {
 	size_t rows;
 	unsigned columns;
-	enum real real;
-	size_t values; /* where in the file they begin */
+	struct npy_type type;
+	bool by_column; /* Fortran order: the first column's values, then the second's, ... */
+	size_t values;	/* where in the file they begin */
 };
 
 bool npy_is(const char *start, size_t bytes); /* the start of a file: NPY_MAGIC of it are enough */
@@ -27,7 +29,7 @@ int npy_open(struct npy *, const struct input *, const char **why);
 
 /*
  * Reads rows first..first+n-1, which must exist, as type `as`. -1, and why, where a value is no
- * finite number of that type.
+ * finite number of that type, or an integer that no double holds exactly.
  */
 int npy_read(const struct npy *, const struct input *, size_t first, size_t n, enum real as,
 	     void *to, const char **why);

@@ -12,7 +12,6 @@
 #include "kit/matrix.h"
 #include "tree.h"
 
-
 struct rows {
 	enum real real;
 	size_t n;
@@ -67,14 +66,12 @@ static inline struct rows read_rows(const struct matrix *s, size_t first, size_t
 	return p;
 }
 
-static inline void assert_points(const char *path, size_t n, unsigned d, enum real real,
-				 const double *values)
+static inline void assert_points(const char *path, size_t n, unsigned d, const double *values)
 {
 	struct matrix *s = opened(path);
 
 	assert_int_equal(matrix_rows(s), n);
 	assert_int_equal(matrix_columns(s), d);
-	assert_int_equal(matrix_real(s), real);
 	for (enum real as = REAL_DOUBLE; as <= REAL_FLOAT; as++) {
 		struct rows p = read_rows(s, 0, n, as);
 

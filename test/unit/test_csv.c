@@ -48,7 +48,7 @@ static void test_csv_is_read(void **state)
 	for (size_t i = 0; i < LENGTH(good); i++) {
 		put_file("/points.csv", good[i].text);
 		if (good[i].n)
-			assert_points(in_tree("/points.csv"), good[i].n, good[i].d, REAL_DOUBLE, x);
+			assert_points(in_tree("/points.csv"), good[i].n, good[i].d, x);
 		else
 			assert_refused(
 				in_tree("/points.csv"),
@@ -115,7 +115,7 @@ static void test_csv_has_long_fields(void **state)
 	memset(text, 'x', length);
 	strcpy(text + length, "\n1e1\n");
 	put_file("/points.csv", text);
-	assert_points(in_tree("/points.csv"), 1, 1, REAL_DOUBLE, (const double[]){ 10 });
+	assert_points(in_tree("/points.csv"), 1, 1, (const double[]){ 10 });
 	strcpy(text, "3,4\n");
 	memset(text + 4, '1', length);
 	strcpy(text + 4 + length, ",2\n");
@@ -165,7 +165,7 @@ static void test_a_locale_changes_nothing(void **state)
 		skip();
 	}
 	put_file("/points.csv", "1.5,2.5\n");
-	assert_points(in_tree("/points.csv"), 1, 2, REAL_DOUBLE, x);
+	assert_points(in_tree("/points.csv"), 1, 2, x);
 	setlocale(LC_ALL, "C");
 	unsetenv("LOCPATH");
 }
