@@ -80,6 +80,11 @@ struct parameter {
 	 * identity has the file's contents, not its path. NULL: never
 	 */
 	bool (*input)(const union value *);
+	/*
+	 * With input: how the file is read, where that is a guess, to be freed; users are told once
+	 * of each file. NULL: nothing is guessed
+	 */
+	char *(*guess)(const char *path);
 	/* shown for 0 where that has a meaning of its own: "auto"; NULL: 0 */
 	const char *zero;
 };

@@ -8,292 +8,203 @@
 #include <string.h>
 
 #include "base/why.h"
+#include "base/utf8.h"
 #include "kit/csv.h"
+#include "kit/csv_reader.h"
 
-/* Where a line begins: its offset in the file, and its number, from 1. */
-struct csv_mark {
-	size_t offset, line;
-};
 #define ROWS_APART 1024
 
-/* Reads a CSV file by characters, and counts the lines. */
-struct reader {
-	const struct input *in;
-	const char **why;
-	char separator;
-	char *block;
-	size_t at, end; /* in the block: the next character; its end */
-	size_t offset;	/* of the block, in the file */
-	size_t line;
-	bool failed; /* and said why */
-};
-
-static bool reader_open(struct reader *r, const struct input *in, char separator, const char **why)
-{
-	*r = (struct reader){ .in = in,
-			      .why = why,
-			      .separator = separator,
-			      .block = malloc(INPUT_BLOCK),
-			      .line = 1 };
-	if (!r->block)
-		why_set(why, "%s: %m", in->name);
-	return r->block;
-}
-
-static void go_to(struct reader *r, struct csv_mark mark)
-{
-	r->at = r->end = 0;
-	r->offset = mark.offset;
-	r->line = mark.line;
-}
-
-/* The next character; EOF at the end, and where the file can't be read. */
-static int peek(struct reader *r)
-{
-	ssize_t n;
-
-	if (r->at == r->end && !r->failed) {
-		r->offset += r->end;
-		n = input_read_some(r->in, r->block, INPUT_BLOCK, r->offset, r->why);
-		r->failed = n < 0;
-		r->at = 0;
-		r->end = n < 0 ? 0 : (size_t)n;
-	}
-	return r->at < r->end ? (unsigned char)r->block[r->at] : EOF;
-}
-
-static void next_line(struct reader *r)
-{
-	const char *end = NULL;
-
-	for (; !end && peek(r) != EOF; r->at = end ? (size_t)(end + 1 - r->block) : r->end)
-		end = memchr(r->block + r->at, '\n', r->end - r->at);
-	r->line++;
-}
-
-/* In place of the separator, for a line that has two of comma, semicolon and tab. */
-#define ANY '?'
-
-static bool separates(const struct reader *r, int c)
-{
-	return r->separator == ANY ? c == ',' || c == ';' || c == '\t'
-				   : c == r->separator || (r->separator == ' ' && c == '\t');
-}
-
-static bool is_blank(const struct reader *r, int c)
-{
-	return c == ' ' || c == '\r' || (c == '\t' && r->separator != '\t' && r->separator != ANY);
-}
-
-static void skip_blanks(struct reader *r)
-{
-	while (is_blank(r, peek(r)))
-		r->at++;
-}
-
-/* From a line's beginning, goes to the first line with values: this or a later one. */
-static bool find_row(struct reader *r, struct csv_mark *begin)
-{
-	for (;; next_line(r)) {
-		int c;
-
-		*begin = (struct csv_mark){ r->offset + r->at, r->line };
-		skip_blanks(r);
-		c = peek(r);
-		if (c == EOF)
-			return false;
-		if (c != '\n' && c != '#')
-			return true;
-	}
-}
-
-/* Longer fields are cut, and then are no numbers. */
-struct field {
-	char text[512];
-	size_t length;
-};
-
-/*
- * Reads a field, without blanks around it. Leaves the reader at the separator or line end;
- * separators within quotes don't count.
- */
-static void take_field(struct reader *r, struct field *f)
-{
-	bool quoted = false;
-	int c;
-
-	f->length = 0;
-	skip_blanks(r);
-	for (size_t n = 0; (c = peek(r)) != EOF && c != '\n' && (quoted || !separates(r, c));
-	     r->at++) {
-		quoted ^= c == '"';
-		if (n < sizeof(f->text) - 1)
-			f->text[n] = (char)c;
-		n++;
-		if (!is_blank(r, c))
-			f->length = n;
-	}
-	f->text[f->length < sizeof(f->text) ? f->length : sizeof(f->text) - 1] = 0;
-}
-
-/* Goes to the next field of the line, where there is one. */
-static bool more_fields(struct reader *r)
-{
-	int c;
-
-	if (r->separator == ' ')
-		skip_blanks(r);
-	c = peek(r);
-	if (c == '\n' || c == EOF)
-		return false;
-	if (r->separator != ' ')
-		r->at++;
-	return true;
-}
-
-/*
- * Whatever strtod takes except hexadecimal digits. NaN and infinity count: as values they are
- * refused later, and they are no names.
- */
-static bool is_number(locale_t c, const struct field *f, double *value)
-{
-	char *end;
-
-	if (!f->length || strspn(f->text, "0123456789+-.eEnaifytNAIFYT") != f->length)
-		return false;
-	*value = strtod_l(f->text, &end, c);
-	return !*end;
-}
-
-/* What separates the values of the line. */
-static char separator_of(struct reader *r)
-{
-	char found = ' ';
-	int c;
-
-	for (; (c = peek(r)) != EOF && c != '\n'; r->at++)
-		if (c == ',' || c == ';' || c == '\t')
-			found = (char)(found == ' ' || found == c ? c : ANY);
-	return found;
-}
-
+/* What a line holds; `n` counts fields. */
 struct line {
 	struct csv_mark mark;
-	size_t fields, numbers;
+	size_t n, numbers, names, quoted;
+	size_t counted; /* fields that are their own index: 0,1,2 */
+	bool unnamed;	/* the first field is empty */
 };
 
-static void count_fields(struct reader *r, locale_t c, struct line *l)
+static bool is_index(const struct csv_field *f, size_t index)
 {
-	struct field f;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%zu", index);
+	return !strcmp(f->text, text);
+}
+
+static void look_at_fields(struct csv_reader *r, locale_t c, struct line *l)
+{
+	struct csv_field f;
 	double value;
 
-	l->fields = l->numbers = 0;
-	go_to(r, l->mark);
+	*l = (struct line){ .mark = l->mark };
+	csv_reader_go_to(r, l->mark);
 	do {
-		take_field(r, &f);
-		l->fields++;
-		l->numbers += is_number(c, &f, &value);
-	} while (more_fields(r));
+		csv_reader_take(r, &f);
+		l->numbers += csv_field_number(&f, c, &value);
+		l->names += csv_field_names(&f);
+		l->quoted += f.quoted;
+		l->counted += is_index(&f, l->n);
+		l->unnamed = l->unnamed || (l->n == 0 && !*f.text);
+		l->n++;
+	} while (csv_reader_more(r));
 }
 
 /* Finds the separator and the number of values of the next line with values. */
-static bool look_at_line(struct reader *r, locale_t c, struct line *l)
+static bool look_at_line(struct csv_reader *r, locale_t c, struct line *l)
 {
-	if (!find_row(r, &l->mark))
+	*l = (struct line){ .n = 0 };
+	if (!csv_reader_find_row(r, &l->mark))
 		return false;
-	r->separator = separator_of(r);
-	count_fields(r, c, l);
+	r->separator = csv_reader_separator(r);
+	look_at_fields(r, c, l);
 	return true;
 }
 
-/* Refuses control characters in the first block; skips a byte order mark. */
-static int check_text(struct reader *r)
-{
-	(void)peek(r);
-	for (size_t i = 0; i < r->end; i++) {
-		const unsigned char c = (unsigned char)r->block[i];
-
-		if ((c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f)
-			return why_fail(
-				r->why,
-				"%s: byte %zu is 0x%02x; expected an NPY file, which begins "
-				"with \\x93NUMPY, or text (CSV)",
-				r->in->name, i, c);
-	}
-	if (r->end >= 3 && memcmp(r->block, "\xef\xbb\xbf", 3) == 0)
-		r->at = 3;
-	return r->failed ? -1 : 0;
-}
-
 /* `what`: of which type it has to be, or "". */
-static int refuse_value(const struct reader *r, size_t value, struct field *f, const char *what)
+static int refuse_value(const struct csv_reader *r, size_t value, struct csv_field *f,
+			const char *what)
 {
 	return why_fail(r->why, "%s: line %zu, value %zu: '%s'; expected a finite number%s",
 			r->in->name, r->line, value, why_quotable(f->text), what);
 }
 
-/* Refuses a second line without numbers. */
-static int refuse_names(struct reader *r, struct csv_mark mark)
+/* Refuses the first field of the line that is no name, or if all may be names, the first. */
+static int refuse_names(struct csv_reader *r, const struct line *l, const char *what)
 {
-	struct field f;
+	struct csv_field f;
+	size_t value = 0;
 
-	go_to(r, mark);
-	take_field(r, &f);
-	return refuse_value(r, 1, &f, "");
+	csv_reader_go_to(r, l->mark);
+	do {
+		csv_reader_take(r, &f);
+		value++;
+	} while (l->names < l->n && csv_field_names(&f) && csv_reader_more(r));
+	return refuse_value(r, value, &f, what);
 }
 
-/* A first line without any number is a header: as many names as there are values. */
-static int read_first_lines(struct csv *f, struct reader *r, struct csv_mark *first)
+static int refuse_end(const struct csv_reader *r, const char *after)
 {
-	struct line names = { .fields = 0 }, values = { .fields = 0 };
+	return r->failed ? -1
+			 : why_fail(r->why, "%s: line %zu: the file ends%s; expected numbers",
+				    r->in->name, r->line, after);
+}
 
-	if (!look_at_line(r, f->c, &values))
-		return r->failed ? -1
-				 : why_fail(r->why, "%s: line %zu: the file ends; expected numbers",
-					    r->in->name, r->line);
-	if (!values.numbers) {
-		names.mark = values.mark;
-		next_line(r);
-		if (!look_at_line(r, f->c, &values))
-			return r->failed ? -1
-					 : why_fail(r->why,
-						    "%s: line %zu: the file ends, after a line "
-						    "without "
-						    "numbers; expected numbers",
-						    r->in->name, r->line);
-		count_fields(r, f->c, &names);
+/*
+ * Finds the line of names, if there is one (n > 0), and the first line of values. A first line
+ * without any number holds names, as many as there are values, if each can be a name.
+ */
+static int find_first_lines(struct csv *f, struct csv_reader *r, struct line *names,
+			    struct line *values)
+{
+	static const char or_name[] = ", or a name for each column";
+
+	if (!look_at_line(r, f->c, values))
+		return refuse_end(r, "");
+	if (!values->numbers) {
+		*names = *values;
+		csv_reader_next_line(r);
+		if (!look_at_line(r, f->c, values))
+			return names->names < names->n && !r->failed
+				       ? refuse_names(r, names, or_name)
+				       : refuse_end(r, ", after a line without numbers");
+		look_at_fields(r, f->c, names);
+		csv_reader_go_to(r, values->mark);
 	}
 	if (r->failed)
 		return -1;
-	if (!values.numbers)
-		return refuse_names(r, values.mark);
-	if (r->separator == ANY)
+	if ((names->n ? names : values)->unnamed)
+		return why_fail(r->why,
+				"%s: line %zu, value 1: ''; expected a number or a name (pandas "
+				"leaves out its index with index=False)",
+				r->in->name, (names->n ? names : values)->mark.line);
+	if (names->names < names->n)
+		return refuse_names(r, names, or_name);
+	return values->numbers ? 0 : refuse_names(r, values, "");
+}
+
+static int check_first_lines(const struct csv_reader *r, const struct line *names,
+			     const struct line *values)
+{
+	if (r->separator == CSV_ANY)
 		return why_fail(
 			r->why,
 			"%s: line %zu: has two of comma, semicolon and tab; expected one as the "
 			"separator, and decimal points in numbers",
-			r->in->name, values.mark.line);
-	if (names.fields && names.fields != values.fields)
+			r->in->name, values->mark.line);
+	if (names->n && names->n != values->n)
 		return why_fail(
 			r->why,
 			"%s: line %zu: %zu value%s; expected %zu, as there are names in line "
 			"%zu",
-			r->in->name, values.mark.line, values.fields, values.fields == 1 ? "" : "s",
-			names.fields, names.mark.line);
-	if (values.fields > UINT_MAX)
+			r->in->name, values->mark.line, values->n, values->n == 1 ? "" : "s",
+			names->n, names->mark.line);
+	if (values->n > UINT_MAX)
 		return why_fail(r->why, "%s: line %zu: %zu values; expected at most %u",
-				r->in->name, values.mark.line, values.fields, UINT_MAX);
-	f->columns = (unsigned)values.fields;
-	f->separator = r->separator;
-	*first = values.mark;
+				r->in->name, values->mark.line, values->n, UINT_MAX);
 	return 0;
 }
 
-static int find_rows(struct csv *f, struct reader *r, struct csv_mark mark)
+/* "x, y, z", or as many as there is room for, and "...". */
+static void list_fields(struct csv_reader *r, struct csv_mark line, char *list, size_t size)
+{
+	struct csv_field f;
+	size_t used = 0;
+	int n;
+
+	csv_reader_go_to(r, line);
+	do {
+		csv_reader_take(r, &f);
+		n = snprintf(list + used, size - used, "%s%s", used ? ", " : "", f.text);
+		if ((size_t)n >= size - used - sizeof(", ...")) {
+			snprintf(list + used, size - used, "%s...", used ? ", " : "");
+			return;
+		}
+		used += (size_t)n;
+	} while (csv_reader_more(r));
+}
+
+/*
+ * Says how the first line was read, where that is a guess. Numbers stay a point, so that none gets
+ * lost: pandas names columns 0,1,2, and only text may be quoted.
+ */
+static void note_guess(struct csv *f, struct csv_reader *r, const struct line *names,
+		       const struct line *values, const struct line *next)
+{
+	const struct line *const first = names->n ? names : values;
+	char list[64], said[sizeof(f->guess)];
+
+	if (!names->n && values->counted < values->n &&
+	    (values->quoted < values->n || !next->n || next->quoted))
+		return;
+	list_fields(r, first->mark, list, sizeof(list));
+	snprintf(said, sizeof(said),
+		 names->n ? "line %zu taken for names: %s"
+			  : "line %zu taken for a point: %s; if these are names, delete the line",
+		 first->mark.line, list);
+	utf8_print(said, f->guess, sizeof(f->guess));
+}
+
+static int read_first_lines(struct csv *f, struct csv_reader *r, struct csv_mark *first)
+{
+	struct line names = { .n = 0 }, values, next;
+	char separator;
+
+	if (find_first_lines(f, r, &names, &values) || check_first_lines(r, &names, &values))
+		return -1;
+	separator = r->separator;
+	csv_reader_next_line(r);
+	look_at_line(r, f->c, &next);
+	r->separator = f->separator = separator;
+	f->columns = (unsigned)values.n;
+	*first = values.mark;
+	note_guess(f, r, &names, &values, &next);
+	return r->failed ? -1 : 0;
+}
+
+static int find_rows(struct csv *f, struct csv_reader *r, struct csv_mark mark)
 {
 	size_t room = 0;
 
-	for (go_to(r, mark); find_row(r, &mark); next_line(r)) {
+	for (csv_reader_go_to(r, mark); csv_reader_find_row(r, &mark); csv_reader_next_line(r)) {
 		if (f->rows / ROWS_APART == room) {
 			const size_t larger = room ? 2 * room : 8;
 			struct csv_mark *const marks =
@@ -314,15 +225,15 @@ static int find_rows(struct csv *f, struct reader *r, struct csv_mark mark)
 int csv_open(struct csv *f, const struct input *in, const char **why)
 {
 	struct csv_mark first = { 0, 0 };
-	struct reader r;
+	struct csv_reader r;
 	int status = -1;
 
 	*f = (struct csv){ .c = newlocale(LC_ALL_MASK, "C", (locale_t)0) };
 	if (!f->c)
 		return why_fail(why, "%s: %m", in->name);
-	if (!reader_open(&r, in, ' ', why))
+	if (!csv_reader_open(&r, in, ' ', why))
 		return -1;
-	if (!check_text(&r) && !read_first_lines(f, &r, &first))
+	if (!csv_reader_check(&r) && !read_first_lines(f, &r, &first))
 		status = find_rows(f, &r, first);
 	free(r.block);
 	return status;
@@ -342,20 +253,20 @@ static bool put_value(void *to, enum real as, size_t i, double value)
 	return isfinite(real_get(as, to, i));
 }
 
-static int read_row(const struct csv *f, struct reader *r, enum real as, void *to)
+static int read_row(const struct csv *f, struct csv_reader *r, enum real as, void *to)
 {
 	size_t j = 0;
 
 	do {
-		struct field field;
+		struct csv_field field;
 		double value;
 
-		take_field(r, &field);
+		csv_reader_take(r, &field);
 		if (j++ >= f->columns || r->failed)
 			continue;
-		if (!is_number(f->c, &field, &value) || !put_value(to, as, j - 1, value))
+		if (!csv_field_number(&field, f->c, &value) || !put_value(to, as, j - 1, value))
 			return refuse_value(r, j, &field, as == REAL_FLOAT ? " of type float" : "");
-	} while (more_fields(r));
+	} while (csv_reader_more(r));
 	if (!r->failed && j != f->columns)
 		return why_fail(r->why, "%s: line %zu: %zu value%s; expected %u, as in line %zu",
 				r->in->name, r->line, j, j == 1 ? "" : "s", f->columns,
@@ -366,16 +277,16 @@ static int read_row(const struct csv *f, struct reader *r, enum real as, void *t
 int csv_read(const struct csv *f, const struct input *in, size_t first, size_t n, enum real as,
 	     void *to, const char **why)
 {
-	struct reader r;
+	struct csv_reader r;
 	struct csv_mark mark;
 	int status = 0;
 
-	if (!reader_open(&r, in, f->separator, why))
+	if (!csv_reader_open(&r, in, f->separator, why))
 		return -1;
-	go_to(&r, f->mark[first / ROWS_APART]);
+	csv_reader_go_to(&r, f->mark[first / ROWS_APART]);
 	for (size_t i = first / ROWS_APART * ROWS_APART; !status && i < first + n;
-	     i++, next_line(&r)) {
-		if (!find_row(&r, &mark))
+	     i++, csv_reader_next_line(&r)) {
+		if (!csv_reader_find_row(&r, &mark))
 			status = r.failed ? -1
 					  : why_fail(why,
 						     "%s: line %zu: the file ends; rows expected "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text files of numbers with a decimal point (whatever the locale), separated by commas,
- * semicolons, tabs or blanks; the first line may hold names. Empty lines and lines that begin with
- * # are skipped.
+ * Text files of numbers with a decimal point (whatever the locale), also in quotes, separated by
+ * commas, semicolons, tabs or blanks; the first line may hold names. Empty lines and lines that
+ * begin with # are skipped.
  */
 #ifndef LOCUS_CSV_H
 #define LOCUS_CSV_H
@@ -19,6 +19,7 @@ struct csv {
 	char separator;
 	struct csv_mark *mark; /* of every 1024th row */
 	locale_t c;	       /* "C", with the decimal point */
+	char guess[192];       /* "line 1 taken for names: x, y"; "": nothing is */
 };
 
 /*

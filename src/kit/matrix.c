@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/why.h"
 #include "kit/csv.h"
 #include "kit/matrix.h"
@@ -72,4 +73,15 @@ void matrix_close(struct matrix *f)
 	input_close(&f->input);
 	free(f->path);
 	free(f);
+}
+
+char *matrix_guess(const char *path)
+{
+	const char *why;
+	struct matrix *f = matrix_open(path, &why);
+	char *guess = f && *f->csv.guess ? text_of("%s: %s", f->input.name, f->csv.guess) : NULL;
+
+	if (f)
+		matrix_close(f);
+	return guess;
 }

@@ -30,4 +30,10 @@ int matrix_read(const struct matrix *, size_t first, size_t n, enum real as, voi
 		const char **why);
 void matrix_close(struct matrix *);
 
+/*
+ * How a file is read, where that is a guess, to be freed: "FILE: line 1 taken for names: x, y".
+ * NULL: nothing is guessed, or it can't be read.
+ */
+char *matrix_guess(const char *path);
+
 #endif

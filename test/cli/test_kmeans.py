@@ -280,6 +280,37 @@ def test_files_of_all_kinds_are_the_same_points(cluster, tmp_path):
     )
 
 
+def test_a_guess_about_a_file_is_told_once(run, tmp_path):
+    names = write_csv(tmp_path / "names.csv", points(9, 2), "x,y")
+    numbers = write_csv(tmp_path / "numbers.csv", points(9, 2), "0,1")
+    clear = write_csv(tmp_path / "clear.csv", points(9, 2))
+    done, trials = run("--points", f"{names},{numbers},{clear}", "--clusters", 2, "--threads", 1)
+    assert done.err.splitlines() == [
+        f"locus kmeans: {names}: line 1 taken for names: x, y",
+        f"locus kmeans: {numbers}: line 1 taken for a point: 0, 1; if these are names, "
+        "delete the line",
+    ]
+    for told, file in zip([*done.err.splitlines(), None], [names, numbers, clear]):
+        notes = [
+            [note for note in trial["notes"] if "line 1" in note]
+            for trial in trials
+            if trial["parameters"]["points"] == str(file)
+        ]
+        expected = [told.removeprefix("locus kmeans: ")] if told else []
+        assert notes == [expected] * len(VARIANTS)
+
+
+def test_columns_one_by_one(cluster, tmp_path):
+    """As df.values is saved: in Fortran order."""
+    rows = points(200, 3)
+    by_row, by_column = save(tmp_path / "c.npy", rows), tmp_path / "f.npy"
+    values = b"".join(struct.pack("<d", row[j]) for j in range(3) for row in rows)
+    header = by_row.read_bytes().replace(b"False", b"True ")
+    by_column.write_bytes(header[: len(header) - len(values)] + values)
+    words = ("--clusters", 5, "--points")
+    assert cluster("best", *words, by_column)[1:] == cluster("best", *words, by_row)[1:]
+
+
 def test_a_comma_in_a_name(cluster, tmp_path):
     file = save(tmp_path / "x,y.npy", points(30, 2))
     trial, labels, _ = cluster("best", "--points", str(file).replace(",", "\\,"), "--clusters", 3)

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 #include "kit/matrix.h"
 
-/* A reason is one printable line that begins with the file's name. */
+/* A reason or a guess is one printable line that begins with the file's name. */
 static void check_reason(const char *why, const char *path)
 {
 	must(!strncmp(why, path, strlen(path)) && strlen(why) > strlen(path) + 10);
@@ -48,6 +48,15 @@ static void read_all(const struct matrix *s, enum real as, size_t cut, const cha
 	free(whole);
 }
 
+static void check_guess(const char *path)
+{
+	char *guess = matrix_guess(path);
+
+	if (guess)
+		check_reason(guess, path);
+	free(guess);
+}
+
 void fuzz_matrix(const uint8_t *data, size_t size)
 {
 	const struct memory_file *m = memory_file(data, size);
@@ -61,6 +70,7 @@ void fuzz_matrix(const uint8_t *data, size_t size)
 	/* Their product may exceed the size: missing values are noticed only when rows are read. */
 	must(matrix_rows(s) && matrix_rows(s) <= size);
 	must(matrix_columns(s) && matrix_columns(s) <= size + 1);
+	check_guess(m->path);
 	read_all(s, size % 2 ? REAL_FLOAT : REAL_DOUBLE, size % matrix_rows(s), m->path);
 	matrix_close(s);
 }

@@ -38,6 +38,12 @@ static void test_csv_is_read(void **state)
 		{ "\"x 1\",\"one, or 2\",z,\xc3\xa4\n1,2.5,-3e2,.25", 1, 4 },
 		{ "width, cm;height, cm\n1;2.5\n-3e2;.25", 2, 2 },
 		{ "x y\n1\t2.5\n", 0, 0 },
+		{ "\"1\",\"2.5\"\n-3e2,\".25\"\n", 2, 2 },
+		{ "1,2.5\n\" -3e2 \" , \"+.25\"\n", 2, 2 },
+		{ "\"1\" \"2.5\"\n\"-3e2\" \".25\"\n", 2, 2 },
+		{ "\"x\",\"y\"\n\"1\",\"2.5\"\n-3e2,0.25\n", 2, 2 },
+		{ "x,y\r\r\n1,2.5\r\r\n-3e2,.25\r", 2, 2 },
+		{ "#NAME x\n# N/A is missing\n#\n1 2.5\n-3e2 .25\n", 2, 2 },
 		{ "1."
 		  "00000000000000000000000000000000000000000000000000000000000000000000000000000000"
 		  "000,2.5\n",
@@ -80,14 +86,44 @@ static void test_csv_is_refused(void **state)
 		{ "1e999\n", "line 1, value 1: '1e999'" },
 		{ "0,1\n0x1,1\n", "line 2, value 1: '0x1'" },
 		{ "1,2\n3 4,5\n", "'3 4'" },
-		{ "1\r2\r3\r", "line 2: the file ends, after a line without numbers" },
+		{ "1\r2\r3\r", "byte 1: a carriage return (CR) alone; expected lines that end" },
+		{ "x,y\r1,2\r", "byte 3: a carriage return (CR) alone" },
+		{ "\xff\xfe"
+		  "1\0\n",
+		  "is text in UTF-16; expected ASCII or UTF-8" },
+		{ "\xfe\xff", "is text in UTF-16" },
 		{ "0,1\n1 \xc3\xa4,\n", "'1 ?\?'" },
 		{ "1,5;2,5\n", "line 1: has two of comma, semicolon and tab" },
 		{ "x;y\n1,5;2,5\n", "line 2: has two of comma, semicolon and tab" },
 		{ "1,\t2\n", "line 1: has two of comma, semicolon and tab" },
 		{ "1,2\n3;4\n", "line 2, value 1: '3;4'" },
 		{ "a,b,c\n1,2\n", "line 2: 2 values; expected 3, as there are names in line 1" },
-		{ "\"1\",\"2\"\n\"3\",\"4\"\n", "line 2, value 1: '\"3\"'" },
+		{ "\"1\",\"2\"\n\"3\",\"four\"\n", "line 2, value 2: 'four'" },
+		{ "\"1,5\",\"2\"\n", "line 1, value 1: '1,5'" },
+		{ "\"1\",\"\"\n", "line 1, value 2: ''" },
+		{ "\"1,2\n3,4\n", "line 1, value 1: '\"1,2'; expected a finite number, or a name" },
+		/* a first line that is no number, and no name */
+		{ "NA,NA\n1,2\n", "line 1, value 1: 'NA'; expected a finite number, or a name" },
+		{ "x,n/a\n1,2\n", "line 1, value 2: 'n/a'" },
+		{ "x;NULL\n1;2\n", "line 1, value 2: 'NULL'" },
+		{ "None\n1\n", "line 1, value 1: 'None'" },
+		{ "\"NA\",\"x\"\n1,2\n", "line 1, value 1: 'NA'" },
+		{ "NA\n", "line 1, value 1: 'NA'" },
+		{ "-nan(ind),x\n1,2\n", "line 1, value 1: '-nan(ind)'" },
+		{ "-,-\n1,2\n", "line 1, value 1: '-'" },
+		{ "?,?\n1,2\n", "line 1, value 1: '?'" },
+		{ "0x10\n1\n", "line 1, value 1: '0x10'" },
+		{ "1.5.1,2d3\n1,2\n", "line 1, value 1: '1.5.1'" },
+		{ "x,2020-01-01\n1,2\n", "line 1, value 2: '2020-01-01'" },
+		{ "true,false\n1,2\n", "line 1, value 1: 'true'" },
+		{ "x,\n1,2\n", "line 1, value 2: ''" },
+		{ ",\n1,2\n", "line 1, value 1: ''; expected a number or a name (pandas leaves" },
+		{ ",x,y\n0,1,2\n", "line 1, value 1: ''; expected a number or a name (pandas" },
+		{ ",0,1\n0,1,2\n", "line 1, value 1: ''; expected a number or a name (pandas" },
+		{ "\"\",\"x\"\n\"1\",2\n", "line 1, value 1: ''" },
+		{ "#N/A,1\n1,2\n", "line 1, value 1: '#N/A'" },
+		{ "1,2\n#DIV/0!,3\n", "line 2, value 1: '#DIV/0!'" },
+		{ "x,#REF!\n1,2\n", "line 1, value 2: '#REF!'" },
 		{ "1,2\n1.1.1,2\n", "'1.1.1'" },
 		{ "PK\x03\x04", "byte 2 is 0x03; expected an NPY file" },
 	};
@@ -99,6 +135,62 @@ static void test_csv_is_refused(void **state)
 	}
 	put_bytes("/points.csv", "1,2\n3,\0\n", 8);
 	assert_refused(in_tree("/points.csv"), "byte 6 is 0x00");
+}
+
+/* What is told of the first line, after the name of the file; NULL: nothing. */
+static void test_guesses_are_told(void **state)
+{
+	static const struct {
+		const char *text, *told;
+	} table[] = {
+		{ "1,2\n3,4\n", NULL },
+		{ "0,2\n3,4\n", NULL },
+		{ "0.0,1.0\n3,4\n", NULL },
+		{ "\"3\",\"4\"\n\"1\",\"2\"\n", NULL },
+		{ "# x y\n1 2\n", NULL },
+		{ "NA\n", NULL },
+		{ "x,y\n1,2\n", ": line 1 taken for names: x, y" },
+		{ "# of numpy\n\n\"a b\" ; \xc3\xa4\n1;2\n",
+		  ": line 3 taken for names: a b, \xc3\xa4" },
+		{ "x\xff\n1\n", ": line 1 taken for names: x\\xff" },
+		{ "0,1\n10.5,1\n",
+		  ": line 1 taken for a point: 0, 1; if these are names, delete the line" },
+		{ "\"0\"\n1\n",
+		  ": line 1 taken for a point: 0; if these are names, delete the line" },
+		{ "\"3\",\"4\"\n1,2\n",
+		  ": line 1 taken for a point: 3, 4; if these are names, delete the line" },
+	};
+	char *guess, text[1024] = "", *end = text;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(table); i++) {
+		put_file("/points.csv", table[i].text);
+		guess = matrix_guess(in_tree("/points.csv"));
+		if (!table[i].told)
+			assert_null(guess);
+		else
+			assert_string_equal(guess + strlen(in_tree("/points.csv")), table[i].told);
+		free(guess);
+	}
+	for (unsigned i = 0; i < 100; i++)
+		end += sprintf(end, i ? ",%u" : "%u", i);
+	strcpy(end, "\n");
+	put_file("/points.csv", text);
+	guess = matrix_guess(in_tree("/points.csv"));
+	assert_non_null(guess);
+	assert_true(strstr(guess, ": 0, 1, 2, 3") && strstr(guess, ", ...; if these are names"));
+	assert_true(strlen(guess) < strlen(in_tree("/points.csv")) + 130);
+	free(guess);
+	memset(text, 'x', 600);
+	strcpy(text + 600, "\n1\n");
+	put_file("/points.csv", text);
+	guess = matrix_guess(in_tree("/points.csv"));
+	assert_string_equal(guess + strlen(in_tree("/points.csv")),
+			    ": line 1 taken for names: ...");
+	free(guess);
+	assert_null(matrix_guess(in_tree("/nowhere")));
+	put_npy(1, NPY_ENTRIES("'|u1'", "False", "(2,)"), "\0\1", 2);
+	assert_null(matrix_guess(in_tree("/points.npy")));
 }
 
 /*
@@ -175,6 +267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_csv_is_read),
 		cmocka_unit_test(test_csv_is_refused),
+		cmocka_unit_test(test_guesses_are_told),
 		cmocka_unit_test(test_csv_has_long_fields),
 		cmocka_unit_test(test_parts_know_their_lines),
 		cmocka_unit_test(test_a_locale_changes_nothing),

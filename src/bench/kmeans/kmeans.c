@@ -22,6 +22,7 @@
 #include "benchmark.h"
 #include "kit/agree.h"
 #include "kit/events.h"
+#include "kit/matrix.h"
 #include "machine/memory/arena.h"
 
 static const struct parameter parameters[] = {
@@ -29,7 +30,8 @@ static const struct parameter parameters[] = {
 		     "number of points to generate (locus-mpi: also per rank, 200k/rank), or a "
 		     "FILE of points: NPY, CSV, or - for standard input (a file with a number's "
 		     "name is ./NAME)",
-		     P_PATH, .value = { "2000", "20000", "200000" }, .input = kmeans_reads_points },
+		     P_PATH, .value = { "2000", "20000", "200000" }, .input = kmeans_reads_points,
+		     .guess = matrix_guess },
 	[DIMENSIONS] = { "dimensions", NULL, "dimensions of a point; a file has its own", P_COUNT,
 			 .value = { "2" } },
 	[CLUSTERS] = { "clusters", NULL, "number of clusters; a file of centres has its own",
@@ -46,7 +48,8 @@ static const struct parameter parameters[] = {
 	[SPREAD] = { "spread", NULL, "standard deviation of blobs", P_REAL, .value = { "1" },
 		     .zero = "none" },
 	[CENTRES] = { "centres", NULL, "FILE of start centres; drawn: points drawn by the seed",
-		      P_PATH, .value = { DRAWN }, .input = kmeans_reads_centres },
+		      P_PATH, .value = { DRAWN }, .input = kmeans_reads_centres,
+		      .guess = matrix_guess },
 	[PRUNE] = { "prune", NULL,
 		    "how best saves distances: not at all, by bounds for each point, by cells of a "
 		    "grid, in few dimensions, of doubles by scores in float first, by the "

@@ -10,7 +10,11 @@
 static void judge_course(const struct series *s, struct verdict *v)
 {
 	const char *impossible = s->impossible ? s->impossible : s->planned->refusal;
+	const json_t *note;
+	size_t i;
 
+	json_array_foreach(s->planned->notes, i, note)
+		verdict_add(v, STATUS_OK, "%s", json_string_value(note));
 	if (impossible)
 		verdict_add(v, STATUS_IMPOSSIBLE, "%s", impossible);
 	if (s->failure)
@@ -45,8 +49,8 @@ static void judge_width(const struct series *s, struct estimate time, struct ver
 {
 	if (s->planned->repeats)
 		verdict_add(v, STATUS_UNCONVERGED,
-			    "stopped by the time budget after %zu of %u samples",
-			    s->samples, s->planned->repeats);
+			    "stopped by the time budget after %zu of %u samples", s->samples,
+			    s->planned->repeats);
 	else if (isfinite(time.low))
 		verdict_add(v, STATUS_UNCONVERGED,
 			    "stopped by the time budget at ±%.1f %% (target ±%.0f %%)",

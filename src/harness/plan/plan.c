@@ -134,7 +134,10 @@ int plan_make(struct plan *plan, const struct benchmark *b, const struct options
 	const struct request request = { b, o, setting };
 	int status;
 
-	*plan = (struct plan){ .benchmark = b, .ids = json_object(), .contents = json_object() };
+	*plan = (struct plan){ .benchmark = b,
+			       .ids = json_object(),
+			       .contents = json_object(),
+			       .guesses = json_object() };
 	status = add_trials(plan, &request);
 	if (!status)
 		status =
@@ -155,8 +158,9 @@ void plan_free(struct plan *plan)
 	free(plan->trial);
 	json_decref(plan->ids);
 	json_decref(plan->contents);
+	json_decref(plan->guesses);
 	plan->trial = NULL;
-	plan->ids = plan->contents = NULL;
+	plan->ids = plan->contents = plan->guesses = NULL;
 	plan->trials = 0;
 }
 

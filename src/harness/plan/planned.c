@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "harness/plan/fit.h"
 #include "harness/plan/identity.h"
 #include "harness/plan/planned.h"
@@ -46,6 +47,7 @@ void planned_free(struct planned *p)
 	free(p->cpu);
 	free(p->identity);
 	free(p->refusal);
+	json_decref(p->notes);
 }
 
 /* Fills in values that follow from others. 0, or an exit status after a message. */
@@ -108,6 +110,7 @@ static int plan_one(struct planned *p, const struct request *r, const struct poi
 		.sample = o->duration > 0 ? o->duration : preset.sample,
 		/* --case-budget replaces a published number of samples */
 		.repeats = o->repeats || o->case_budget > 0 ? o->repeats : preset.repeats,
+		.notes = json_array(),
 	};
 	if (!value)
 		return EXIT_BAD;
@@ -123,6 +126,39 @@ static int plan_one(struct planned *p, const struct request *r, const struct poi
 	if (!p->needs.pointless)
 		p->refusal = fit_refusal(r->setting, &p->trial, p->needs.bytes);
 	return 0;
+}
+
+/*
+ * How an input file is read, where that is a guess, else NULL. Users are told when the plan first
+ * meets the file; later it is known.
+ */
+static const char *guess_of(const struct planned *p, const struct plan *plan, unsigned parameter)
+{
+	const struct parameter *file = &plan->benchmark->parameters[parameter];
+	const char *path = p->trial.value[parameter].text;
+	char *guess;
+
+	if (!file->guess || !file->input(p->trial.value))
+		return NULL;
+	if (!json_object_get(plan->guesses, path)) {
+		guess = file->guess(path);
+		json_object_set_new(plan->guesses, path, guess ? utf8_json(guess) : json_null());
+		if (guess && rank_of(p->trial.ranks) == 0)
+			message("%s %s: %s", program_invocation_short_name, plan->benchmark->name,
+				guess);
+		free(guess);
+	}
+	return json_string_value(json_object_get(plan->guesses, path));
+}
+
+static void note_guesses(struct planned *p, const struct plan *plan)
+{
+	for (unsigned i = 0; i < parameter_count(plan->benchmark); i++) {
+		const char *guess = guess_of(p, plan, i);
+
+		if (guess)
+			json_array_append_new(p->notes, json_string(guess));
+	}
 }
 
 /* 0, or an exit status after a message. */
@@ -175,8 +211,10 @@ int planned_add(struct plan *plan, const struct request *r, const struct point *
 		planned_leave_out(plan, p.needs.pointless);
 		goto drop;
 	}
-	if (!status)
+	if (!status) {
+		note_guesses(&p, plan);
 		status = identify(&p, plan);
+	}
 	if (!status && json_object_get(plan->ids, p.id))
 		goto drop;
 	if (!status)

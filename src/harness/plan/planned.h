@@ -22,6 +22,7 @@ struct planned {
 	double sample;	  /* s: target length of a sample */
 	unsigned repeats; /* samples of it; 0: until the result is known */
 	char *refusal;	  /* why it is impossible here; NULL: it is not */
+	json_t *notes;	  /* sentences for readers of its result: how its input was read */
 	unsigned group;
 	unsigned region; /* the index of its LIKWID region, if it has one */
 	bool done;	 /* found complete in the file that is resumed */
@@ -37,7 +38,8 @@ struct plan {
 	const char *why_refused; /* the reason of the first */
 	const char *left_out;	 /* why variants were left out on this machine; NULL: none */
 	json_t *ids;		 /* of the trials: {id: true} */
-	json_t *contents;	 /* hashes of the files that they read, by path */
+	/* of the files that they read, by path: hashes; how each is read, if that is a guess */
+	json_t *contents, *guesses;
 };
 
 /* One combination of the lists. */

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kit/csv_reader.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/why.h"
+
+bool csv_reader_open(struct csv_reader *r, const struct input *in, char separator, const char **why)
+{
+	*r = (struct csv_reader){ .in = in,
+				  .why = why,
+				  .separator = separator,
+				  .block = malloc(INPUT_BLOCK),
+				  .line = 1 };
+	if (!r->block)
+		why_set(why, "%s: %m", in->name);
+	return r->block;
+}
+
+void csv_reader_go_to(struct csv_reader *r, struct csv_mark mark)
+{
+	r->line = mark.line;
+	if (mark.offset >= r->offset && mark.offset - r->offset <= r->end) {
+		r->at = mark.offset - r->offset;
+	} else {
+		r->at = r->end = 0;
+		r->offset = mark.offset;
+	}
+}
+
+/* The next character; EOF at the end, and where the file can't be read. */
+static int peek(struct csv_reader *r)
+{
+	ssize_t n;
+
+	if (r->at == r->end && !r->failed) {
+		r->offset += r->end;
+		n = input_read_some(r->in, r->block, INPUT_BLOCK, r->offset, r->why);
+		r->failed = n < 0;
+		r->at = 0;
+		r->end = n < 0 ? 0 : (size_t)n;
+	}
+	return r->at < r->end ? (unsigned char)r->block[r->at] : EOF;
+}
+
+void csv_reader_next_line(struct csv_reader *r)
+{
+	const char *end = NULL;
+
+	for (; !end && peek(r) != EOF; r->at = end ? (size_t)(end + 1 - r->block) : r->end)
+		end = memchr(r->block + r->at, '\n', r->end - r->at);
+	r->line++;
+}
+
+static bool separates(const struct csv_reader *r, int c)
+{
+	return r->separator == CSV_ANY ? c == ',' || c == ';' || c == '\t'
+				       : c == r->separator || (r->separator == ' ' && c == '\t');
+}
+
+static bool is_blank(const struct csv_reader *r, int c)
+{
+	return c == ' ' || c == '\r' ||
+	       (c == '\t' && r->separator != '\t' && r->separator != CSV_ANY);
+}
+
+static void skip_blanks(struct csv_reader *r)
+{
+	while (is_blank(r, peek(r)))
+		r->at++;
+}
+
+static const char *const errors_of_excel[] = { "#N/A",	  "#NA",    "#DIV/0!", "#REF!",
+					       "#VALUE!", "#NAME?", "#NUM!",   "#NULL!" };
+
+/* Whether the text begins with one of Excel's errors, and nothing but a separator follows it. */
+static bool is_error(const char *text)
+{
+	for (size_t i = 0; i < sizeof(errors_of_excel) / sizeof(*errors_of_excel); i++) {
+		const size_t length = strlen(errors_of_excel[i]);
+
+		if (!strncasecmp(text, errors_of_excel[i], length) &&
+		    (!text[length] || strchr(",;\t \r\n", text[length])))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the line, which begins with #, is a comment. */
+static bool is_comment(struct csv_reader *r, struct csv_mark line)
+{
+	char start[16] = "";
+
+	for (size_t n = 0; n < sizeof(start) - 1 && peek(r) != EOF; n++)
+		start[n] = r->block[r->at++];
+	csv_reader_go_to(r, line);
+	skip_blanks(r);
+	return !is_error(start);
+}
+
+bool csv_reader_find_row(struct csv_reader *r, struct csv_mark *begin)
+{
+	for (;; csv_reader_next_line(r)) {
+		int c;
+
+		*begin = (struct csv_mark){ r->offset + r->at, r->line };
+		skip_blanks(r);
+		c = peek(r);
+		if (c == EOF)
+			return false;
+		if (c != '\n' && (c != '#' || !is_comment(r, *begin)))
+			return true;
+	}
+}
+
+char csv_reader_separator(struct csv_reader *r)
+{
+	char found = ' ';
+	int c;
+
+	for (; (c = peek(r)) != EOF && c != '\n'; r->at++)
+		if (c == ',' || c == ';' || c == '\t')
+			found = (char)(found == ' ' || found == c ? c : CSV_ANY);
+	return found;
+}
+
+static int refuse_byte(const struct csv_reader *r, size_t i)
+{
+	const unsigned char c = (unsigned char)r->block[i];
+
+	if (c == '\r')
+		return why_fail(r->why,
+				"%s: byte %zu: a carriage return (CR) alone; expected lines that "
+				"end with LF or CR LF",
+				r->in->name, i);
+	return why_fail(r->why,
+			"%s: byte %zu is 0x%02x; expected an NPY file, which begins "
+			"with \\x93NUMPY, or text (CSV)",
+			r->in->name, i, c);
+}
+
+/* Control characters are no text, nor is a carriage return that ends a line as Macs once did. */
+static bool is_text(const struct csv_reader *r, size_t i)
+{
+	const unsigned char c = (unsigned char)r->block[i];
+
+	if (c == '\r')
+		return i + 1 == r->end || strchr("\r\n", r->block[i + 1]);
+	return (c >= ' ' || c == '\t' || c == '\n') && c != 0x7f;
+}
+
+int csv_reader_check(struct csv_reader *r)
+{
+	(void)peek(r);
+	if (r->end >= 2 && (!memcmp(r->block, "\xff\xfe", 2) || !memcmp(r->block, "\xfe\xff", 2)))
+		return why_fail(r->why, "%s: is text in UTF-16; expected ASCII or UTF-8",
+				r->in->name);
+	for (size_t i = 0; i < r->end; i++)
+		if (!is_text(r, i))
+			return refuse_byte(r, i);
+	if (r->end >= 3 && memcmp(r->block, "\xef\xbb\xbf", 3) == 0)
+		r->at = 3;
+	return r->failed ? -1 : 0;
+}
+
+/* Takes away quotes around the text, and blanks within them. */
+static void unquote(struct csv_field *f)
+{
+	size_t begin = 1, end = f->length - 1;
+
+	f->quoted = f->length > 1 && f->length < sizeof(f->text) && f->text[0] == '"' &&
+		    f->text[end] == '"';
+	if (!f->quoted)
+		return;
+	while (begin < end && f->text[begin] == ' ')
+		begin++;
+	while (begin < end && f->text[end - 1] == ' ')
+		end--;
+	f->length = end - begin;
+	memmove(f->text, f->text + begin, f->length);
+	f->text[f->length] = 0;
+}
+
+void csv_reader_take(struct csv_reader *r, struct csv_field *f)
+{
+	bool quoted = false;
+	int c;
+
+	f->length = 0;
+	skip_blanks(r);
+	for (size_t n = 0; (c = peek(r)) != EOF && c != '\n' && (quoted || !separates(r, c));
+	     r->at++) {
+		quoted ^= c == '"';
+		if (n < sizeof(f->text) - 1)
+			f->text[n] = (char)c;
+		n++;
+		if (!is_blank(r, c))
+			f->length = n;
+	}
+	f->text[f->length < sizeof(f->text) ? f->length : sizeof(f->text) - 1] = 0;
+	unquote(f);
+}
+
+bool csv_reader_more(struct csv_reader *r)
+{
+	int c;
+
+	if (r->separator == ' ')
+		skip_blanks(r);
+	c = peek(r);
+	if (c == '\n' || c == EOF)
+		return false;
+	if (r->separator != ' ')
+		r->at++;
+	return true;
+}
+
+bool csv_field_number(const struct csv_field *f, locale_t c, double *value)
+{
+	char *end;
+
+	if (!f->length || strspn(f->text, "0123456789+-.eEnaifytNAIFYT") != f->length)
+		return false;
+	*value = strtod_l(f->text, &end, c);
+	return !*end;
+}
+
+/* Words that programs write in place of a number, beside those that strtod takes. */
+static const char *const no_names[] = { "na",	    "n/a",	 "n.a.",    "<na>",
+					"nat",	    "null",	 "(null)",  "nil",
+					"none",	    "\\n",	 "missing", "undefined",
+					"nan(ind)", "-nan(ind)", "true",    "false" };
+
+bool csv_field_names(const struct csv_field *f)
+{
+	const char *const start = f->text + strspn(f->text, " \"'+-.,");
+	bool letter = false;
+
+	for (size_t i = 0; i < sizeof(no_names) / sizeof(*no_names); i++)
+		if (!strcasecmp(f->text, no_names[i]))
+			return false;
+	for (const char *c = f->text; *c; c++)
+		letter = letter || isalpha((unsigned char)*c) || *c == '_' || *c & 0x80;
+	return letter && !isdigit((unsigned char)*start) && !is_error(f->text);
+}
