@@ -366,19 +366,31 @@ static void bad_descriptions(void **unused)
 
 static void bad_files(void **unused)
 {
-	static const char *const text[] = { "", "<", "<topology><object/></topology>",
-					    "<?xml version=\"1.0\"?><topology version=\"2.0\"/>" };
+	static const struct {
+		const char *text, *word;
+	} table[] = {
+		{ "", "not the XML of a topology" },
+		{ "<", "not the XML of a topology" },
+		{ "<topology><object/></topology>", "not the XML of a topology" },
+		{ "<?xml version=\"1.0\"?><topology version=\"2.0\"/>",
+		  "not the XML of a topology" },
+		{ "<?xml version=\"1.0\"?>\n<topology version=\"98.1\"><object/></topology>",
+		  "is of hwloc 98; this locus reads up to " },
+	};
 
 	(void)unused;
-	for (size_t i = 0; i < COUNT(text); i++) {
+	for (size_t i = 0; i < COUNT(table); i++) {
+		const char *const text = table[i].text;
 		char path[] = "/tmp/test_topology_XXXXXX";
 		const char *error = NULL;
 		int file = mkstemp(path);
 
-		assert_int_equal(write(file, text[i], strlen(text[i])), strlen(text[i]));
+		assert_int_equal(write(file, text, strlen(text)), strlen(text));
 		close(file);
 		assert_null(machine_open(path, &error));
 		assert_non_null(strstr(error, path));
+		if (!strstr(error, table[i].word))
+			fail_msg("%s", error);
 		unlink(path);
 	}
 }

@@ -88,18 +88,49 @@ static int take_synthetic(struct machine *m, const char *text, const char **erro
 	return 0;
 }
 
+/* The major version of the hwloc that wrote a file; 0: it does not say. */
+static unsigned written_by(const char *path)
+{
+	char start[1024];
+	FILE *file = fopen(path, "re");
+	const size_t n = file ? fread(start, 1, sizeof(start) - 1, file) : 0;
+	const char *root;
+	unsigned major = 0;
+
+	if (file)
+		fclose(file);
+	start[n] = 0;
+	root = strstr(start, "<topology");
+	if (root)
+		sscanf(root, "<topology version=%*[\"']%u", &major);
+	return major;
+}
+
+static int refuse_xml(const char *path, const char **error)
+{
+	const unsigned ours = hwloc_get_api_version() >> 16, major = written_by(path);
+
+	if (major > ours)
+		return why_fail(error,
+				"topology %.200s: is of hwloc %u; this locus reads up to %u.x: "
+				"write it with lstopo of hwloc %u",
+				path, major, ours, ours);
+	return why_fail(error, "topology %.200s: not the XML of a topology; expected " EXPECTED,
+			path);
+}
+
 static int take_file(struct machine *m, const char *path, const struct stat *status,
 		     const char **error)
 {
-	const char *what = "not the XML of a topology";
+	const char *what = S_ISREG(status->st_mode) ? NULL : "not a regular file";
 
-	if (!S_ISREG(status->st_mode))
-		what = "not a regular file";
-	else if (access(path, R_OK))
+	if (!what && access(path, R_OK))
 		what = strerror(errno);
-	else if (!hwloc_topology_set_xml(m->topology, path) && !hwloc_topology_load(m->topology))
-		return 0;
-	return why_fail(error, "topology %.200s: %s; expected " EXPECTED, path, what);
+	if (what)
+		return why_fail(error, "topology %.200s: %s; expected " EXPECTED, path, what);
+	if (hwloc_topology_set_xml(m->topology, path) || hwloc_topology_load(m->topology))
+		return refuse_xml(path, error);
+	return 0;
 }
 
 /* Containers may hide the folder under an empty one, on which hwloc fails an assertion. */
