@@ -143,7 +143,7 @@ static int check_first_lines(const struct csv_reader *r, const struct line *name
 	return 0;
 }
 
-/* "x, y, z", or as many as there is room for, and "...". */
+/* "x, y, z", or as many as there is room for, and "..."; '?' for control characters. */
 static void list_fields(struct csv_reader *r, struct csv_mark line, char *list, size_t size)
 {
 	struct csv_field f;
@@ -153,6 +153,8 @@ static void list_fields(struct csv_reader *r, struct csv_mark line, char *list, 
 	csv_reader_go_to(r, line);
 	do {
 		csv_reader_take(r, &f);
+		for (char *c = f.text; *c; c++)
+			*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
 		n = snprintf(list + used, size - used, "%s%s", used ? ", " : "", f.text);
 		if ((size_t)n >= size - used - sizeof(", ...")) {
 			snprintf(list + used, size - used, "%s...", used ? ", " : "");

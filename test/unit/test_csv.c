@@ -152,6 +152,7 @@ static void test_guesses_are_told(void **state)
 		{ "x,y\n1,2\n", ": line 1 taken for names: x, y" },
 		{ "# of numpy\n\n\"a b\" ; \xc3\xa4\n1;2\n",
 		  ": line 3 taken for names: a b, \xc3\xa4" },
+		{ "\"a\tb\"\n1\n", ": line 1 taken for names: a?b" },
 		{ "x\xff\n1\n", ": line 1 taken for names: x\\xff" },
 		{ "0,1\n10.5,1\n",
 		  ": line 1 taken for a point: 0, 1; if these are names, delete the line" },
