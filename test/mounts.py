@@ -11,6 +11,7 @@ import os
 import pathlib
 import struct
 import subprocess
+import sys
 
 import pytest
 from lacking import lacking
@@ -37,10 +38,13 @@ class Place:
             *(["--user", "--map-root-user"] if USER else []),
             "--",
         ]
-        script = """[ -z "$1" ] || printf %s "$1" >/proc/sys/kernel/hostname &&
+        # /proc/sys/kernel/hostname would end the name at a newline
+        name = "import os, socket, sys; socket.sethostname(os.fsencode(sys.argv[1]))"
+        script = """[ -z "$1" ] || "$4" -c "$5" "$1" &&
             mount -t tmpfs -o "size=$2" place "$3" && echo made && exec cat"""
         pipe = subprocess.PIPE
-        command = [*make, "sh", "-c", script, "sh", self.host, self.size, self.folder]
+        words = [self.host, self.size, self.folder, sys.executable, name]
+        command = [*make, "sh", "-c", script, "sh", *words]
         self.keeper = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
         assert self.keeper.stdout
         if self.keeper.stdout.readline() != b"made\n":

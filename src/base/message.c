@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "base/wrapped.h"
 
 enum { INDENT = 2 };
@@ -15,7 +16,7 @@ static void say(const char *head, const char *format, va_list arguments)
 {
 	char *text = NULL;
 	const int length = vasprintf(&text, format, arguments);
-	const char *said = length < 0 ? format : text; /* no memory */
+	const char *said = length < 0 ? format : utf8_tame(text); /* no memory */
 
 	if (isatty(STDERR_FILENO))
 		wrapped_row(head, said, INDENT, stderr);

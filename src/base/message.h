@@ -4,8 +4,9 @@
 #define LOCUS_MESSAGE_H
 
 /*
- * Prints one line; the format contains no line break. On a terminal it is wrapped between words; in
- * a file or a pipe it stays one line, so that it can be searched.
+ * Prints one line; the format contains no line break, and a control character in an argument
+ * becomes '?'. On a terminal it is wrapped between words; in a file or a pipe it stays one line, so
+ * that it can be searched.
  */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, with the program's name in front: "locus: ...". */

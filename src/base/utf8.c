@@ -4,15 +4,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/utf8.h"
 
+/* Also U+0080 to U+009F: to a terminal, U+009B begins a command as ESC [ does. */
+static bool controls(const char *text)
+{
+	const unsigned char first = (unsigned char)text[0], second = (unsigned char)text[1];
+
+	return first < ' ' || first == 0x7f || (first == 0xc2 && second >= 0x80 && second < 0xa0);
+}
+
 /*
- * Length in bytes of the UTF-8 character at the start of text; 0: there is none. jansson decides
- * what is valid.
+ * Length in bytes of the UTF-8 character at the start of text; 0: there is none that a record holds
+ * as it is. jansson decides what is valid.
  */
 static size_t character(const char *text)
 {
+	if (controls(text))
+		return 0;
 	if ((unsigned char)*text < 0x80)
 		return 1;
 	for (size_t n = 2; n <= 4 && text[n - 1]; n++) {
@@ -63,6 +74,25 @@ json_t *utf8_json(const char *text)
 
 	free(utf8);
 	return string;
+}
+
+char *utf8_host(char host[UTF8_HOST])
+{
+	char name[UTF8_HOST / 4] = "";
+
+	gethostname(name, sizeof(name) - 1);
+	return utf8_print(name, host, UTF8_HOST);
+}
+
+char *utf8_tame(char *text)
+{
+	for (char *c = text; *c; c++)
+		if (controls(c)) {
+			if (!utf8_begins(c[1]))
+				*c++ = '?';
+			*c = '?';
+		}
+	return text;
 }
 
 bool utf8_begins(char c)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Text from outside - arguments, paths, the environment, host names, files of /proc and /sys - may
- * be any bytes; JSON takes only UTF-8. In a record, \xHH stands for a byte that is not part of a
- * UTF-8 character, and for a backslash that would look like the start of such an escape. The
- * encoding is lossless: different texts stay different.
+ * be any bytes; JSON takes only UTF-8, and a terminal obeys control characters. In a record, \xHH
+ * stands for a byte that is not part of a UTF-8 character or that is one of a control character,
+ * and for a backslash that would look like the start of such an escape. The encoding is lossless:
+ * different texts stay different.
  */
 #ifndef LOCUS_UTF8_H
 #define LOCUS_UTF8_H
@@ -20,6 +21,13 @@ char *utf8_print(const char *text, char *utf8, size_t size);
 
 /* A string of JSON; NULL where text is NULL, or without memory. */
 json_t *utf8_json(const char *text);
+
+/* The name of this host, encoded. Returns `host`. */
+#define UTF8_HOST UTF8_ROOM(256)
+char *utf8_host(char host[UTF8_HOST]);
+
+/* For a terminal: each byte of a control character becomes '?'. Returns the text. */
+char *utf8_tame(char *text);
 
 /* Whether the byte is the first of a character; the number of characters in a text. */
 bool utf8_begins(char);

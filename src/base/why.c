@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
+
 void why_set(const char **why, const char *format, ...)
 {
 	static _Thread_local char sentence[PATH_MAX + 1024]; /* a path, and what is wrong */
@@ -14,10 +16,7 @@ void why_set(const char **why, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(sentence, sizeof(sentence), format, arguments);
 	va_end(arguments);
-	for (char *c = sentence; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	*why = sentence;
+	*why = utf8_tame(sentence);
 	errno = ENODEV;
 }
 

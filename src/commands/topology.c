@@ -8,6 +8,7 @@
 
 #include "base/sysfs.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "commands/topology.h"
 #include "harness/ask/options.h"
 #include "machine/topology/hmat.h"
@@ -54,11 +55,13 @@ static void print_summary(const struct machine *m, FILE *out)
 	int there = hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_PU);
 	const char *model = hwloc_obj_get_info_by_name(hwloc_get_root_obj(m->topology), "CPUModel");
 	hwloc_obj_t package = hwloc_get_obj_by_type(m->topology, HWLOC_OBJ_PACKAGE, 0);
-	char numbers[NUMBER_LIST_TEXT];
+	char numbers[NUMBER_LIST_TEXT], *heading;
 
 	if (!model && package)
 		model = hwloc_obj_get_info_by_name(package, "CPUModel");
-	fprintf(out, "%s%s%s\n", m->name, model ? ": " : "", model ? model : "");
+	heading = text_of("%s%s%s", m->name, model ? ": " : "", model ? model : "");
+	fprintf(out, "%s\n", heading ? utf8_tame(heading) : "");
+	free(heading);
 	fprintf(out, "%s, ", text_count(packages > 0 ? (unsigned)packages : 1, "package").of);
 	fprintf(out, "%s, ", text_count(m->nodes, "node").of);
 	fprintf(out, "%s, ", text_count(m->cores, "core").of);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text from outside that is not UTF-8: the record has such a byte as \\xHH, and no text is lost or
-an error."""
+"""Text from outside that is not UTF-8, or has control characters: the record has such a byte as
+\\xHH, and no text is lost or an error."""
 
 import pytest
 from mounts import Place
@@ -39,6 +39,13 @@ def test_a_path_that_is_not_there(locus, tmp_path):
     assert done.status == 2 and "p\udcff.npy: No such file" in done.err
 
 
+def test_a_terminal_gets_no_control_character(locus, tmp_path):
+    done = locus(KMEANS, "--points", tmp_path / "p\x1b[2J\n.npy")
+    assert done.status == 2 and "p?[2J?.npy: No such file" in done.err, done
+    done = locus("dummy --variant steady --repeats 1 --output", tmp_path / "no\x1b[2J" / "r.jsonl")
+    assert done.status == 1 and "/no?[2J/r.jsonl: No such file" in done.err, done
+
+
 def test_a_reason_that_names_a_path(locus, tmp_path, read):
     file = tmp_path / "record.jsonl"
     labels = tmp_path / "no\udcff" / "labels.npy"
@@ -59,12 +66,18 @@ def test_a_reason_that_names_a_path(locus, tmp_path, read):
 
 def test_the_environment_and_the_job(locus, tmp_path, read):
     file = tmp_path / "record.jsonl"
-    environment = {"SLURM_JOB_ID": "7\udcfe", "SLURM_\udcff": "x", "LOCUS_TEXT": "a\udcffb"}
+    environment = {
+        "SLURM_JOB_ID": "7\udcfe",
+        "SLURM_\udcff": "x",
+        "SLURM_JOB_PARTITION": "p\n\x1b[2J",
+        "LOCUS_TEXT": "a\udcffb\x07",
+    }
     assert locus("dummy --variant steady --repeats 1 --output", file, env=environment).status == 0
     header = read(file)[0]
     assert header["job"]["id"] == r"7\xfe"
     found = header["machine"]["environment"]
-    assert (found[r"SLURM_\xff"], found["LOCUS_TEXT"]) == ("x", r"a\xffb")
+    assert (found[r"SLURM_\xff"], found["LOCUS_TEXT"]) == ("x", r"a\xffb\x07")
+    assert header["job"]["partition"] == r"p\x0a\x1b[2J"
 
 
 def test_counters(locus, tmp_path, read):
@@ -80,16 +93,23 @@ def test_counters(locus, tmp_path, read):
     assert counter["value"] is None and counter["why"]
 
 
-def test_a_host_name(locus, tmp_path, read):
+@pytest.mark.parametrize(
+    "name, written",
+    [
+        (b"n\xff1", r"n\xff1"),
+        (b'n\n1"\x1b[31m', r'n\x0a1"\x1b[31m'),
+        (b"n\xc2\x9b31m\t", r"n\xc2\x9b31m\x09"),
+    ],
+)
+def test_a_host_name(locus, tmp_path, read, name, written):
     """A resumed run recognises the same host."""
-    with Place(tmp_path / "place", "1m", host=b"n\xff1") as place:
+    with Place(tmp_path / "place", "1m", host=name) as place:
         words = ["dummy --variant steady --repeats 2 --output", place.folder / "record.jsonl"]
         assert locus(*words, prefix=place.prefix).status == 0
         assert locus(*words, "--resume", prefix=place.prefix).status == 0
         lines = read(place.path / "record.jsonl")
-    assert {line["host"] for line in lines if line["type"] == "header"} == {r"n\xff1"} and lines[
-        -1
-    ]["skipped"] == 1
+    assert {line["host"] for line in lines if line["type"] == "header"} == {written}
+    assert lines[-1]["skipped"] == 1
 
 
 @pytest.mark.parametrize(

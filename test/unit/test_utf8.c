@@ -23,8 +23,10 @@ static const struct {
 	{ "a\377b", "a\\xffb" },
 	{ "\303", "\\xc3" }, /* a truncated character */
 	{ "\342\202x", "\\xe2\\x82x" },
-	{ "\300\200", "\\xc0\\x80" },	       /* an overlong encoding */
-	{ "\355\240\200", "\\xed\\xa0\\x80" }, /* half of a surrogate pair */
+	{ "\300\200", "\\xc0\\x80" },				/* an overlong encoding */
+	{ "\355\240\200", "\\xed\\xa0\\x80" },			/* half of a surrogate pair */
+	{ "n\n1\t\033[31m\177", "n\\x0a1\\x09\\x1b[31m\\x7f" }, /* a terminal obeys these */
+	{ "\302\23331m\302\240", "\\xc2\\x9b31m\302\240" },
 	{ "back\\slash, \\x, \\xf", "back\\slash, \\x, \\xf" },
 	{ "\\xff", "\\x5cxff" },
 	{ "\\x5cxff", "\\x5cx5cxff" },
@@ -105,12 +107,30 @@ static void what_has_no_room_is_left_out(void **state)
 	assert_string_equal(utf8_print("a", utf8, 1), "");
 }
 
+static void a_terminal_gets_no_control_character(void **state)
+{
+	static const struct {
+		const char *text, *tame;
+	} of[] = { { "", "" },
+		   { "n\n1\033[31m\177", "n?1?[31m?" },
+		   { "\302\2331m \303\244\302\240\377", "??1m \303\244\302\240\377" },
+		   { "\302", "\302" } };
+	char text[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		strcpy(text, of[i].text);
+		assert_string_equal(utf8_tame(text), of[i].tame);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_byte_is_kept),
 		cmocka_unit_test(random_bytes_come_back),
 		cmocka_unit_test(what_has_no_room_is_left_out),
+		cmocka_unit_test(a_terminal_gets_no_control_character),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "commands/doctor/finding.h"
 
 void finding_set(struct finding *f, enum finding_state state, const char *format, ...)
@@ -13,6 +14,7 @@ void finding_set(struct finding *f, enum finding_state state, const char *format
 	va_start(arguments, format);
 	vsnprintf(f->found, sizeof(f->found), format, arguments);
 	va_end(arguments);
+	utf8_tame(f->found);
 }
 
 void finding_add(struct finding *f, const char *format, ...)
@@ -23,6 +25,7 @@ void finding_add(struct finding *f, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(f->found + used, sizeof(f->found) - used, format, arguments);
 	va_end(arguments);
+	utf8_tame(f->found);
 }
 
 void finding_mend(struct finding *f, const char *format, ...)
@@ -33,4 +36,5 @@ void finding_mend(struct finding *f, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(f->remedy + used, sizeof(f->remedy) - used, format, arguments);
 	va_end(arguments);
+	utf8_tame(f->remedy);
 }

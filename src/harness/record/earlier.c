@@ -10,10 +10,7 @@
 
 bool earlier_open(struct earlier *e)
 {
-	char host[256] = "";
-
-	gethostname(host, sizeof(host) - 1);
-	utf8_print(host, e->host, sizeof(e->host));
+	utf8_host(e->host);
 	e->runs = json_array();
 	e->complete = json_object();
 	e->always = json_object();

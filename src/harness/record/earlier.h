@@ -13,7 +13,7 @@
 #define RECORD_SCHEMA "locus-record-1.0"
 
 struct earlier {
-	char host[UTF8_ROOM(256)];
+	char host[UTF8_HOST];
 	bool ours; /* what is read now was measured on this host */
 	/*
 	 * Of the file's last run and those that it resumed. runs: their ids; complete: by the id of

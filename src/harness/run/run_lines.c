@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/record/json.h"
 #include "harness/ask/profile.h"
@@ -115,17 +114,16 @@ static json_t *binding_json(const struct setting *s, const struct options *o)
 void run_header(struct run *r)
 {
 	const struct options *o = r->options;
-	char started[RECORD_TIME], host[256] = "";
+	char started[RECORD_TIME], host[UTF8_HOST];
 	json_t *line;
 
-	gethostname(host, sizeof(host) - 1);
 	line = json_pack("{s:s, s:s, s:o?, s:i, s:i, s:o, s:o, s:O, s:o, s:o, s:o, s:s, s:o, s:I, "
 			 "s:o, s:o, s:o, s:o, s:o, s:o, s:o*}",
 			 "schema", RECORD_SCHEMA, "started", record_time(started), "host",
-			 utf8_json(host), "rank", 0, "ranks", r->ranks ? (int)r->ranks->ranks : 1,
-			 "job", provenance_job(), "tags", tags_json(o), "resumes",
-			 record_runs(r->record), "series", series_json(o), "program",
-			 provenance_program(), "command", command_json(r), "profile",
+			 json_string(utf8_host(host)), "rank", 0, "ranks",
+			 r->ranks ? (int)r->ranks->ranks : 1, "job", provenance_job(), "tags",
+			 tags_json(o), "resumes", record_runs(r->record), "series", series_json(o),
+			 "program", provenance_program(), "command", command_json(r), "profile",
 			 profile_names[o->profile], "altered", altered_json(o), "seed",
 			 (json_int_t)o->seed, "budget", budget_json(r), "clock",
 			 clock_json(&r->clock), "binding", binding_json(&r->setting, o), "counters",
