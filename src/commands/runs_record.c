@@ -5,12 +5,7 @@
 #include <string.h>
 
 #include "commands/runs_record.h"
-
-struct reader {
-	FILE *file;
-	char *line;
-	size_t room;
-};
+#include "harness/record/lines.h"
 
 static bool begins(const char *line, const char *type)
 {
@@ -22,9 +17,9 @@ static bool begins(const char *line, const char *type)
 }
 
 /* The next line that is not of samples, which are the most; NULL: there is none. */
-static json_t *next(struct reader *in)
+static json_t *next(struct lines *in)
 {
-	while (getline(&in->line, &in->room, in->file) > 0) {
+	while (lines_next(in)) {
 		json_t *line = begins(in->line, "header") || begins(in->line, "benchmark") ||
 					       begins(in->line, "trial") || begins(in->line, "end")
 				       ? json_loads(in->line, 0, NULL)
@@ -38,7 +33,9 @@ static json_t *next(struct reader *in)
 
 static bool is(const json_t *line, const char *type)
 {
-	return !strcmp(json_string_value(json_object_get(line, "type")), type);
+	const char *own = json_string_value(json_object_get(line, "type"));
+
+	return own && !strcmp(own, type);
 }
 
 /* The run of a header, and its series; 0: it is of none. */
@@ -51,36 +48,30 @@ static unsigned run_of(const json_t *header, uint64_t *series)
 	return id ? (unsigned)json_integer_value(json_object_get(of, "run")) : 0;
 }
 
-static bool open_reader(struct reader *in, const char *path)
+static bool open_path(struct lines *in, const char *path)
 {
-	*in = (struct reader){ .file = fopen(path, "r") };
+	lines_open(in, fopen(path, "r"));
 	return in->file;
-}
-
-static void close_reader(struct reader *in)
-{
-	free(in->line);
-	fclose(in->file);
 }
 
 void runs_read_last(const char *path, struct runs_last *last)
 {
-	struct reader in;
+	struct lines in;
 	json_t *line;
 
 	*last = (struct runs_last){ 0 };
-	if (!open_reader(&in, path))
+	if (!open_path(&in, path))
 		return;
 	for (; (line = next(&in)); json_decref(line)) {
 		if (is(line, "header")) {
 			last->run = run_of(line, &last->series);
 			last->complete = false;
 		} else if (is(line, "end")) {
-			last->complete = !json_object_get(json_object_get(line, "trials"),
-							  "interrupted");
+			last->complete =
+				!json_object_get(json_object_get(line, "trials"), "interrupted");
 		}
 	}
-	close_reader(&in);
+	lines_close(&in);
 }
 
 static void add_benchmark(json_t *found, json_t *line)
@@ -89,12 +80,12 @@ static void add_benchmark(json_t *found, json_t *line)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(found, i, one)
-		if (name && !strcmp(json_string_value(json_object_get(one, "name")), name))
-			return;
+	json_array_foreach(found, i,
+			   one) if (name && !strcmp(json_string_value(json_object_get(one, "name")),
+						    name)) return;
 	if (name && json_object_get(line, "metrics"))
-		json_array_append_new(found, json_pack("{s:s, s:O, s:{}}", "name", name, "line",
-						       line, "trials"));
+		json_array_append_new(
+			found, json_pack("{s:s, s:O, s:{}}", "name", name, "line", line, "trials"));
 }
 
 static bool is_interrupted(const json_t *line)
@@ -112,9 +103,9 @@ static void add_trial(json_t *found, json_t *line, unsigned run)
 	char key[16];
 	size_t i;
 
-	json_array_foreach(found, i, one)
-		if (name && !strcmp(json_string_value(json_object_get(one, "name")), name))
-			trials = json_object_get(one, "trials");
+	json_array_foreach(found, i,
+			   one) if (name && !strcmp(json_string_value(json_object_get(one, "name")),
+						    name)) trials = json_object_get(one, "trials");
 	if (!trials || !id)
 		return;
 	if (!json_object_get(trials, id))
@@ -129,10 +120,10 @@ static void add_trial(json_t *found, json_t *line, unsigned run)
 json_t *runs_read(const char *path, uint64_t series)
 {
 	json_t *found = json_array(), *line;
-	struct reader in;
+	struct lines in;
 	unsigned run = 0;
 
-	if (!open_reader(&in, path)) {
+	if (!open_path(&in, path)) {
 		json_decref(found);
 		return NULL;
 	}
@@ -148,6 +139,6 @@ json_t *runs_read(const char *path, uint64_t series)
 			add_trial(found, line, run);
 		}
 	}
-	close_reader(&in);
+	lines_close(&in);
 	return found;
 }

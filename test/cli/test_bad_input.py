@@ -120,6 +120,45 @@ def test_another_schema_version_is_refused(locus, tmp_path):
     assert file.read_text() == text
 
 
+LEAST = "dummy --variant steady --repeats 2 --output"
+# A line may have 64 MiB; the program itself takes less than 64.
+BOUNDED = ["prlimit", f"--as={192 << 20}"]
+
+
+@pytest.mark.native("sanitizers reserve address space without bound")
+@pytest.mark.parametrize("mode", ["--resume", "--append"])
+def test_a_line_that_is_too_long_is_refused(locus, tmp_path, mode):
+    """As by all readers. The file stays as it is."""
+    file = tmp_path / "long.jsonl"
+    assert locus(LEAST, file).status == 0
+    number = len(file.read_bytes().splitlines()) + 1
+    with file.open("ab") as record:
+        record.write(b'{"type":"samples","x":"')
+        for _ in range(256):
+            record.write(b"x" * (1 << 20))
+        record.write(b'"}\n')
+    size = file.stat().st_size
+    done = locus(LEAST, file, mode, prefix=BOUNDED)
+    said = f"line {number}: longer than 64 MiB: not a line of a record"
+    assert done.status == 2 and said in done.err, done
+    assert file.stat().st_size == size
+
+
+@pytest.mark.native("sanitizers reserve address space without bound")
+@pytest.mark.parametrize("rest", [b"", b'{"type":"samples","batches":[1,2'])
+def test_zeros_that_a_failed_disk_left_take_no_memory(locus, tmp_path, read, rest):
+    """They and the line that they cut off are no longer there when the run goes on."""
+    file = tmp_path / "zeros.jsonl"
+    assert locus(LEAST, file).status == 0
+    whole = file.read_bytes()
+    with file.open("ab") as record:
+        record.write(rest)
+        record.truncate(len(whole) + len(rest) + (256 << 20))
+    done = locus(LEAST, file, "--resume", prefix=BOUNDED)
+    assert done.status == 0 and file.read_bytes().startswith(whole), done
+    assert read(file)[-1]["skipped"] == 1
+
+
 def test_no_hugepages(locus, tmp_path, trials):
     file = tmp_path / "huge.jsonl"
     done = locus(

@@ -7,6 +7,7 @@
 
 #include "harness/record/complete.h"
 #include "harness/record/earlier.h"
+#include "harness/record/lines.h"
 
 bool earlier_open(struct earlier *e)
 {
@@ -62,32 +63,16 @@ static const char *take_note(struct earlier *e, json_t *line, bool first)
 	return NULL;
 }
 
-/* Reads a file by lines: the last line read, and how many lines these are. */
-struct reader {
-	FILE *file;
-	char *line;
-	size_t room;
-	ssize_t length;
-	unsigned n;
-};
-
-static bool next_line(struct reader *in)
-{
-	in->length = getline(&in->line, &in->room, in->file);
-	in->n += in->length > 0;
-	return in->length > 0 && in->line[in->length - 1] == '\n';
-}
-
 /*
  * Zeros stand where a disk lost what was written. The run then wrote no more, so what follows may
  * be cut off, too. But if a header or an end follows, the disk had what is now zeros, and lost it
  * later: the file is refused.
  */
-static const char *look_behind_zeros(struct reader *in)
+static const char *look_behind_zeros(struct lines *in)
 {
 	const unsigned n = in->n;
 
-	while (next_line(in)) {
+	while (lines_next(in)) {
 		if (strncmp(in->line, "{\"type\":\"header\"", 16) &&
 		    strncmp(in->line, "{\"type\":\"end\"", 13))
 			continue;
@@ -98,33 +83,42 @@ static const char *look_behind_zeros(struct reader *in)
 }
 
 /* Checks the line that is not whole: it may be cut off only if it begins like one of ours. */
-static const char *look_at_rest(const struct reader *in)
+static const char *look_at_rest(const struct lines *in)
 {
 	static const char start[] = "{\"type\":\"";
 	size_t text;
 
-	if (in->length <= 0)
+	if (!in->length)
 		return NULL;
-	text = strnlen(in->line, (size_t)in->length); /* the rest is zeros */
+	text = strnlen(in->line, in->kept); /* the rest is zeros */
 	if (!text && in->n > 1)
 		return NULL;
 	text = text < sizeof(start) - 1 ? text : sizeof(start) - 1;
 	return text && !strncmp(in->line, start, text) ? NULL : "this is no record of locus";
 }
 
+/* Takes note of a line. NULL, or what is wrong with it. */
+static const char *read_line(struct earlier *e, struct lines *in)
+{
+	json_error_t error;
+	json_t *object = json_loadb(in->line, in->kept, 0, &error);
+	const char *wrong = object ? take_note(e, object, in->n == 1) : "this line is not JSON";
+
+	if (!object && json_error_code(&error) == json_error_out_of_memory)
+		in->error = ENOMEM;
+	json_decref(object);
+	return wrong;
+}
+
 /* Takes note of all whole lines; `end` is after them. */
-static const char *read_lines(struct earlier *e, struct reader *in, off_t *end)
+static const char *read_lines(struct earlier *e, struct lines *in, off_t *end)
 {
 	const char *wrong = NULL;
 
-	while (!wrong && next_line(in)) {
-		json_t *object;
-
-		if (in->n > 1 && memchr(in->line, '\0', (size_t)in->length))
+	while (!wrong && lines_next(in)) {
+		if (in->n > 1 && in->zeros)
 			return look_behind_zeros(in);
-		object = json_loadb(in->line, (size_t)in->length, 0, NULL);
-		wrong = object ? take_note(e, object, in->n == 1) : "this line is not JSON";
-		json_decref(object);
+		wrong = lines_too_long(in) ? LINES_TOO_LONG : read_line(e, in);
 		*end += in->length;
 	}
 	return wrong ? wrong : look_at_rest(in);
@@ -132,19 +126,18 @@ static const char *read_lines(struct earlier *e, struct reader *in, off_t *end)
 
 int earlier_read(struct earlier *e, int file, off_t *end, char wrong[EARLIER_WRONG])
 {
-	struct reader in = { .file = fdopen(dup(file), "r") };
+	FILE *copy = fdopen(dup(file), "r");
+	struct lines in;
 	const char *what;
-	int error;
 
 	*wrong = '\0';
-	if (!in.file)
+	if (!copy)
 		return errno;
-	errno = 0;
+	lines_open(&in, copy);
 	what = read_lines(e, &in, end);
-	error = ferror(in.file) ? errno : 0; /* then more may follow, which must not be cut off */
-	free(in.line);
-	fclose(in.file);
-	if (!error && what)
+	lines_close(&in);
+	/* after an error more may follow, which must not be cut off */
+	if (!in.error && what)
 		snprintf(wrong, EARLIER_WRONG, "line %u: %s", in.n, what);
-	return error;
+	return in.error;
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A file of lines that may be any: read one after the other, in memory of a bounded size. */
+#ifndef LOCUS_LINES_H
+#define LOCUS_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* Bytes of a line, as many as other readers take: more than 10,000 samples need. */
+#define LINES_LONGEST  ((size_t)64 << 20)
+#define LINES_TOO_LONG "longer than 64 MiB: not a line of a record"
+
+struct lines {
+	FILE *file;
+	/* the last line read, with its newline, followed by a zero; NULL before the first */
+	char *line;
+	size_t kept,
+		room; /* bytes of it that are kept, at most LINES_LONGEST; that there is room for */
+	off_t length; /* all of its bytes; 0: there was no further one */
+	bool zeros;   /* there is a zero among them */
+	unsigned n;   /* lines read */
+	int error;    /* errno that ended reading; 0: the end of the file did */
+};
+
+/* Takes over `file`. */
+void lines_open(struct lines *, FILE *file);
+void lines_close(struct lines *);
+
+/* Reads a line. False: it has no newline, since the file ends, or can't be read further. */
+bool lines_next(struct lines *);
+bool lines_too_long(const struct lines *); /* the last line is not kept whole */
+
+#endif
