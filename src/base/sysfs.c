@@ -47,9 +47,8 @@ static char *read_all(int file, size_t *length)
 			return NULL;
 		}
 		text = larger;
-		while ((n = read(file, text + used, size - 1 - used)) > 0 ||
-		       (n < 0 && errno == EINTR))
-			used += n > 0 ? (size_t)n : 0;
+		while ((n = TEMP_FAILURE_RETRY(read(file, text + used, size - 1 - used))) > 0)
+			used += (size_t)n;
 		if (n < 0) {
 			free(text);
 			return NULL;

@@ -61,9 +61,8 @@ static bool run_python(const char *record, int file)
 	failed = posix_spawnp(&child, words[0], &files, &attributes, words, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
-	while (!failed && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return !failed && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return !failed && TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) == child &&
+	       WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 static bool is_file(const char *path)

@@ -300,7 +300,7 @@ static bool complete_own(const struct command *c, unsigned n, char **word, FILE 
 		fclose(help);
 	}
 	if (!failed)
-		waitpid(child, NULL, 0);
+		TEMP_FAILURE_RETRY(waitpid(child, NULL, 0));
 	return found;
 }
 

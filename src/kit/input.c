@@ -3,6 +3,7 @@
  * Files are read by pread, so that threads share no position, and not mapped, since a file that is
  * truncated meanwhile would raise SIGBUS.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -34,7 +35,7 @@ static int open_path(struct input *in, const char *path, const char **why)
 static bool write_all(int file, const char *from, size_t bytes)
 {
 	for (size_t done = 0; done < bytes;) {
-		const ssize_t n = write(file, from + done, bytes - done);
+		const ssize_t n = TEMP_FAILURE_RETRY(write(file, from + done, bytes - done));
 
 		if (n < 0)
 			return false;
@@ -74,7 +75,7 @@ static int spool(const struct input *in, const char **why)
 	bool good = file >= 0 && block;
 
 	while (good && n > 0) {
-		n = read(STDIN_FILENO, block, INPUT_BLOCK);
+		n = TEMP_FAILURE_RETRY(read(STDIN_FILENO, block, INPUT_BLOCK));
 		good = n >= 0 && write_all(file, block, (size_t)n);
 	}
 	good = good && lseek(file, 0, SEEK_SET) == 0 && dup2(file, STDIN_FILENO) >= 0;
@@ -140,7 +141,8 @@ ssize_t input_read_some(const struct input *in, void *to, size_t bytes, size_t o
 	ssize_t n = 1;
 
 	while (done < bytes && n > 0) {
-		n = pread(in->file, (char *)to + done, bytes - done, (off_t)(offset + done));
+		n = TEMP_FAILURE_RETRY(
+			pread(in->file, (char *)to + done, bytes - done, (off_t)(offset + done)));
 		done += n > 0 ? (size_t)n : 0;
 	}
 	return n < 0 ? why_fail(why, "%s: byte %zu can't be read: %m", in->name, offset + done)

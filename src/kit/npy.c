@@ -247,9 +247,10 @@ int npy_finish(struct npy_writer *w, const char **why)
 	int status = 0;
 
 	/* a full disk may show only now, over a network only when the file is closed */
-	if (!w->error && (fflush(w->file) || fsync(fileno(w->file))))
+	if (!w->error &&
+	    (TEMP_FAILURE_RETRY(fflush(w->file)) || TEMP_FAILURE_RETRY(fsync(fileno(w->file)))))
 		w->error = errno;
-	if (fclose(w->file) && !w->error)
+	if (fclose(w->file) && errno != EINTR && !w->error)
 		w->error = errno;
 	if (w->error) {
 		errno = w->error;

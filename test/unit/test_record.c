@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -91,6 +92,18 @@ static void test_what_was_counted_is_known(void **state)
 	assert_false(record_close(r));
 }
 
+/* Signals come at every second call, as file systems over networks (FUSE) let them interrupt. */
+static bool signals;
+static unsigned calls;
+
+static bool interrupted(void)
+{
+	if (!signals || calls++ % 2)
+		return false;
+	errno = EINTR;
+	return true;
+}
+
 /* Called between open() and flock() unless NULL; the errno with which flock() fails unless 0. */
 static void (*meanwhile)(void);
 static int no_locks;
@@ -102,6 +115,8 @@ int flock(int file, int operation)
 	meanwhile = NULL;
 	if (act)
 		act();
+	if (interrupted())
+		return -1;
 	if (!no_locks)
 		return (int)syscall(SYS_flock, file, operation);
 	errno = no_locks;
@@ -338,13 +353,33 @@ static void test_a_disk_that_can_not_be_read(void **state)
 }
 
 static bool disk_fails;
-
 int fdatasync(int file)
 {
+	if (interrupted())
+		return -1;
 	if (!disk_fails)
 		return (int)syscall(SYS_fdatasync, file);
 	errno = EIO;
 	return -1;
+}
+
+int ftruncate(int file, off_t length)
+{
+	return interrupted() ? -1 : (int)syscall(SYS_ftruncate, file, length);
+}
+
+/* Half of the text is taken before the signal comes. */
+ssize_t write(int file, const void *bytes, size_t n)
+{
+	return interrupted() ? -1 : syscall(SYS_write, file, bytes, signals ? (n + 1) / 2 : n);
+}
+
+/* Linux has closed the file when it says so. */
+int close(int file)
+{
+	const int status = (int)syscall(SYS_close, file);
+
+	return interrupted() ? -1 : status;
 }
 
 /* If fdatasync() fails, any part of the lines may be on the disk: all of them are cut off. */
@@ -370,6 +405,49 @@ static void test_what_the_disk_did_not_take_is_cut_off(void **state)
 	assert_memory_equal(contents().bytes, before.bytes, before.n);
 }
 
+static void test_signals_are_no_failure(void **state)
+{
+	static const char end[] = "\"type\":\"end\"";
+	struct contents whole;
+	struct record *r;
+
+	(void)state;
+	remove(in_tree("/record"));
+	signals = true;
+	for (unsigned i = 0; i < 2; i++) { /* a second run follows the first */
+		assert_int_equal(record_open(&r, in_tree("/record"), RECORD_APPEND), 0);
+		record_line(r, "header", json_pack("{s:s, s:s}", "schema", RECORD_SCHEMA, "x", "y"),
+			    true);
+		record_line(r, "end", json_object(), true);
+		calls = 0; /* the next call is interrupted: close() */
+		assert_false(record_close(r));
+	}
+	signals = false;
+	whole = contents();
+	assert_int_equal(whole.bytes[whole.n - 1], '\n');
+	assert_non_null(strstr(strstr(whole.bytes, end) + 1, end));
+}
+
+static void test_the_time_has_four_digits_for_the_year(void **state)
+{
+	static const struct {
+		struct timespec t;
+		const char *text;
+	} rows[] = { { { 0, 0 }, "1970-01-01T00:00:00.000Z" },
+		     { { 1769903999, 999999999 }, "2026-01-31T23:59:59.999Z" },
+		     { { 253402300799, 500000000 }, "9999-12-31T23:59:59.500Z" },
+		     { { 253402300800, 0 }, "9999-12-31T23:59:59.999Z" },
+		     { { INT64_MAX, 0 }, "9999-12-31T23:59:59.999Z" },
+		     { { -1, 1000000 }, "1969-12-31T23:59:59.001Z" },
+		     { { -62135596801, 999000000 }, "0001-01-01T00:00:00.000Z" },
+		     { { INT64_MIN, 0 }, "0001-01-01T00:00:00.000Z" } };
+	char text[RECORD_TIME];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_string_equal(record_time_of(rows[i].t, text), rows[i].text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +463,8 @@ int main(void)
 		cmocka_unit_test(test_a_hole_in_a_run_that_had_ended_is_refused),
 		cmocka_unit_test(test_a_disk_that_can_not_be_read),
 		cmocka_unit_test(test_what_the_disk_did_not_take_is_cut_off),
+		cmocka_unit_test(test_signals_are_no_failure),
+		cmocka_unit_test(test_the_time_has_four_digits_for_the_year),
 	};
 
 	return cmocka_run_group_tests(tests, tree_make, tree_remove);

@@ -65,9 +65,7 @@ static int listen_to(int output, char *text, size_t size)
 		/* a signal, or the deadline, which the check above sees */
 		if (poll(&wait, 1, (int)(left * 1000) + 1) <= 0)
 			continue;
-		n = read(output, chunk, sizeof(chunk));
-		if (n < 0 && errno == EINTR)
-			continue;
+		n = TEMP_FAILURE_RETRY(read(output, chunk, sizeof(chunk)));
 		if (n <= 0)
 			return 0;
 		n = (size_t)n < size - 1 - used ? n : (ssize_t)(size - 1 - used);
@@ -108,8 +106,7 @@ void check_python(const struct patient *p, struct finding *f)
 	close(output);
 	if (late)
 		kill(-child, SIGKILL);
-	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		;
+	TEMP_FAILURE_RETRY(waitpid(child, NULL, 0));
 	answer[strcspn(answer, "\n")] = '\0';
 	if (late)
 		finding_set(f, FINDING_UNKNOWN,

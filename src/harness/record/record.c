@@ -28,17 +28,30 @@ struct record {
 	struct earlier earlier;
 };
 
+/* s since 1970, at the ends of the years 1 and 9999: readers' calendars have no others. */
+#define FIRST INT64_C(-62135596800)
+#define LAST  INT64_C(253402300799)
+
+char *record_time_of(struct timespec t, char text[RECORD_TIME])
+{
+	const time_t second = t.tv_sec < FIRST ? FIRST : t.tv_sec > LAST ? LAST : t.tv_sec;
+	const unsigned ms = second < t.tv_sec	? 999
+			    : second > t.tv_sec ? 0
+						: (unsigned)(t.tv_nsec / 1000000) % 1000;
+	struct tm tm;
+
+	gmtime_r(&second, &tm);
+	snprintf(text, RECORD_TIME, "%04d-%02d-%02dT%02d:%02d:%02d.%03uZ", tm.tm_year + 1900,
+		 tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, ms);
+	return text;
+}
+
 char *record_time(char text[RECORD_TIME])
 {
 	struct timespec t;
-	struct tm tm;
-	char seconds[32];
 
 	clock_gettime(CLOCK_REALTIME, &t);
-	gmtime_r(&t.tv_sec, &tm);
-	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text, RECORD_TIME, "%s.%03uZ", seconds, (unsigned)(t.tv_nsec / 1000000) % 1000);
-	return text;
+	return record_time_of(t, text);
 }
 
 static const char exists[] = "exists; give another name, --resume it, or --append to it";
@@ -64,7 +77,7 @@ static int read_back(struct record *r)
 /* A file system without locks is accepted with a message: most clusters have one. */
 static int lock_file(const struct record *r)
 {
-	if (flock(r->file, LOCK_EX | LOCK_NB) == 0)
+	if (TEMP_FAILURE_RETRY(flock(r->file, LOCK_EX | LOCK_NB)) == 0)
 		return 0;
 	if (errno == EWOULDBLOCK)
 		return complain(r->path,
@@ -90,7 +103,7 @@ static int take_file(struct record *r, enum record_mode mode)
 	if (mode == RECORD_NEW && fstat(r->file, &s) == 0 && s.st_size)
 		return complain(r->path, exists, EXIT_COMMAND_LINE);
 	status = read_back(r);
-	if (!status && ftruncate(r->file, r->end))
+	if (!status && TEMP_FAILURE_RETRY(ftruncate(r->file, r->end)))
 		return complain(r->path, strerror(errno), EXIT_BAD);
 	if (mode == RECORD_APPEND)
 		earlier_forget(&r->earlier);
@@ -110,10 +123,11 @@ static int open_file(struct record *r, enum record_mode mode)
 	/* a pipe or a terminal: nothing to read back, lock or cut off */
 	if (stat(r->path, &s) == 0 && !S_ISREG(s.st_mode)) {
 		r->end = r->synced = -1;
-		r->file = open(r->path, O_WRONLY | O_APPEND | O_CLOEXEC);
+		r->file = (int)TEMP_FAILURE_RETRY(open(r->path, O_WRONLY | O_APPEND | O_CLOEXEC));
 		return r->file >= 0 ? 0 : complain(r->path, strerror(errno), EXIT_BAD);
 	}
-	r->file = open(r->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | own, 0666);
+	r->file = (int)TEMP_FAILURE_RETRY(
+		open(r->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | own, 0666));
 	if (r->file >= 0)
 		return take_file(r, mode);
 	if (errno == EEXIST)
@@ -171,11 +185,11 @@ bool record_has_counter(const struct record *r, const char *trial_id, const char
 static bool write_whole(struct record *r, const char *text, size_t length)
 {
 	for (size_t done = 0; done < length;) {
-		ssize_t n = write(r->file, text + done, length - done);
+		ssize_t n = TEMP_FAILURE_RETRY(write(r->file, text + done, length - done));
 
 		if (n > 0)
 			done += (size_t)n;
-		else if (n < 0 && errno != EINTR)
+		else if (n < 0)
 			return false;
 	}
 	if (r->end >= 0)
@@ -189,7 +203,7 @@ static void fail(struct record *r)
 
 	r->failed = true;
 	if (r->end >= 0)
-		(void)!ftruncate(r->file, r->end);
+		(void)!TEMP_FAILURE_RETRY(ftruncate(r->file, r->end));
 	message_own("--output: %s: %s; complete trials are kept: mend that, and --resume goes on",
 		    r->path, strerror(error));
 }
@@ -197,7 +211,7 @@ static void fail(struct record *r)
 /* If it fails, nobody knows which part of the lines since the last time is on the disk. */
 static bool put_on_disk(struct record *r)
 {
-	if (r->end < 0 || fdatasync(r->file) == 0 || errno == EINVAL) {
+	if (r->end < 0 || TEMP_FAILURE_RETRY(fdatasync(r->file)) == 0 || errno == EINVAL) {
 		r->synced = r->end;
 		return true;
 	}
@@ -270,7 +284,8 @@ bool record_close(struct record *r)
 {
 	bool failed = r->failed;
 
-	if (r->file >= 0 && close(r->file) && !failed) {
+	/* after EINTR it is closed all the same */
+	if (r->file >= 0 && close(r->file) && errno != EINTR && !failed) {
 		fail(r);
 		failed = true;
 	}

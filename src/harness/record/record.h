@@ -4,6 +4,7 @@
 #define LOCUS_RECORD_H
 
 #include <stdbool.h>
+#include <time.h>
 #include <jansson.h>
 
 #include "harness/record/earlier.h"
@@ -46,8 +47,12 @@ bool record_failed(const struct record *);
 /* Returns record_failed(). */
 bool record_close(struct record *);
 
-/* The time of day as records write it: "2026-01-31T23:59:59.999Z". Returns `text`. */
-enum { RECORD_TIME = 40 };
+/*
+ * The time of day as records write it: "2026-01-31T23:59:59.999Z"; beyond the years 1 to 9999, the
+ * first or last moment of these. Returns `text`.
+ */
+enum { RECORD_TIME = 80 };
 char *record_time(char text[RECORD_TIME]);
+char *record_time_of(struct timespec, char text[RECORD_TIME]);
 
 #endif
