@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdlib.h>
 
 #include "harness/judge/judge.h"
 #include "harness/judge/summary_noise.h"
@@ -85,6 +86,19 @@ static void judge_samples(const struct series *s, struct estimates time, struct 
 	samples_note_doubts(s, v);
 }
 
+/* Adds to the reasons of a trial that was begun what held it up. */
+static void judge_pace(const struct series *s, struct verdict *v)
+{
+	char *cause[] = { conditions_quota(s->conditions, s->planned->trial.threads),
+			  conditions_cause(s->conditions, CONDITIONS_PACE) };
+
+	for (unsigned i = 0; i < sizeof(cause) / sizeof(*cause); i++) {
+		if (cause[i])
+			verdict_add(v, v->status, "%s", cause[i]);
+		free(cause[i]);
+	}
+}
+
 void judge(const struct series *s, struct estimates time, struct verdict *v)
 {
 	judge_course(s, v);
@@ -94,4 +108,6 @@ void judge(const struct series *s, struct estimates time, struct verdict *v)
 		judge_samples(s, time, v);
 	else
 		judge_lack(s, v);
+	if (v->status != STATUS_OK && (s->samples || s->ready || s->elapsed > 0))
+		judge_pace(s, v);
 }

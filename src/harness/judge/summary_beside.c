@@ -40,12 +40,11 @@ json_t *beside_json(const struct series *s)
 	object = json_pack("{s:o, s:s, s:o}", "cpus", cpus_json(b), "share",
 			   b->memory ? "memory" : "core", "busy", record_number(seen.busy));
 	if (seen.looks)
-		json_object_update_new(object,
-				       json_pack("{s:o, s:o, s:i, s:i, s:o}", "line",
-						 record_number(seen.line), "best",
-						 record_number(seen.best), "slow", (int)seen.slow,
-						 "looks", (int)seen.looks, "spent",
-						 record_number(b->spent)));
+		json_object_update_new(object, json_pack("{s:o, s:o, s:i, s:i, s:o}", "line",
+							 record_number(seen.line), "best",
+							 record_number(seen.best), "slow",
+							 (int)seen.slow, "looks", (int)seen.looks,
+							 "spent", record_number(b->spent)));
 	return object;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "harness/ask/options.h"
 #include "harness/judge/summary_placement.h"
@@ -25,8 +26,8 @@ static json_t *one_placement_json(const struct placement *p)
 	}
 	object = json_pack(
 		"{s:s, s:o?, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "how", how[p->how], "why",
-		utf8_json(p->why_not), "page", (json_int_t)p->page, "pages",
-		(json_int_t)p->pages, "on_node", on_node, "unmapped",
+		utf8_json(p->why_not), "page", (json_int_t)p->page, "pages", (json_int_t)p->pages,
+		"on_node", on_node, "unmapped",
 		known ? json_integer((json_int_t)p->unmapped) : json_null(), "misplaced",
 		known ? json_integer((json_int_t)p->misplaced) : json_null(), "local_share",
 		p->how == PLACEMENT_VERIFIED && p->used
@@ -54,17 +55,20 @@ json_t *placement_json(const struct series *s)
 	return before;
 }
 
-static void judge_placement(const struct placement *p, const char *when, const struct machine *m,
+static void judge_placement(const struct placement *p, const char *when, const struct series *s,
 			    struct verdict *v)
 {
-	char cause[400] = "";
+	const struct machine *m = s->planned->trial.machine;
+	char cause[800] = "";
 
+	if (s->moved)
+		snprintf(cause, sizeof(cause), ": %s", s->moved);
 	if (m->policy.kind == POLICY_STEERED)
 		snprintf(cause, sizeof(cause),
 			 ": the inherited memory policy %s decides where they lie; lift it with "
 			 "numactl --localalloc locus ...",
 			 m->policy.text);
-	if ((double)p->misplaced > PLACEMENT_MOST_ASTRAY * (double)p->pages)
+	if (placement_is_astray(p))
 		verdict_add(v, STATUS_MISPLACED,
 			    "%" PRIu64 " of %" PRIu64
 			    " pages were not where they were asked to be %s its samples%s",
@@ -116,18 +120,22 @@ void placement_judge(const struct series *s, struct verdict *v)
 				    ? "was counted by node, and not read page by page"
 				    : "is unverified",
 			    p->before.why_not);
-	judge_placement(&p->before, "before", t->machine, v);
-	judge_placement(&p->after, "after", t->machine, v);
+	judge_placement(&p->before, "before", s, v);
+	judge_placement(&p->after, "after", s, v);
 	note_first_touch(t, v);
 }
 
 void placement_note_huge(const struct series *s, struct verdict *v)
 {
 	const struct placement *p = &s->placements.before;
+	char *cause;
 
-	if (s->placements.known && !p->huge_unknown && p->huge < p->thp)
-		verdict_add(v, STATUS_OK,
-			    "of %" PRIu64 " bytes asked for on transparent huge pages, %" PRIu64
-			    " are on huge ones",
-			    p->thp, p->huge);
+	if (!s->placements.known || p->huge_unknown || p->huge >= p->thp)
+		return;
+	cause = conditions_cause(s->conditions, CONDITIONS_HUGE);
+	verdict_add(v, STATUS_OK,
+		    "of %" PRIu64 " bytes asked for on transparent huge pages, %" PRIu64
+		    " are on huge ones%s%s",
+		    p->thp, p->huge, cause ? ": " : "", cause ? cause : "");
+	free(cause);
 }

@@ -8,12 +8,6 @@
 #include "harness/sample/series.h"
 #include "harness/judge/verdict.h"
 
-/*
- * A trial is misplaced if more than this share of its pages is: under memory pressure the kernel
- * may place a page or two elsewhere.
- */
-#define PLACEMENT_MOST_ASTRAY 0.001
-
 /* `placement` of the trial line: before its samples; in it `after`, if that differs. */
 json_t *placement_json(const struct series *);
 /*

@@ -36,8 +36,7 @@ static void note_modes(const struct series *s, const double *sorted, size_t low,
 
 	snprintf(unit, sizeof(unit), "s/%s", s->planned->trial.benchmark->unit.name);
 	verdict_add(
-		v, STATUS_BIMODAL,
-		"two modes: %s (%.0f %%) and %s (%.0f %%)",
+		v, STATUS_BIMODAL, "two modes: %s (%.0f %%) and %s (%.0f %%)",
 		quantity_show(statistics_quantile(sorted, low, 0.5), unit, lower, sizeof(lower)),
 		100 * (double)low / (double)n,
 		quantity_show(statistics_quantile(sorted + low, n - low, 0.5), unit, upper,

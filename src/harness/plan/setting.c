@@ -52,8 +52,10 @@ int setting_find(struct setting *s, const struct options *o, const struct ranks 
 		status = find_affinity(s);
 	if (!status)
 		status = find_machine(s, o);
-	if (!status && !o->topology)
+	if (!status && !o->topology) {
 		memory_limit_read(SYSFS_ROOT, &s->memory);
+		conditions_read(SYSFS_ROOT, &s->conditions);
+	}
 	return status;
 }
 
@@ -98,6 +100,7 @@ void setting_free(struct setting *s)
 	struct affinity *a = (struct affinity *)s->affinity;
 
 	free(s->crowd);
+	conditions_free(&s->conditions);
 	if (m)
 		machine_close(m);
 	if (a)

@@ -6,13 +6,15 @@
 #include "harness/ask/options.h"
 #include "machine/threads/affinity.h"
 #include "machine/limits/limits.h"
+#include "machine/provenance/conditions.h"
 
 struct setting {
 	const struct machine *machine;
 	const struct affinity *affinity; /* NULL on a described machine */
 	struct memory_limit memory;
-	const struct ranks *ranks; /* NULL: trials are not divided over ranks */
-	unsigned host_ranks;	   /* ranks on this host; 0 and 1: this one alone */
+	struct conditions conditions; /* when the run began; none of a described machine */
+	const struct ranks *ranks;    /* NULL: trials are not divided over ranks */
+	unsigned host_ranks;	      /* ranks on this host; 0 and 1: this one alone */
 	/* bytes that a trial may map on any rank; 0: what is available */
 	double most;
 	/* bytes that trials sampled in turn may hold together; 0: plan_room() */

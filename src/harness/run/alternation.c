@@ -40,6 +40,7 @@ static void open_series(struct alternation *a, struct planned *p)
 	s->beside.quiet = r->quiet;
 	s->within = effort_within(r->options);
 	s->held = &a->held;
+	s->conditions = &r->setting.conditions;
 	if (regions_has(&r->regions, p)) {
 		s->markers = r->regions.markers;
 		s->region = p->region;
@@ -71,8 +72,8 @@ int alternation_open(struct alternation *a, struct run *r, struct planned *p, un
 				   .at = budget_elapsed(&r->budget),
 				   .began = budget_now(&r->budget) };
 	a->end = a->began + share;
-	a->allocations = p->repeats ? effort_most_allocations(p->repeats)
-				    : effort_allocations(share / n);
+	a->allocations =
+		p->repeats ? effort_most_allocations(p->repeats) : effort_allocations(share / n);
 	a->series = calloc(n, sizeof(*a->series));
 	if (agree_any(r->ranks, !a->series) || !a->series)
 		return -1;

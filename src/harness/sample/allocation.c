@@ -47,17 +47,29 @@ static void give_back(struct series *s, bool used)
 	s->ready = false;
 }
 
-/* Keeps the reason why prepare() failed, or the memory does not suffice. */
+/*
+ * Keeps the reason why prepare() failed, or the memory does not suffice. What others have changed
+ * is no reason to take the trial for impossible: --resume may measure it.
+ */
 static void note_refusal(struct series *s)
 {
 	const struct trial *t = &s->planned->trial;
-	const char *refusal = t->arena ? arena_refusal(t->arena) : NULL;
+	const char *refusal = t->arena ? arena_refusal(t->arena) : NULL,
+		   *what = refusal ? refusal : strerror(errno ? errno : ENOMEM);
+	char *cause = conditions_cause(s->conditions, CONDITIONS_MEMORY);
 
-	if (refusal)
+	if (refusal && !cause)
 		s->impossible = strdup(refusal);
 	else
-		s->failure = text_of("its memory could not be prepared: %s",
-				     strerror(errno ? errno : ENOMEM));
+		s->failure = text_of("its memory could not be prepared: %s%s%s", what,
+				     cause ? ": " : "", cause ? cause : "");
+	free(cause);
+}
+
+static void note_misplaced(struct series *s)
+{
+	if (!s->moved && placements_astray(&s->placements))
+		s->moved = conditions_cause(s->conditions, CONDITIONS_PLACES);
 }
 
 /*
@@ -156,6 +168,7 @@ void allocation_close(struct series *s, struct team *team)
 	placed = placements_end(&s->placements, t->arena, &after);
 	watchdog_back();
 	placements_keep(&s->placements, placed ? &after : NULL);
+	note_misplaced(s);
 	roles_seat(s, team);
 	watchdog_away(SERIES_VERIFYING);
 	wrong = s->worked && !s->failure && roles_ops(t)->verify ? roles_ops(t)->verify(s->state, t)

@@ -48,6 +48,16 @@ void placements_keep(struct placements *p, struct placement *after)
 	p->now = (struct placement){ 0 };
 }
 
+bool placement_is_astray(const struct placement *p)
+{
+	return (double)p->misplaced > PLACEMENTS_MOST_ASTRAY * (double)p->pages;
+}
+
+bool placements_astray(const struct placements *p)
+{
+	return p->known && (placement_is_astray(&p->before) || placement_is_astray(&p->after));
+}
+
 void placements_free(struct placements *p)
 {
 	free_kept(p);

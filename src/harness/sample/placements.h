@@ -27,6 +27,14 @@ bool placements_end(const struct placements *, const struct arena *, struct plac
 /* Takes over what was read; `after` is NULL if there is nothing to compare. */
 void placements_keep(struct placements *, struct placement *after);
 
+/*
+ * Whether more pages are misplaced than a trial may have: under memory pressure the kernel may place
+ * a page or two elsewhere.
+ */
+#define PLACEMENTS_MOST_ASTRAY 0.001
+bool placement_is_astray(const struct placement *);
+bool placements_astray(const struct placements *); /* before the samples, or after */
+
 /* Sums over all ranks, node by node: node 1 of each host counts as node 1. */
 void placements_sum(const struct ranks *, struct placements *);
 void placements_free(struct placements *);

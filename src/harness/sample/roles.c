@@ -72,6 +72,18 @@ static int take_seats(const struct series *s, struct team *team, unsigned *culpr
 	return status;
 }
 
+static void note_failure(struct series *s, unsigned culprit, int error)
+{
+	const struct trial *t = &s->planned->trial;
+	char *cause = conditions_cause(s->conditions, CONDITIONS_CPUS);
+
+	free(s->failure);
+	s->failure = text_of("thread %u could not be pinned to CPU %d: %s%s%s", culprit,
+			     culprit < t->threads ? t->place[culprit].cpu : -1, strerror(error),
+			     cause ? ": " : "", cause ? cause : "");
+	free(cause);
+}
+
 static bool seat(struct series *s, struct team *team)
 {
 	const struct trial *t = &s->planned->trial;
@@ -82,10 +94,7 @@ static bool seat(struct series *s, struct team *team)
 	failed = take_seats(s, team, &culprit);
 	watchdog_back();
 	if (failed) {
-		free(s->failure);
-		s->failure =
-			text_of("thread %u could not be pinned to CPU %d: %s", culprit,
-				culprit < t->threads ? t->place[culprit].cpu : -1, strerror(errno));
+		note_failure(s, culprit, errno);
 		return false;
 	}
 	for (unsigned i = 0; i < t->threads; i++)

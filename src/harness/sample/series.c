@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "harness/sample/series.h"
+#include "kit/agree.h"
 
 void series_leave_out_cut(struct series *s)
 {
@@ -20,6 +21,7 @@ void series_gather(struct series *s)
 	noise_sum(ranks, &s->noise);
 	tally_gather(&s->tally);
 	placements_sum(ranks, &s->placements);
+	agree_words(ranks, &s->moved);
 }
 
 bool series_has_clean(const struct series *s, unsigned allocation)

@@ -17,6 +17,7 @@
 #include "count/markers.h"
 #include "count/tally.h"
 #include "machine/memory/placement.h"
+#include "machine/provenance/conditions.h"
 
 /* What the main thread is doing to a trial while it is away from the books (watchdog.h). */
 #define SERIES_PREPARING "preparing"
@@ -77,17 +78,19 @@ struct series {
 	unsigned batches, batch_room, allocations;
 	/* allocations before any memory of this trial was given back: no frame came again */
 	unsigned fresh;
-	bool returned;	   /* memory of an earlier allocation was given back */
-	struct held *held; /* of its group; NULL: an allocation is given back when it ends */
+	bool returned;		 /* memory of an earlier allocation was given back */
+	struct held *held;	 /* of its group; NULL: an allocation is given back when it ends */
 	unsigned complete, told; /* batches that are complete; that are in the record */
 	struct batch *batch;
 	struct noise noise;
 	struct beside beside;
 	struct tally tally; /* of events */
 	struct placements placements;
-	char *failure, *impossible, *wrong; /* what went wrong; NULL */
-	double elapsed;			    /* s spent on this trial */
-	double overhead;		    /* s that reading the clock takes */
+	char *failure, *impossible, *wrong;  /* what went wrong; NULL */
+	const struct conditions *conditions; /* when the run began; NULL: unknown */
+	char *moved;	 /* why pages were misplaced; NULL: unknown, or none was */
+	double elapsed;	 /* s spent on this trial */
+	double overhead; /* s that reading the clock takes */
 	enum stopped stopped;
 	double within; /* how wide half its interval may be, relative to the time */
 	/* LIKWID's region around each batch */

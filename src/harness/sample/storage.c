@@ -43,6 +43,7 @@ void series_close(struct series *s)
 	free(s->failure);
 	free(s->impossible);
 	free(s->wrong);
+	free(s->moved);
 	placements_free(&s->placements);
 }
 

@@ -124,39 +124,37 @@ void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *l)
 	} while (hierarchy_up(&h));
 }
 
-/* The quota in CPUs: quota / period. INFINITY: none. */
-static double quota_of(const char *root, const struct hierarchy *h)
+/* Reads a group's quota and its period, in us. False: it has none. */
+static bool quota_of(const char *root, const struct hierarchy *h, uint64_t *quota, uint64_t *period)
 {
-	uint64_t quota, period;
 	char *line, word[24];
-	double cpus = INFINITY;
+	bool found;
 
-	if (h->version == 1) {
-		/* "-1" means no quota: sysfs_number() rejects it */
-		if (!sysfs_number(root, &quota, "%s/cpu.cfs_quota_us", h->group) &&
-		    !sysfs_number(root, &period, "%s/cpu.cfs_period_us", h->group) && period)
-			cpus = (double)quota / (double)period;
-		return cpus;
-	}
+	if (h->version == 1) /* "-1" means no quota: sysfs_number() rejects it */
+		return !sysfs_number(root, quota, "%s/cpu.cfs_quota_us", h->group) &&
+		       !sysfs_number(root, period, "%s/cpu.cfs_period_us", h->group) && *period;
 	line = sysfs_line(root, "%s/cpu.max", h->group);
-	if (line && sscanf(line, "%23s %" SCNu64, word, &period) == 2 &&
-	    !number_parse(word, &quota) && quota != NO_LIMIT && period)
-		cpus = (double)quota / (double)period;
+	found = line && sscanf(line, "%23s %" SCNu64, word, period) == 2 &&
+		!number_parse(word, quota) && *quota != NO_LIMIT && *period;
 	free(line);
-	return cpus;
+	return found;
 }
 
-static double least_quota(const char *root)
+static void find_least_quota(const char *root, struct cgroup *c)
 {
 	struct hierarchy h;
-	double cpus = INFINITY;
+	uint64_t quota, period;
 
 	if (hierarchy_find(root, "cpu", &h))
-		return cpus;
-	do
-		cpus = fmin(cpus, quota_of(root, &h));
-	while (hierarchy_up(&h));
-	return cpus;
+		return;
+	do {
+		if (!quota_of(root, &h, &quota, &period) ||
+		    (double)quota / (double)period >= c->cpu_quota)
+			continue;
+		c->cpu_quota = (double)quota / (double)period;
+		snprintf(c->quota_is, sizeof(c->quota_is), "%s %" PRIu64 " %" PRIu64,
+			 h.version == 1 ? "cpu.cfs_quota_us and period" : "cpu.max", quota, period);
+	} while (hierarchy_up(&h));
 }
 
 /*
@@ -186,8 +184,9 @@ void cgroup_read(const char *root, struct cgroup *c)
 	struct hierarchy h;
 
 	*c = (struct cgroup){ .memory_limit = NO_LIMIT,
-			      .cpu_quota = least_quota(root),
+			      .cpu_quota = INFINITY,
 			      .cpuset = find_cpuset(root) };
+	find_least_quota(root, c);
 	if (hierarchy_find(root, "memory", &h))
 		return;
 	c->version = h.version;

@@ -16,6 +16,7 @@ struct cgroup {
 	char *path;	       /* that group's, as /proc/self/cgroup has it; NULL: none */
 	uint64_t memory_limit; /* bytes, least of the group's and its ancestors'; NO_LIMIT: none */
 	double cpu_quota;      /* CPUs, likewise; INFINITY: none */
+	char quota_is[80];     /* the file and what it holds: "cpu.max 5000 100000" */
 	char *cpuset;	       /* CPUs that may be used ("0-1"); NULL: no cpuset */
 };
 void cgroup_read(const char *root, struct cgroup *);
