@@ -14,6 +14,7 @@
 #include "harness/sample/storage.h"
 #include "machine/topology/open.h"
 #include "machine/topology/topology.h"
+#include "tree.h"
 
 static const struct role by_units[] = { { "worker", NULL, BY_COUNT }, { 0 } };
 
@@ -579,12 +580,54 @@ static void test_the_end_is_told_with_its_cause(void **state)
 
 		invent(&s, &invention, "one", 0, 0, 1, 2, 1);
 		s.stopped = table[i].stopped;
-		s.ready = table[i].ready;
+		s.ready = s.begun = table[i].ready;
 		if (!table[i].samples)
 			s.samples = s.batches = 0;
 		expect_end(&s, table[i].status, table[i].reason);
 		series_close(&s);
 	}
+}
+
+/* A quota below its threads, and what changed, follow the reason of a trial that was begun. */
+static void test_what_held_it_up_is_a_reason(void **state)
+{
+	static const struct file files[] = { { "/proc/self/cgroup", "0::/job\n" },
+					     { "/proc/self/mountinfo",
+					       "30 1 0:26 / /cgroup rw - cgroup2 cgroup2 rw\n" },
+					     { "/cgroup/job/cpu.max", "max 100000\n" },
+					     { 0 } };
+	struct invention invention;
+	struct conditions conditions;
+	json_t *reasons, *line;
+	enum status status;
+	struct series s;
+
+	(void)state;
+	put_files(files);
+	conditions_read(root, &conditions);
+	put_file("/cgroup/job/cpu.max", "5000 100000\n");
+	invent(&s, &invention, "one", 0, 0, 1, 2, 1);
+	s.conditions = &conditions;
+	for (unsigned begun = 0; begun < 2; begun++) {
+		s.begun = begun;
+		s.stopped = STOPPED_BUDGET;
+		line = summary(&s, &s, 1, 1.5, &status);
+		reasons = json_object_get(line, "reasons");
+		assert_int_equal(status, STATUS_UNCONVERGED);
+		assert_int_equal(json_array_size(reasons), begun ? 3 : 1);
+		if (begun) {
+			assert_string_equal(json_string_value(json_array_get(reasons, 1)),
+					    "the cgroup gives 5 % of a CPU (cpu.max 5000 100000)");
+			assert_string_equal(json_string_value(json_array_get(reasons, 2)),
+					    "the cgroup's CPU quota changed from none to 5 % of a "
+					    "CPU during the run");
+		}
+		json_decref(line);
+	}
+	s.stopped = STOPPED_CONVERGED;
+	expect_end(&s, STATUS_OK, NULL);
+	series_close(&s);
+	conditions_free(&conditions);
 }
 
 /* The gravest condition sets the status, and its reason comes first. */
@@ -661,6 +704,8 @@ static void test_pages_astray_are_a_reason(void **state)
 	expect_end(&h.series, STATUS_OK, NULL);
 	h.series.placements.after.misplaced = 11;
 	expect_end(&h.series, STATUS_MISPLACED, "11 of 10000 pages were not where");
+	h.series.moved = strdup("numa_balancing is 1");
+	expect_end(&h.series, STATUS_MISPLACED, "asked to be after its samples: numa_balancing");
 	h.machine->policy.kind = POLICY_STEERED;
 	expect_end(&h.series, STATUS_MISPLACED, "lift it with numactl --localalloc");
 	leave(&h);
@@ -755,6 +800,7 @@ int main(void)
 		cmocka_unit_test(test_a_cut_batch_is_left_out),
 		cmocka_unit_test(test_what_counting_costs_is_a_note),
 		cmocka_unit_test(test_the_end_is_told_with_its_cause),
+		cmocka_unit_test(test_what_held_it_up_is_a_reason),
 		cmocka_unit_test(test_the_gravest_is_the_status),
 		cmocka_unit_test(test_pages_astray_are_a_reason),
 		cmocka_unit_test(test_pages_that_were_not_read_are_a_note),
@@ -762,5 +808,5 @@ int main(void)
 		cmocka_unit_test(test_a_node_without_first_touch_is_a_note),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, tree_make, tree_remove);
 }

@@ -34,7 +34,7 @@ static void judge_lack(const struct series *s, struct verdict *v)
 {
 	if (s->stopped != STOPPED_SIGNAL)
 		verdict_add(v, STATUS_INTERRUPTED,
-			    s->ready ? "stopped by the time budget before a batch was complete: "
+			    s->begun ? "stopped by the time budget before a batch was complete: "
 				       "give more with --time-budget"
 				     : "the time budget was spent before this trial; with "
 				       "--output, --resume goes on with it");
@@ -108,6 +108,6 @@ void judge(const struct series *s, struct estimates time, struct verdict *v)
 		judge_samples(s, time, v);
 	else
 		judge_lack(s, v);
-	if (v->status != STATUS_OK && (s->samples || s->ready || s->elapsed > 0))
+	if (v->status != STATUS_OK && s->begun)
 		judge_pace(s, v);
 }

@@ -24,16 +24,16 @@
 #define GRACE_OF_OTHERS 1.2
 #define OVERTIME_SHARE	0.1
 #define OVERTIME	1.0
-/* s for the watchdog to write lines of trials without samples: thousands would take longer. */
+/* s for the watchdog to write lines of trials that were not begun: thousands would take longer. */
 #define LINES 0.5
 
 /* --- on the watchdog's thread; only the end line waits for the disk, which may be slow --- */
 
-/* Writes lines of the current group: of all trials with samples, and of others until `enough`. */
+/* Writes lines of the current group: of all trials that were begun, and of others until `enough`. */
 static void tell_rest(struct alternation *a, enum stopped stopped, double enough)
 {
 	while (a->told < a->n)
-		if (a->series[a->told].samples || clock_now() < enough)
+		if (a->series[a->told].begun || clock_now() < enough)
 			tell_next(a, stopped, false);
 		else
 			a->told++;

@@ -137,6 +137,7 @@ bool allocation_open(struct series *s, struct team *team)
 
 	if (s->failure || s->impossible || !roles_seat(s, team))
 		return false;
+	s->begun = true;
 	t->allocation = s->allocations;
 	t->team = team;
 	if (!prepared(s) && !prepared_alone(s))

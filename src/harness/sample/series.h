@@ -52,6 +52,7 @@ struct series {
 	struct planned *planned;
 	/* this allocation */
 	void *state;
+	bool begun;	     /* some time was spent on it */
 	bool ready;	     /* prepared, entered, and not released yet */
 	bool worked;	     /* work() has run: there is an answer to verify */
 	bool cold;	     /* the caches don't hold its data yet: nothing has warmed them up */
