@@ -5,6 +5,8 @@
 #include "base/arithmetic.h"
 #include "harness/record/lines.h"
 
+enum { BEGINNING = 1000 }; /* bytes: room for most lines */
+
 void lines_open(struct lines *in, FILE *file)
 {
 	*in = (struct lines){ .file = file };
@@ -19,7 +21,7 @@ void lines_close(struct lines *in)
 /* Makes room for one more byte and a final zero. */
 static bool has_room(struct lines *in)
 {
-	const size_t room = in->room ? smaller(2 * in->room, LINES_LONGEST + 1) : 4096;
+	const size_t room = in->room ? smaller(2 * in->room, LINES_LONGEST + 1) : BEGINNING;
 	char *grown;
 
 	if (in->kept + 2 <= in->room)

@@ -29,7 +29,7 @@
 
 /* --- on the watchdog's thread; only the end line waits for the disk, which may be slow --- */
 
-/* Writes lines of the current group: of all trials that were begun, and of others until `enough`. */
+/* Writes lines of the current group: of all trials that were begun, of others until `enough`. */
 static void tell_rest(struct alternation *a, enum stopped stopped, double enough)
 {
 	while (a->told < a->n)

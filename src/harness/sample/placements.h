@@ -28,8 +28,8 @@ bool placements_end(const struct placements *, const struct arena *, struct plac
 void placements_keep(struct placements *, struct placement *after);
 
 /*
- * Whether more pages are misplaced than a trial may have: under memory pressure the kernel may place
- * a page or two elsewhere.
+ * Whether more than this share of the pages is misplaced: under memory pressure the kernel may
+ * place a page or two elsewhere.
  */
 #define PLACEMENTS_MOST_ASTRAY 0.001
 bool placement_is_astray(const struct placement *);
