@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
@@ -10,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/time.h>
 #include <time.h>
@@ -20,8 +22,8 @@
 
 /*
  * How long closing the books may take: LEAST_LOOKS, one each half second, since a disk or a reader
- * may hang. On a busy machine the watchdog may only have waited for a CPU: as long as it gets CPU
- * time between looks, it goes on, up to MOST_LOOKS.
+ * may hang. On a busy machine, or below a quota, who has the books may only have waited for a CPU:
+ * as long as it works, or would, it goes on, up to MOST_LOOKS.
  */
 enum { LEAST_LOOKS = 2, MOST_LOOKS = 20 };
 static const struct itimerval each_look = { { 0, 500000 }, { 0, 500000 } }, no_look;
@@ -48,12 +50,13 @@ static struct {
 	bool on;
 	_Atomic bool over, late; /* main has finished; main has not come back in time */
 	pthread_mutex_t books;
-	unsigned away;	  /* nested calls of watchdog_away(); only main uses it */
-	const char *what; /* of the outermost call; protected by `books` */
-	_Atomic clockid_t clock; /* CPU time of its thread */
+	unsigned away;		 /* nested calls of watchdog_away(); only main uses it */
+	const char *what;	 /* of the outermost call; protected by `books` */
+	_Atomic clockid_t clock; /* CPU time of the thread that has the books */
 	_Atomic double used;	 /* s on this clock at the last look */
+	_Atomic int stat;	 /* /proc/thread-self/stat of the watchdog's; -1: it has no books */
 	_Atomic unsigned looks;
-} dog = { .books = PTHREAD_MUTEX_INITIALIZER };
+} dog = { .books = PTHREAD_MUTEX_INITIALIZER, .stat = -1 };
 
 static void wake(void)
 {
@@ -72,8 +75,8 @@ static void catch (int signal)
 	errno = error;
 }
 
-/* Whether the watchdog has used CPU time since the last look. */
-static bool at_work(void)
+/* Whether the thread that has the books has used CPU time since the last look. */
+static bool has_worked(void)
 {
 	struct timespec t;
 	double now;
@@ -82,6 +85,19 @@ static bool at_work(void)
 		return false;
 	now = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 	return now - atomic_exchange(&dog.used, now) > IDLE;
+}
+
+/*
+ * Whether the watchdog would run if it got a CPU: it does not wait for a disk, a reader or a lock.
+ * Below a quota (cpu.max), other threads may use up all that there is for seconds.
+ */
+static bool is_ready(void)
+{
+	char text[64] = ""; /* "7 (locus) R ...": the state follows the name */
+	const ssize_t n = pread(atomic_load(&dog.stat), text, sizeof(text) - 3, 0);
+	const char *end = n > 0 ? memrchr(text, ')', (size_t)n) : NULL;
+
+	return end && end[1] == ' ' && end[2] == 'R';
 }
 
 /*
@@ -96,7 +112,7 @@ static void look(int number)
 	const unsigned looks = atomic_fetch_add(&dog.looks, 1) + 1;
 
 	(void)number;
-	if ((at_work() || looks < LEAST_LOOKS) && looks < MOST_LOOKS) {
+	if ((has_worked() || is_ready() || looks < LEAST_LOOKS) && looks < MOST_LOOKS) {
 		errno = error;
 		return;
 	}
@@ -133,21 +149,30 @@ static bool wait_until_late(void)
 	return true;
 }
 
+/* From now on it is this thread that has the books, and that is to work. */
+static void look_at_me(void)
+{
+	clockid_t clock;
+
+	atomic_store(&dog.used, 0);
+	if (!pthread_getcpuclockid(pthread_self(), &clock))
+		atomic_store(&dog.clock, clock);
+}
+
 static void *keep_watch(void *unused)
 {
 	struct sigaction action = { .sa_handler = look, .sa_flags = SA_RESTART };
-	clockid_t clock;
 	int status;
 
 	(void)unused;
 	if (!wait_until_late())
 		return NULL;
-	if (!pthread_getcpuclockid(pthread_self(), &clock))
-		atomic_store(&dog.clock, clock);
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &each_look, NULL);
 	atomic_store(&dog.late, true);
 	pthread_mutex_lock(&dog.books);
+	look_at_me();
+	atomic_store(&dog.stat, open("/proc/thread-self/stat", O_RDONLY | O_CLOEXEC));
 	if (!atomic_load(&dog.over)) {
 		status = dog.watch.cut(dog.watch.argument, atomic_load(&caught.signal), dog.what);
 		/* ThreadSanitizer's _exit() takes a second */
@@ -198,6 +223,7 @@ int watchdog_start(const struct watch *watch)
 	if (caught.wake < 0)
 		return -1;
 	pthread_mutex_lock(&dog.books);
+	look_at_me();
 	error = start_thread();
 	dog.on = !error;
 	if (dog.on)

@@ -6,9 +6,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -29,6 +32,17 @@ static int works(void *argument, int signal, const char *what)
 	return CLOSED;
 }
 
+/* As below a quota that others use up: the thread is ready, but gets no CPU time. */
+static bool starved;
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+	if (!starved || clock >= 0) /* those of threads are negative */
+		return (int)syscall(SYS_clock_gettime, clock, t);
+	*t = (struct timespec){ 0 };
+	return 0;
+}
+
 static int hangs(void *argument, int signal, const char *what)
 {
 	(void)argument, (void)signal, (void)what;
@@ -36,6 +50,9 @@ static int hangs(void *argument, int signal, const char *what)
 		pause();
 	return CLOSED;
 }
+
+/* Whether main works on the books before it leaves them. */
+static bool busy;
 
 /* The exit status of a process whose main thread does not come back. */
 static int status_of(int (*cut)(void *, int, const char *))
@@ -48,6 +65,8 @@ static int status_of(int (*cut)(void *, int, const char *))
 	if (!child) {
 		if (watchdog_start(&watch))
 			_exit(EXIT_SUCCESS);
+		if (busy)
+			works(NULL, 0, NULL);
 		watchdog_away("away");
 		for (;;)
 			pause();
@@ -63,6 +82,23 @@ static void what_needs_time_gets_it(void **state)
 	assert_int_equal(status_of(works), CLOSED);
 }
 
+static void main_is_waited_for(void **state)
+{
+	(void)state;
+	busy = true;
+	assert_int_equal(status_of(works), CLOSED);
+	busy = false;
+}
+
+static void what_waits_for_a_cpu_is_waited_for(void **state)
+{
+	(void)state;
+	starved = true;
+	assert_int_equal(status_of(works), CLOSED);
+	assert_int_equal(status_of(hangs), EXIT_FAILURE);
+	starved = false;
+}
+
 static void what_hangs_is_given_up(void **state)
 {
 	(void)state;
@@ -73,6 +109,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_needs_time_gets_it),
+		cmocka_unit_test(main_is_waited_for),
+		cmocka_unit_test(what_waits_for_a_cpu_is_waited_for),
 		cmocka_unit_test(what_hangs_is_given_up),
 	};
 
