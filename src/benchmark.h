@@ -36,7 +36,8 @@ enum profile { QUICK, STANDARD, PAPER, PROFILES };
  * comma is "\,". A profile without a value takes that of the profile before it.
  *
  * P_LAYOUT says on which nodes the threads of a trial sit:
- *	packed   all on one node: the one with most cores, the first if several are equal
+ *	packed   all on one node: the one with most cores (of the fastest kind, where cores
+ *	         differ), the first if several are equal
  *	split    as many as packed, divided over the nodes as evenly as they fit: free cores are
  *	         taken first, then free CPUs
  *	all      one on each core of the machine

@@ -31,6 +31,12 @@ def table(header: Row) -> list[tuple[str, list[str]]]:
     return list(_rows("machine", {**header["machine"], **own}))
 
 
+def kinds(topology: Row) -> str:
+    """The kinds of cores that the program may use, where cores differ in speed."""
+    told = [f"{kind['cores']} {kind['name']}" for kind in topology.get("kinds", [])]
+    return f" ({', '.join(told)})" if told else ""
+
+
 def _rows(subject: str, of: Row) -> Iterator[tuple[str, list[str]]]:
     inner = {key: value for key, value in of.items() if _is_nested(value)}
     if told := _line(subject, of):

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from . import between, card, card_memory, card_threads, records, spoils, units
+from . import between, card, card_memory, card_threads, provenance, records, spoils, units
 from .card import Card, Host, Line, Spoiler
 from .records import STATUSES, rows
 
@@ -107,7 +107,8 @@ def _title(host: Host) -> list[str]:
     packages = topology["packages"]
     model = machine["cpu"]["model"] or machine["cpu"].get("architecture") or "unknown CPU"
     size = (
-        f"{units.several(topology['cores'], 'core')}, {units.several(len(host.nodes), 'NUMA node')}"
+        f"{units.several(topology['cores'], 'core')}{provenance.kinds(topology)}, "
+        f"{units.several(len(host.nodes), 'NUMA node')}"
     )
     took = f", {last['elapsed']:.0f} s" if last["elapsed"] else ""
     more = f", last of {len(host.runs)} runs" if len(host.runs) > 1 else ""

@@ -98,6 +98,21 @@ static void print_nodes(const struct machine *m, FILE *out)
 	}
 }
 
+static void print_kinds(const struct machine *m, FILE *out)
+{
+	const bool ranked = m->kinds && m->kind[m->kinds - 1].rank;
+	char numbers[NUMBER_LIST_TEXT], rank[16];
+
+	if (m->kinds)
+		fprintf(out, "\n%-24s  %9s  %5s  %s\n", "kind of core", "by speed", "cores",
+			"CPUs");
+	for (unsigned k = 0; k < m->kinds; k++) {
+		snprintf(rank, sizeof(rank), ranked ? "%u" : "unknown", m->kind[k].rank + 1);
+		fprintf(out, "%-24s  %9s  %5u  %s\n", m->kind[k].name, rank, m->kind[k].cores,
+			cpu_kind_list(m, k, numbers));
+	}
+}
+
 /* Caches of a type that are alike share a line of the table; those of different cores do not. */
 static bool alike(hwloc_obj_t a, hwloc_obj_t b)
 {
@@ -201,6 +216,7 @@ void topology_print(const struct machine *m, FILE *out)
 {
 	print_summary(m, out);
 	print_nodes(m, out);
+	print_kinds(m, out);
 	print_caches(m, out);
 	if (m->running)
 		print_tlbs(out);

@@ -100,6 +100,21 @@ def test_a_card_fits_on_a_screen_and_begins_with_the_machine(four: Card) -> None
     assert not four.missing and not four.advice
 
 
+KINDS = [
+    {"name": "IntelCore 3900 MHz", "rank": 0, "cores": 1, "cpus": [1]},
+    {"name": "IntelAtom 2800 MHz", "rank": 1, "cores": 1, "cpus": [0]},
+]
+
+
+def test_a_card_names_the_kinds_of_cores() -> None:
+    line = said_of(ONE)
+    assert " (" not in screen(card_of(ONE, [], line))[0]
+    line["topology"]["kinds"] = KINDS
+    lines = screen(card_of(ONE, [], line))
+    title = " ".join(" ".join(lines).split())
+    assert "2 cores (1 IntelCore 3900 MHz, 1 IntelAtom 2800 MHz), 1 NUMA node" in title
+
+
 def test_caches_have_their_size_time_and_cycles(four: Card) -> None:
     for name, size, numbers in (
         ("L1", "32 KiB", {"time": 2.2e-9}),

@@ -222,10 +222,49 @@ PACKAGE = """<object type="Package" os_index="{n}" {sets} gp_index="{n}2">
 """
 
 
-def test_topology_has_the_distances_of_nodes(locus, tmp_path):
+def two_nodes(folder):
     packages = "".join(PACKAGE.format(n=n, sets=SETS.format(1 << n)) for n in range(2))
-    file = tmp_path / "machine.xml"
+    file = folder / "machine.xml"
     file.write_text(TWO_NODES.format(all=SETS.format(3), packages=packages))
+    return file
+
+
+def test_topology_of_a_later_hwloc(locus, tmp_path):
+    file = two_nodes(tmp_path)
+    file.write_text(file.read_text().replace('version="2.0"', 'version="97.0"'))
+    done = locus("topology", file)
+    assert (done.status, done.out) == (2, "")
+    said = f"locus: topology {file}: is of hwloc 97; this locus reads up to "
+    assert done.err.startswith(said) and len(done.err.splitlines()) == 1
+
+
+KINDS = """<cpukind cpuset="0x1" forced_efficiency="0"><info name="CoreType" value="IntelAtom"/>
+</cpukind><cpukind cpuset="0x2" forced_efficiency="1"><info name="CoreType" value="IntelCore"/>
+</cpukind></topology>"""
+
+
+def test_threads_sit_on_fast_cores_first(locus, tmp_path):
+    file = two_nodes(tmp_path)
+    file.write_text(file.read_text().replace("</topology>", KINDS))
+    out = locus("topology", file).out
+    assert re.search(r"\nIntelCore +1 +1 +1\nIntelAtom +2 +1 +0\n", out), out
+
+    def places(*words):
+        done = locus("latency --variant cycle --size 16K --dry-run --topology", file, *words)
+        assert (done.status, done.err) == (0, "")
+        return re.findall(r"threads? on (CPUs? .*?);", done.out)
+
+    assert set(places()) == {"CPU 1 (node 1), 1 IntelCore"}
+    assert set(places("--bind", "spread")) == {"CPU 1 (node 1), 1 IntelCore"}
+    assert set(places("--bind", "0")) == {"CPU 0 (node 0), 1 IntelAtom"}
+    words = ("numa --variant static --layout packed,all --size 1M --dry-run",)
+    out = locus(*words, "--topology", file).out
+    assert "1 thread on CPU 1 (node 1), 1 IntelCore;" in out
+    assert "2 threads on CPUs 0 (node 0) 1 (node 1), 1 IntelCore + 1 IntelAtom;" in out
+
+
+def test_topology_has_the_distances_of_nodes(locus, tmp_path):
+    file = two_nodes(tmp_path)
     done = locus("topology", file)
     assert done.status == 0, done
     table = done.out[done.out.index("\ndistance") :].split()

@@ -21,6 +21,7 @@
 #include "machine/topology/node_memory.h"
 #include "machine/topology/open.h"
 #include "machine/topology/topology.h"
+#include "changed.h"
 #include "tree.h"
 
 enum { SIZE_OF, KIND, WHERE, FROM, TO };
@@ -157,6 +158,61 @@ static void test_product(void **state)
 	for (unsigned i = 0; i < f.plan.trials; i++)
 		for (unsigned j = 0; j < i; j++)
 			assert_string_not_equal(f.plan.trial[i].id, f.plan.trial[j].id);
+	end(&f);
+}
+
+/* Of a machine with slow cores first. `note`: NULL if there is none. */
+static void expect_kinds(const char *bind, const char *threads, bool allowed, int cpu,
+			 const char *kinds, const char *note)
+{
+	struct fixture f;
+	const struct planned *p;
+
+	begin(&f, "core:1 pu:1", QUICK);
+	machine_close(f.machine);
+	f.machine = open_changed("core:8 pu:1", slow_first);
+	f.setting.machine = f.machine;
+	f.options.benchmark = &with_ratios;
+	f.options.bind = bind;
+	f.options.threads = threads;
+	assert_int_equal(plan_make(&f.plan, &with_ratios, &f.options, &f.setting), 0);
+	p = &f.plan.trial[0];
+	assert_true(allowed == !p->refusal);
+	if (allowed) {
+		assert_int_equal(p->trial.place[0].cpu, cpu);
+		assert_string_equal(p->kinds, kinds);
+		assert_int_equal(json_array_size(p->notes), note != NULL);
+	}
+	if (note)
+		assert_string_equal(json_string_value(json_array_get(p->notes, 0)), note);
+	end(&f);
+}
+
+static void test_slow_cores_are_noted(void **state)
+{
+	(void)state;
+	expect_kinds(NULL, "1", true, 4, "1 IntelCore 3900 MHz", NULL);
+	expect_kinds("spread", "4", true, 4, "4 IntelCore 3900 MHz", NULL);
+	expect_kinds(NULL, "5", true, 4, "4 IntelCore 3900 MHz + 1 IntelAtom 2800 MHz",
+		     "its threads are on cores of these kinds: 4 IntelCore 3900 MHz + 1 IntelAtom "
+		     "2800 MHz");
+	expect_kinds("2", "1", true, 2, "1 IntelAtom 2800 MHz",
+		     "its threads are on cores of these kinds: 1 IntelAtom 2800 MHz");
+	expect_kinds("float", "1", true, 4, "4 IntelCore 3900 MHz + 4 IntelAtom 2800 MHz",
+		     "its threads float over cores of these kinds: 4 IntelCore 3900 MHz + 4 "
+		     "IntelAtom 2800 MHz");
+	expect_kinds(NULL, "9", false, 0, NULL, NULL);
+}
+
+static void test_machines_of_one_kind_have_none(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, "core:2 pu:1", QUICK);
+	make(&f);
+	assert_null(f.plan.trial[0].kinds);
+	assert_int_equal(json_array_size(f.plan.trial[0].notes), 0);
 	end(&f);
 }
 
@@ -669,6 +725,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_the_contents_of_files_are_in_the_identity,
 						tree_make, tree_remove),
 		cmocka_unit_test(test_product),
+		cmocka_unit_test(test_slow_cores_are_noted),
+		cmocka_unit_test(test_machines_of_one_kind_have_none),
 		cmocka_unit_test(test_huge_pages_are_taken_whole),
 		cmocka_unit_test(test_what_makes_no_sense_is_left_out),
 		cmocka_unit_test(test_layouts_that_are_one),

@@ -16,6 +16,7 @@
 #include "machine/provenance/provenance.h"
 #include "base/sysfs.h"
 #include "machine/topology/topology.h"
+#include "changed.h"
 #include "tree.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -99,7 +100,7 @@ static const struct file graviton[] = {
 
 static struct machine *machine;
 
-static int open_machine(void **state)
+static int open_server(void **state)
 {
 	const char *why = "";
 
@@ -366,6 +367,76 @@ static void the_topology_is_told(void **state)
 	json_decref(p);
 }
 
+static json_t *provenance_of_changed(void (*change)(hwloc_topology_t))
+{
+	struct machine *m = open_changed("core:8 pu:1", change);
+	json_t *p = provenance_machine_at(root, m);
+
+	machine_close(m);
+	return p;
+}
+
+static void same_at_other_speeds(hwloc_topology_t t)
+{
+	add_kind(t, "0-3", 0, "CoreType", "IntelAtom", "2000");
+	add_kind(t, "4-7", 1, "CoreType", "IntelCore", "2000");
+}
+
+static void other_numbers(hwloc_topology_t t)
+{
+	add_kind(t, "0-1", 0, "CoreType", "IntelAtom", "2800");
+	add_kind(t, "2-7", 1, "CoreType", "IntelCore", "3900");
+}
+
+static void speeds_alone(hwloc_topology_t t)
+{
+	add_kind(t, "0-3", 0, "FrequencyBaseMHz", "2000", "2800");
+	add_kind(t, "4-7", 1, "FrequencyBaseMHz", "2000", "3900");
+}
+
+static void speeds_of_one_type(hwloc_topology_t t)
+{
+	add_kind(t, "0-5", 0, "CoreType", "IntelCore", "3900");
+	add_kind(t, "6-7", 1, "CoreType", "IntelCore", "5800");
+}
+
+/* Fast and slow cores are told, and are part of the class, but their frequencies are not. */
+static void kinds_of_cores(void **state)
+{
+	static const struct {
+		void (*change)(hwloc_topology_t);
+		bool same; /* as slow_first; others as a machine without kinds */
+	} table[] = { { same_at_other_speeds, true },
+		      { speeds_alone, false },
+		      { speeds_of_one_type, false } };
+	json_t *none = provenance_of_changed(NULL), *two = provenance_of_changed(slow_first),
+	       *other = provenance_of_changed(other_numbers), *kinds = at(two, "topology.kinds"),
+	       *first = json_array_get(kinds, 0), *second = json_array_get(kinds, 1);
+
+	(void)state;
+	assert_null(json_object_get(at(none, "topology"), "kinds"));
+	assert_int_equal(json_array_size(kinds), 2);
+	assert_string_equal(text_at(first, "name"), "IntelCore 3900 MHz");
+	assert_int_equal(number_at(first, "rank"), 0);
+	assert_int_equal(number_at(first, "cores"), 4);
+	assert_int_equal(json_integer_value(json_array_get(at(first, "cpus"), 0)), 4);
+	assert_string_equal(text_at(second, "name"), "IntelAtom 2800 MHz");
+	assert_int_equal(number_at(second, "rank"), 1);
+	assert_int_equal(json_array_size(at(second, "cpus")), 4);
+	assert_string_not_equal(text_at(none, "class"), text_at(two, "class"));
+	assert_string_not_equal(text_at(other, "class"), text_at(two, "class"));
+	for (size_t i = 0; i < LENGTH(table); i++) {
+		json_t *p = provenance_of_changed(table[i].change);
+
+		assert_string_equal(text_at(p, "class"),
+				    text_at(table[i].same ? two : none, "class"));
+		json_decref(p);
+	}
+	json_decref(none);
+	json_decref(two);
+	json_decref(other);
+}
+
 static void distances_follow_the_nodes(void **state)
 {
 	hwloc_obj_t nodes[2];
@@ -465,8 +536,8 @@ static void a_class_is_what_equal_machines_share(void **state)
 	expect_class(class, true, SERVER("128700"), NULL);
 	expect_class(class, true, SERVER("128700"), what_changes);
 	expect_class(class, true, SERVER("128700"), newer_microcode);
-	expect_class(class, true, SERVER("128690"), NULL); /* firmware reserves more */
-	expect_class(class, true, SERVER("131072"), NULL); /* nothing is reserved: 128 GiB */
+	expect_class(class, true, SERVER("128690"), NULL);  /* firmware reserves more */
+	expect_class(class, true, SERVER("131072"), NULL);  /* nothing is reserved: 128 GiB */
 	expect_class(class, false, SERVER("114688"), NULL); /* 112 GiB: a module less */
 	expect_class(class, false, SERVER("139264"), NULL); /* 136 GiB */
 	expect_class(class, false, SERVER("128700"), other_stepping);
@@ -544,9 +615,9 @@ static void prefetchers_are_told_where_they_can_be_read(void **state)
 	static const struct file amd[] = {
 		{ "/proc/cpuinfo", "vendor_id\t: AuthenticAMD\nflags\t\t: fpu\n" }, { 0 }
 	};
-	static const struct file arm[] = { { "/proc/cpuinfo",
-					     ARM_CPUINFO("0x41", "0x3", "0xd0c", "1") },
-					   { 0 } };
+	static const struct file arm[] = {
+		{ "/proc/cpuinfo", ARM_CPUINFO("0x41", "0x3", "0xd0c", "1") }, { 0 }
+	};
 	json_t *p;
 
 	(void)state;
@@ -736,12 +807,14 @@ int main(void)
 		TEST(a_class_is_what_equal_machines_share),
 		TEST(a_class_is_stable_while_the_node_of_a_guest_grows),
 		TEST(prefetchers_are_told_where_they_can_be_read),
-		TEST(nothing_to_read_is_said), TEST(the_reason_is_its_own),
+		TEST(nothing_to_read_is_said),
+		TEST(the_reason_is_its_own),
+		TEST(kinds_of_cores),
 		cmocka_unit_test(this_machine_is_described),
 		cmocka_unit_test(the_environment_keeps_secrets),
 		cmocka_unit_test(jobs_are_known),
 		cmocka_unit_test(the_program_is_described),
 	};
 
-	return cmocka_run_group_tests(tests, open_machine, close_machine);
+	return cmocka_run_group_tests(tests, open_server, close_machine);
 }

@@ -16,46 +16,14 @@
 
 #include "commands/topology.h"
 #include "machine/threads/layouts.h"
+#include "machine/topology/kinds.h"
 #include "machine/topology/level.h"
 #include "machine/topology/open.h"
 #include "machine/threads/places.h"
 #include "machine/topology/topology.h"
+#include "changed.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
-static struct machine *open_machine(const char *description)
-{
-	const char *error = NULL;
-	struct machine *m = machine_open(description, &error);
-
-	if (!m)
-		fail_msg("%s: %s", description ? description : "this machine", error);
-	return m;
-}
-
-/*
- * Opens a machine that a description can't express: a synthetic one, changed, exported to XML, and
- * read back.
- */
-static struct machine *open_changed(const char *description, void (*change)(hwloc_topology_t))
-{
-	char path[] = "/tmp/test_topology_XXXXXX";
-	struct machine *m;
-	hwloc_topology_t t;
-
-	close(mkstemp(path));
-	assert_int_equal(hwloc_topology_init(&t), 0);
-	assert_int_equal(hwloc_topology_set_synthetic(t, description), 0);
-	hwloc_topology_set_flags(t, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-	assert_int_equal(hwloc_topology_load(t), 0);
-	if (change)
-		change(t);
-	assert_int_equal(hwloc_topology_export_xml(t, path, 0), 0);
-	hwloc_topology_destroy(t);
-	m = open_machine(path);
-	unlink(path);
-	return m;
-}
 
 static void allow(hwloc_topology_t t, const char *cpus, const char *nodes)
 {
@@ -764,6 +732,12 @@ static void words_in_numbers(void **unused)
 	machine_close(m);
 }
 
+static void fewer_but_fast_on_node_1(hwloc_topology_t t)
+{
+	slow_first(t);
+	keep(t, "0-5");
+}
+
 static void words_on_unequal_nodes(void **unused)
 {
 	static const char *const two = "node:2 core:4 pu:1", *const smt = "node:2 core:2 pu:2",
@@ -796,6 +770,15 @@ static void words_on_unequal_nodes(void **unused)
 		{ three, two_four_one, "packed", 0, "0+4+0" },
 		{ three, two_four_one, "split", 0, "2+1+1" },
 		{ three, two_four_one, "split", 6, "2+3+1" },
+		/* The node with most fast cores, if both are empty. */
+		{ two, slow_first, "packed", 0, "0+4" },
+		{ two, slow_first, "packed", 1, "0+1" },
+		{ two, slow_first, "split", 1, "0+1" },
+		{ two, slow_first, "split", 2, "1+1" },
+		{ two, slow_first, "split", 3, "1+2" },
+		{ two, slow_first, "all", 0, "4+4" },
+		{ two, slow_first, "node:0", 0, "4+0" },
+		{ "node:2 core:4 pu:1", fewer_but_fast_on_node_1, "packed", 0, "0+2" },
 		/* Cores before their second threads, which node 0 does not have. */
 		{ smt, fewer_threads_on_node_0, "packed", 0, "0+2" },
 		{ smt, fewer_threads_on_node_0, "split", 5, "2+3" },
@@ -888,6 +871,168 @@ static void threads_of_layouts(void **unused)
 	assert_int_equal(layout_threads("8+"), 0);
 	assert_int_equal(layout_threads("packed"), 0);
 	assert_int_equal(layout_threads(""), 0);
+}
+
+/* Kinds of cores. */
+
+static void two_of_a_name(hwloc_topology_t t)
+{
+	add_kind(t, "0-1", -1, "Color", "red", NULL);
+	add_kind(t, "2-3", -1, "Color", "blue", NULL);
+}
+
+static void capacities(hwloc_topology_t t)
+{
+	add_kind(t, "0-1", 0, "LinuxCapacity", "446", NULL);
+	add_kind(t, "2", 1, "LinuxCapacity", "871", NULL);
+	add_kind(t, "3", 2, "LinuxCapacity", "1024", NULL);
+}
+
+static void one_of_some(hwloc_topology_t t)
+{
+	add_kind(t, "2-3", 0, "CoreType", "IntelCore", NULL);
+}
+
+static void one_of_all(hwloc_topology_t t)
+{
+	add_kind(t, "0-3", 0, "CoreType", "IntelCore", NULL);
+}
+
+static void slow_first_of_threads(hwloc_topology_t t)
+{
+	add_kind(t, "0-3", 0, "CoreType", "IntelAtom", NULL);
+	add_kind(t, "4-7", 1, "CoreType", "IntelCore", NULL);
+}
+
+static void kinds_of_machines(void **unused)
+{
+	static const struct {
+		const char *description;
+		void (*change)(hwloc_topology_t);
+		unsigned n;
+		struct core_kind kind[3];
+	} table[] = {
+		{ "core:4 pu:1", NULL, 0, { { .rank = 0 } } },
+		{ "core:4 pu:1", one_of_all, 0, { { .rank = 0 } } },
+		{ "core:8 pu:1",
+		  slow_first,
+		  2,
+		  { { "IntelCore 3900 MHz", "IntelCore", 0, 4, 4, 4 },
+		    { "IntelAtom 2800 MHz", "IntelAtom", 1, 4, 4, 4 } } },
+		{ "core:4 pu:2",
+		  slow_first_of_threads,
+		  2,
+		  { { "IntelCore", "IntelCore", 0, 4, 4, 2 },
+		    { "IntelAtom", "IntelAtom", 1, 4, 4, 2 } } },
+		{ "core:4 pu:1",
+		  capacities,
+		  3,
+		  { { "capacity 1024", "capacity 1024", 0, 1, 1, 1 },
+		    { "capacity 871", "capacity 871", 1, 1, 1, 1 },
+		    { "capacity 446", "capacity 446", 2, 2, 2, 2 } } },
+		{ "core:4 pu:1",
+		  two_of_a_name,
+		  2,
+		  { { "other", "", 0, 2, 2, 2 }, { "other (2)", "", 0, 2, 2, 2 } } },
+		{ "core:4 pu:1",
+		  one_of_some,
+		  2,
+		  { { "IntelCore", "IntelCore", 0, 2, 2, 2 }, { "other", "", 1, 2, 2, 2 } } },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(table); i++) {
+		struct machine *m = open_changed(table[i].description, table[i].change);
+
+		assert_int_equal(m->kinds, table[i].n);
+		for (unsigned k = 0; k < m->kinds; k++) {
+			const struct core_kind *found = &m->kind[k], *expected = &table[i].kind[k];
+
+			assert_string_equal(found->name, expected->name);
+			assert_string_equal(found->type, expected->type);
+			assert_int_equal(found->rank, expected->rank);
+			assert_int_equal(found->all, expected->all);
+			assert_int_equal(found->cpus, expected->cpus);
+			assert_int_equal(found->cores, expected->cores);
+		}
+		machine_close(m);
+	}
+}
+
+/* Threads fill fast cores first, and are told apart; a list of CPUs is taken as it is. */
+static void fast_cores_come_first(void **unused)
+{
+	static const struct {
+		const char *description;
+		void (*change)(hwloc_topology_t);
+		const char *bind;
+		unsigned n;
+		int cpu[8];
+		const char *text;
+	} table[] = {
+		{ "core:8 pu:1", slow_first, "close", 1, { 4 }, "1 IntelCore 3900 MHz" },
+		{ "core:8 pu:1",
+		  slow_first,
+		  "float",
+		  6,
+		  { 4, 5, 6, 7, 0, 1 },
+		  "4 IntelCore 3900 MHz + 2 IntelAtom 2800 MHz" },
+		{ "l2:4 core:2 pu:1",
+		  slow_first,
+		  "spread",
+		  6,
+		  { 4, 6, 5, 7, 0, 2 },
+		  "4 IntelCore 3900 MHz + 2 IntelAtom 2800 MHz" },
+		{ "core:8 pu:1", slow_first, "1,5", 2, { 1, 5 }, "1 IntelCore 3900 MHz + 1 Intel" },
+		/* slow cores before the second threads of fast ones */
+		{ "core:4 pu:2",
+		  slow_first_of_threads,
+		  "close",
+		  8,
+		  { 4, 6, 0, 2, 5, 7, 1, 3 },
+		  "4 IntelCore + 4 IntelAtom" },
+		{ "core:4 pu:1",
+		  capacities,
+		  "close",
+		  4,
+		  { 3, 2, 0, 1 },
+		  "1 capacity 1024 + 1 cap" },
+		{ "core:4 pu:1",
+		  two_of_a_name,
+		  "close",
+		  4,
+		  { 0, 1, 2, 3 },
+		  "2 other + 2 other (2)" },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(table); i++) {
+		struct machine *m = open_changed(table[i].description, table[i].change);
+		char *text = kinds_text(m, table[i].cpu, table[i].n);
+
+		expect_cpus(m, table[i].bind, table[i].cpu, table[i].n);
+		assert_non_null(text);
+		if (strncmp(text, table[i].text, strlen(table[i].text)))
+			fail_msg("%s, not %s", text, table[i].text);
+		free(text);
+		machine_close(m);
+	}
+}
+
+static void kinds_that_are_left_by_a_list(void **unused)
+{
+	struct machine *m = open_changed("core:8 pu:1", slow_first);
+	const char *why;
+
+	(void)unused;
+	assert_int_equal(machine_restrict(m, "2,3,7", &why), 0);
+	assert_int_equal(m->kinds, 2);
+	assert_int_equal(m->kind[0].cores, 1);
+	assert_int_equal(m->kind[1].cores, 2);
+	assert_int_equal(m->kind[1].all, 4);
+	assert_int_equal(m->node[0].fast, 1);
+	expect_cpus(m, "close", (int[]){ 7, 2, 3 }, 3);
+	machine_close(m);
 }
 
 /* The printed topology. */
@@ -1027,6 +1172,38 @@ static void variables_do_not_mislead(void **unused)
 	free(expected);
 }
 
+static void kinds_are_printed(void **unused)
+{
+	static const struct {
+		const char *description;
+		void (*change)(hwloc_topology_t);
+		const char *expected;
+	} table[] = {
+		{ "core:4 pu:1", NULL, NULL },
+		{ "core:8 pu:1", slow_first,
+		  "\nkind of core               by speed  cores  CPUs\n"
+		  "IntelCore 3900 MHz                1      4  4-7\n"
+		  "IntelAtom 2800 MHz                2      4  0-3\n" },
+		{ "core:4 pu:1", two_of_a_name,
+		  "\nkind of core               by speed  cores  CPUs\n"
+		  "other                       unknown      2  0-1\n"
+		  "other (2)                   unknown      2  2-3\n" },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(table); i++) {
+		struct machine *m = open_changed(table[i].description, table[i].change);
+		char *text = printed(m);
+
+		if (!table[i].expected)
+			assert_null(strstr(text, "kind of core"));
+		else if (!strstr(text, table[i].expected))
+			fail_msg("%s", text);
+		free(text);
+		machine_close(m);
+	}
+}
+
 static void printed_in_80_columns(void **unused)
 {
 	static const char *const description[] = {
@@ -1118,9 +1295,13 @@ int main(void)
 		cmocka_unit_test(bad_words),
 		cmocka_unit_test(layouts_in_places),
 		cmocka_unit_test(threads_of_layouts),
+		cmocka_unit_test(kinds_of_machines),
+		cmocka_unit_test(fast_cores_come_first),
+		cmocka_unit_test(kinds_that_are_left_by_a_list),
 		cmocka_unit_test(caches_of_unknown_size),
 		cmocka_unit_test(what_firmware_says_of_memory),
 		cmocka_unit_test(variables_do_not_mislead),
+		cmocka_unit_test(kinds_are_printed),
 		cmocka_unit_test(printed_in_80_columns),
 	};
 

@@ -56,10 +56,11 @@ static json_t *trial_json(const struct planned *p)
 {
 	const struct benchmark *b = p->trial.benchmark;
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:o?, s:o, s:o?}", "id", p->id, "identity",
-			 p->identity, "benchmark", b->name, "variant", p->trial.variant->name,
-			 "parameters", parameters_json(&p->trial), "threads", (int)p->trial.threads,
-			 "bind", utf8_json(p->bind), "cpus", cpus_json(p), "oversubscribed",
+	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:o?, s:o, s:o*, s:o?}", "id", p->id,
+			 "identity", p->identity, "benchmark", b->name, "variant",
+			 p->trial.variant->name, "parameters", parameters_json(&p->trial),
+			 "threads", (int)p->trial.threads, "bind", utf8_json(p->bind), "cpus",
+			 cpus_json(p), "kinds", utf8_json(p->kinds), "oversubscribed",
 			 p->trial.oversubscribed ? json_true() : NULL);
 }
 

@@ -69,6 +69,8 @@ static void print_trial(const struct planned *p, FILE *f)
 	fprintf(f, "    %u thread%s on CPU%s", threads, threads > 1 ? "s" : "",
 		threads > 1 ? "s" : "");
 	print_places(p, f);
+	if (p->kinds)
+		fprintf(f, ", %s", p->kinds);
 	fprintf(f, "; %s\n", text_bytes(text, p->needs.bytes));
 	if (p->trial.benchmark->protocol.scored != IN_PAIRS)
 		return;

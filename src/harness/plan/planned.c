@@ -6,13 +6,16 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "harness/plan/fit.h"
 #include "harness/plan/identity.h"
 #include "harness/plan/planned.h"
 #include "harness/ask/profile.h"
 #include "harness/plan/seat.h"
+#include "machine/topology/kinds.h"
 #include "machine/topology/order.h"
+#include "machine/topology/topology.h"
 #include "base/message.h"
 
 enum { MOST_TRIALS = 20000 };
@@ -47,6 +50,7 @@ void planned_free(struct planned *p)
 	free(p->cpu);
 	free(p->identity);
 	free(p->refusal);
+	free(p->kinds);
 	json_decref(p->notes);
 }
 
@@ -90,6 +94,35 @@ static char *lack_of(const struct variant *v)
 	return why ? strdup(why) : NULL;
 }
 
+static void add_note(struct planned *p, char *note)
+{
+	if (note)
+		json_array_append_new(p->notes, utf8_json(note));
+	free(note);
+}
+
+static bool all_fast(const struct machine *m, const int *cpu, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		const struct cpu *one = machine_cpu(m, cpu[i]);
+
+		if (!one || kinds_rank(m, one) || one->kind != machine_cpu(m, *cpu)->kind)
+			return false;
+	}
+	return true;
+}
+
+/* Where cores are of several kinds, notes on which the threads are, unless all are the fastest. */
+static void note_kinds(struct planned *p)
+{
+	const struct machine *m = p->trial.machine;
+
+	p->kinds = kinds_text(m, p->cpu, p->cpus);
+	if (p->kinds && !all_fast(m, p->cpu, p->cpus))
+		add_note(p, text_of("its threads %s cores of these kinds: %s",
+				    p->trial.floating ? "float over" : "are on", p->kinds));
+}
+
 /* Plans all but the identity. 0; EXIT_BAD: no memory; or an exit status after a message. */
 static int plan_one(struct planned *p, const struct request *r, const struct point *at)
 {
@@ -117,6 +150,8 @@ static int plan_one(struct planned *p, const struct request *r, const struct poi
 	status = settle(&p->trial, r, value);
 	if (!status)
 		status = sit(p, r, at->layout);
+	if (!status && !p->refusal)
+		note_kinds(p);
 	if (!status && !p->refusal)
 		p->refusal = lack_of(at->variant);
 	if (status || p->refusal)
@@ -157,7 +192,7 @@ static void note_guesses(struct planned *p, const struct plan *plan)
 		const char *guess = guess_of(p, plan, i);
 
 		if (guess)
-			json_array_append_new(p->notes, json_string(guess));
+			add_note(p, strdup(guess));
 	}
 }
 

@@ -22,7 +22,9 @@ struct planned {
 	double sample;	  /* s: target length of a sample */
 	unsigned repeats; /* samples of it; 0: until the result is known */
 	char *refusal;	  /* why it is impossible here; NULL: it is not */
-	json_t *notes;	  /* sentences for readers of its result: how its input was read */
+	char *kinds;	  /* its cores, if some are faster than others (kinds.h); NULL: none are */
+	/* sentences for readers of its result: how its input was read, that cores are slow */
+	json_t *notes;
 	unsigned group;
 	unsigned region; /* the index of its LIKWID region, if it has one */
 	bool done;	 /* found complete in the file that is resumed */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arithmetic.h"
 #include "base/hash.h"
@@ -72,6 +73,31 @@ static void print_cpu(FILE *f, const json_t *cpu)
 	}
 }
 
+/* How many CPUs are of the type of a kind; 0: an earlier kind has it, too. */
+static unsigned cpus_of_type(const struct machine *m, unsigned kind)
+{
+	unsigned cpus = 0;
+
+	for (unsigned k = 0; k < m->kinds; k++) {
+		const bool same = !strcmp(m->kind[k].type, m->kind[kind].type);
+
+		if (same && k < kind)
+			return 0;
+		cpus += same ? m->kind[k].all : 0;
+	}
+	return cpus;
+}
+
+/* Types, without frequencies, which software may limit; nothing where all are of one type. */
+static void print_types(FILE *f, const struct machine *m)
+{
+	const unsigned cpus = (unsigned)hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_PU);
+
+	for (unsigned k = 0; k < m->kinds && cpus_of_type(m, 0) < cpus; k++)
+		if (cpus_of_type(m, k))
+			fprintf(f, " %s*%u", m->kind[k].type, cpus_of_type(m, k));
+}
+
 static void print_pages(FILE *f, const char *root, const struct machine *m)
 {
 	size_t sizes[MOST_HUGE_SIZES];
@@ -96,6 +122,7 @@ json_t *provenance_class(const char *root, const struct machine *m, const json_t
 	fprintf(f, "%s ", hypervisor ? hypervisor : "metal");
 	print_pages(f, root, m);
 	print_tree(f, root, m, hwloc_get_root_obj(m->topology));
+	print_types(f, m);
 	fclose(f);
 	class = text ? json_sprintf("%016" PRIx64, hash_text(text)) : NULL;
 	free(text);

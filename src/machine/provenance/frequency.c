@@ -8,6 +8,7 @@
 #include "base/sysfs.h"
 #include "base/utf8.h"
 #include "machine/provenance/sources.h"
+#include "machine/topology/kinds.h"
 #include "machine/topology/topology.h"
 
 int frequency_turbo(const char *root, const char **source)
@@ -50,10 +51,19 @@ static json_t *governors_of(const char *root, const struct machine *m)
 	return *found ? utf8_json(found) : NULL;
 }
 
+/* The first CPU of the fastest kind: trials with one thread run there. */
+static int fast_cpu(const struct machine *m)
+{
+	for (unsigned i = 0; i < m->cpus; i++)
+		if (!kinds_rank(m, &m->cpu[i]))
+			return m->cpu[i].number;
+	return m->cpus ? m->cpu[0].number : 0;
+}
+
 json_t *provenance_frequency(const char *root, const struct machine *m)
 {
 	const int64_t kHz = 1000, MHz = 1000000;
-	const int cpu = m->running && m->cpus ? m->cpu[0].number : 0;
+	const int cpu = m->running ? fast_cpu(m) : 0;
 	const char *turbo_source;
 	const struct {
 		const char *key, *file;

@@ -55,6 +55,25 @@ static json_t *nodes_of(const char *root, const struct machine *m)
 	return list;
 }
 
+/* The kinds of cores, the fastest first. */
+static json_t *kinds_of(const struct machine *m)
+{
+	json_t *list = json_array();
+
+	for (unsigned k = 0; k < m->kinds; k++) {
+		json_t *cpus = json_array();
+
+		for (unsigned i = 0; i < m->cpus; i++)
+			if (m->cpu[i].kind == k)
+				json_array_append_new(cpus, json_integer(m->cpu[i].number));
+		json_array_append_new(list, json_pack("{s:o, s:i, s:i, s:o}", "name",
+						      utf8_json(m->kind[k].name), "rank",
+						      (int)m->kind[k].rank, "cores",
+						      (int)m->kind[k].cores, "cpus", cpus));
+	}
+	return list;
+}
+
 static const char *cache_type(hwloc_obj_cache_type_t type)
 {
 	return type == HWLOC_OBJ_CACHE_DATA	     ? "data"
@@ -211,6 +230,8 @@ json_t *provenance_topology(const char *root, const struct machine *m)
 	json_object_set_new(topology, "allowed", allowed_of(m));
 	json_object_set_new(topology, "smt", json_integer(smt_of(t)));
 	json_object_set_new(topology, "nodes", nodes_of(root, m));
+	if (m->kinds)
+		json_object_set_new(topology, "kinds", kinds_of(m));
 	json_object_set_new(topology, "caches", caches_of(t));
 	source_put_value(topology, "distances", distances_of(m), "hwloc knows of none");
 	source_put_value(topology, "hwloc", synthetic_of(t),

@@ -131,7 +131,10 @@ static int expand_node(const struct machine *m, const char *word, unsigned threa
 	return 0;
 }
 
-/* The index of the node with most cores, then most CPUs, then the lowest number. */
+/*
+ * The index of the node with most cores of the fastest kind, then most cores, then most CPUs, then
+ * the lowest number.
+ */
 static unsigned largest_node(const struct machine *m)
 {
 	unsigned largest = 0;
@@ -139,16 +142,31 @@ static unsigned largest_node(const struct machine *m)
 	for (unsigned i = 1; i < machine_cpu_nodes(m); i++) {
 		const struct node *node = cpu_node(m, i), *best = cpu_node(m, largest);
 
-		if (node->cores > best->cores ||
-		    (node->cores == best->cores && node->cpus > best->cpus))
+		if (node->fast != best->fast	 ? node->fast > best->fast
+		    : node->cores != best->cores ? node->cores > best->cores
+						 : node->cpus > best->cpus)
 			largest = i;
 	}
 	return largest;
 }
 
+static unsigned used_up(const struct node *node, unsigned threads)
+{
+	return (threads >= node->cores) + (threads >= node->cpus);
+}
+
+/* Whether one more thread had better go to node a, which has n threads, than to b, which has k. */
+static bool is_better(const struct node *a, unsigned n, const struct node *b, unsigned k)
+{
+	if (used_up(a, n) != used_up(b, k))
+		return used_up(a, n) < used_up(b, k);
+	return n < k || (n == k && n < a->fast && k >= b->fast);
+}
+
 /*
  * Each thread goes to a node with a free core, else to one with a free CPU, else to any; of
- * several, to the one with the fewest threads.
+ * several, to the one with the fewest threads; of those, to one with a free core of the fastest
+ * kind.
  */
 static void split(const struct machine *m, unsigned threads, unsigned nodes, unsigned *count)
 {
@@ -157,16 +175,11 @@ static void split(const struct machine *m, unsigned threads, unsigned nodes, uns
 	for (unsigned i = 0; i < nodes; i++)
 		node[i] = cpu_node(m, i);
 	for (; threads; threads--) {
-		unsigned best = 0, best_full = UINT_MAX;
+		unsigned best = 0;
 
-		for (unsigned i = 0; i < nodes; i++) {
-			unsigned full = (count[i] >= node[i]->cores) + (count[i] >= node[i]->cpus);
-
-			if (full < best_full || (full == best_full && count[i] < count[best])) {
+		for (unsigned i = 1; i < nodes; i++)
+			if (is_better(node[i], count[i], node[best], count[best]))
 				best = i;
-				best_full = full;
-			}
-		}
 		count[best]++;
 	}
 }

@@ -7,6 +7,7 @@
 
 #include "base/sysfs.h"
 #include "base/why.h"
+#include "machine/topology/kinds.h"
 #include "machine/topology/load.h"
 #include "machine/topology/node_memory.h"
 #include "machine/topology/nodes.h"
@@ -157,12 +158,14 @@ static int read_cpus(struct machine *m, const char **error)
 static void count_cpus(struct machine *m)
 {
 	for (unsigned n = 0; n < m->nodes; n++)
-		m->node[n].cpus = m->node[n].cores = 0;
+		m->node[n].cpus = m->node[n].cores = m->node[n].fast = 0;
 	for (unsigned i = 0; i < m->cpus; i++)
 		for (unsigned n = 0; n < m->nodes; n++)
 			if (m->node[n].number == m->cpu[i].node) {
 				m->node[n].cpus++;
 				m->node[n].cores += m->cpu[i].sibling == 0;
+				m->node[n].fast +=
+					m->cpu[i].sibling == 0 && !kinds_rank(m, &m->cpu[i]);
 			}
 }
 
@@ -231,7 +234,7 @@ struct machine *machine_open(const char *description, const char **error)
 	}
 	if (topology_load(m, description, error) || read_cpus(m, error))
 		goto fail;
-	if (read_nodes(m)) {
+	if (read_nodes(m) || kinds_find(m)) {
 		why_set(error, "out of memory");
 		goto fail;
 	}
@@ -254,13 +257,15 @@ void machine_close(struct machine *m)
 	free((char *)m->name);
 	free(m->cpu);
 	free(m->node);
+	free(m->kind);
 	free(m);
 }
 
 /* Keeps only these CPUs, and recounts what depends on them. */
-static void keep(struct machine *m, const struct cpu_order *order)
+static int keep(struct machine *m, const struct cpu_order *order)
 {
 	hwloc_bitmap_t kept = hwloc_bitmap_alloc();
+	int failed;
 
 	for (unsigned i = 0; i < order->n; i++)
 		hwloc_bitmap_set(kept, (unsigned)order->cpu[i]->number);
@@ -273,9 +278,11 @@ static void keep(struct machine *m, const struct cpu_order *order)
 	}
 	take_cpus(m, kept);
 	hwloc_bitmap_free(kept);
+	failed = kinds_find(m);
 	read_cpu_nodes(m);
 	count_cpus(m);
 	read_sizes(m);
+	return failed;
 }
 
 int machine_restrict(struct machine *m, const char *bind, const char **why)
@@ -283,8 +290,9 @@ int machine_restrict(struct machine *m, const char *bind, const char **why)
 	struct cpu_order order = { 0, calloc(m->cpus, sizeof(*order.cpu)) };
 	int status = order.cpu ? 0 : why_fail(why, "out of memory");
 
-	if (!status && !order_is_word(bind) && !(status = order_list(m, bind, &order, why)))
-		keep(m, &order);
+	if (!status && !order_is_word(bind) && !(status = order_list(m, bind, &order, why)) &&
+	    keep(m, &order))
+		status = why_fail(why, "out of memory");
 	free(order.cpu);
 	return status;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/why.h"
+#include "machine/topology/kinds.h"
 #include "machine/topology/lists.h"
 #include "machine/topology/node_memory.h"
 #include "machine/topology/order.h"
@@ -15,15 +16,6 @@
 static void take(struct cpu_order *order, const struct cpu *cpu)
 {
 	order->cpu[order->n++] = cpu;
-}
-
-/* All cores before any SMT sibling. */
-static void order_close(const struct machine *m, struct cpu_order *order)
-{
-	for (unsigned sibling = 0; order->n < m->cpus; sibling++)
-		for (unsigned i = 0; i < m->cpus; i++)
-			if (m->cpu[i].sibling == sibling)
-				take(order, &m->cpu[i]);
 }
 
 /*
@@ -51,26 +43,52 @@ static unsigned spread_rank(hwloc_obj_t object)
 }
 
 /*
- * One order for any number of threads: its first n CPUs are spread for each n. hwloc_distrib()
- * places one n at a time, and in proportion to the CPUs: of 4 threads on nodes with 6 and 2 CPUs,
- * 3 and 1, where 2 and 2 have more bandwidth.
+ * A core's place in one order for any number of threads: its first n CPUs are spread for each n.
+ * hwloc_distrib() places one n at a time, and in proportion to the CPUs: of 4 threads on nodes with
+ * 6 and 2 CPUs, 3 and 1, where 2 and 2 have more bandwidth.
  */
-static void order_spread(const struct machine *m, struct cpu_order *order)
+static unsigned spread_place(const struct machine *m, const struct cpu *cpu)
 {
-	for (unsigned i = 0; i < m->cpus; i++)
-		if (m->cpu[i].sibling == 0)
-			order->cpu[spread_rank(hwloc_get_pu_obj_by_os_index(
-				m->topology, (unsigned)m->cpu[i].number))] = &m->cpu[i];
-	order->n = m->cores;
+	return spread_rank(hwloc_get_pu_obj_by_os_index(m->topology, (unsigned)cpu->number));
+}
+
+/* Fast kinds before slow ones; cores of a kind stay in their order. */
+static void fast_first(const struct machine *m, struct cpu_order *order)
+{
+	for (unsigned i = 1, j; i < order->n; i++) {
+		const struct cpu *cpu = order->cpu[i];
+
+		for (j = i; j && kinds_rank(m, order->cpu[j - 1]) > kinds_rank(m, cpu); j--)
+			order->cpu[j] = order->cpu[j - 1];
+		order->cpu[j] = cpu;
+	}
+}
+
+/* Siblings follow their core's first CPU in m->cpu. */
+static void take_siblings(const struct machine *m, struct cpu_order *order)
+{
 	for (unsigned sibling = 1; order->n < m->cpus; sibling++)
 		for (unsigned core = 0; core < m->cores; core++) {
-			/* siblings follow their core's first CPU in m->cpu */
 			const struct cpu *cpu = order->cpu[core] + sibling;
 
-			assert(order->cpu[core]); /* each rank was given to a core */
 			if (cpu < m->cpu + m->cpus && cpu->core == order->cpu[core]->core)
 				take(order, cpu);
 		}
+}
+
+/* All cores, in the machine's order or spread, before any SMT sibling. */
+static void order_cores(const struct machine *m, bool spread, struct cpu_order *order)
+{
+	unsigned core = 0;
+
+	for (unsigned i = 0; i < m->cpus; i++)
+		if (m->cpu[i].sibling == 0)
+			order->cpu[spread ? spread_place(m, &m->cpu[i]) : core++] = &m->cpu[i];
+	order->n = m->cores;
+	for (core = 0; core < order->n; core++)
+		assert(order->cpu[core]); /* each place was given to a core */
+	fast_first(m, order);
+	take_siblings(m, order);
 }
 
 /* Takes a CPU of a list. An unknown one is only noted, so that one message can name them all. */
@@ -184,9 +202,6 @@ int order_by(const struct machine *m, const char *bind, struct cpu_order *order,
 {
 	if (!order_is_word(bind))
 		return order_list(m, bind, order, why);
-	if (!strcmp(bind, "spread"))
-		order_spread(m, order);
-	else
-		order_close(m, order);
+	order_cores(m, !strcmp(bind, "spread"), order);
 	return 0;
 }

@@ -16,6 +16,16 @@ struct cpu {
 	unsigned core; /* 0, 1, ... over the machine */
 	/* 0 for the first usable hardware thread of its core, 1 for the second, ... */
 	unsigned sibling;
+	unsigned kind; /* index of its machine's kinds, if it has any */
+};
+
+/* A kind of cores (kinds.h). */
+struct core_kind {
+	char name[64]; /* "IntelCore 3900 MHz", "capacity 1024": unlike those of the others */
+	char type[32]; /* "IntelCore", "capacity 1024": without the frequency; "": unknown */
+	unsigned rank; /* 0: the fastest; all 0 where nothing tells which are faster */
+	unsigned all;  /* CPUs of the machine */
+	unsigned cpus, cores; /* usable ones */
 };
 
 struct node {
@@ -26,6 +36,7 @@ struct node {
 	/* where first touch by its CPUs places pages: itself, unless it has no usable memory */
 	int first_touch;
 	unsigned cpus, cores; /* usable ones; 0: memory only (CXL), or none allowed */
+	unsigned fast;	      /* usable cores of the fastest kind */
 };
 
 struct machine {
@@ -34,9 +45,11 @@ struct machine {
 	bool running;
 	const char *name; /* what was given to machine_open(), or "this machine" */
 	unsigned cpus, cores, nodes;
-	struct cpu *cpu;   /* in the machine's order: neighbours share most */
-	struct node *node; /* by number, ascending */
-	char ignored[160]; /* "HWLOC_XMLFILE, HWLOC_FSROOT": see open.h */
+	struct cpu *cpu;	/* in the machine's order: neighbours share most */
+	struct node *node;	/* by number, ascending */
+	unsigned kinds;		/* of cores; 0: all are alike, as far as hwloc knows */
+	struct core_kind *kind; /* the fastest first */
+	char ignored[160];	/* "HWLOC_XMLFILE, HWLOC_FSROOT": see open.h */
 	/* bytes: the system's page; the transparent huge page, 0 where there is none */
 	size_t page, huge_page;
 	size_t line; /* bytes of a cache line; 64 if unknown */
