@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a text file of lines and fields, and knows what a field holds: a number, a name, nothing. */
+/* Reads a text file by lines and fields; tells what a field holds: a number, a name, neither. */
 #ifndef LOCUS_CSV_READER_H
 #define LOCUS_CSV_READER_H
 

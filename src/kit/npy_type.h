@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types of NPY's values that are read: real numbers of at most 8 bytes, in either byte order. */
+/* The types of NPY's values that are read: real numbers of at most 8 bytes, any byte order. */
 #ifndef LOCUS_NPY_TYPE_H
 #define LOCUS_NPY_TYPE_H
 

@@ -127,6 +127,10 @@ def put(*path: Any) -> Callable[[Line], None]:
 
 SKETCH = [0.01] * 5 + [0.02] + [0.05] * 5  # quantiles
 
+KINDS = [
+    {"name": "IntelCore 3900 MHz", "rank": 0, "cores": 1, "cpus": [1]},
+    {"name": "IntelAtom 2800 MHz", "rank": 1, "cores": 0, "cpus": []},
+]
 WRONG = [
     ("header", drop("machine")),
     ("header", put("host", None)),
@@ -135,6 +139,8 @@ WRONG = [
     ("header", put("profile", "slow")),
     ("header", put("something", 1)),
     ("header", put("machine", "topology", "nodes", [])),
+    ("header", put("machine", "topology", "kinds", [])),
+    ("header", put("machine", "topology", "kinds", KINDS[:1])),
     ("header", put("machine", "cpu", "colour", "red")),
     ("header", put("machine", "memory", "page", None)),
     ("header", put("binding", "oversubscribe", 0)),
@@ -171,6 +177,7 @@ WRONG = [
     ("trial", put("parameters", "a name", 1)),
     ("trial", put("parameters", "pages", None)),
     ("trial", put("variant", "a\x1bb")),
+    ("trial", put("kinds", "")),
     ("trial", put("placement", "after", "local_share", 1.5)),
     ("trial", put("placement", "after", "on_node", {"first": 3})),
     ("trial", put("placement", "after", "how", "unverified")),
@@ -202,8 +209,16 @@ def test_the_schema_refuses_what_the_document_does_not_say(number: int, tmp_path
     assert re.search(rf"a.jsonl:{place + 1}: is not a line of a record: \$", flaw)
 
 
+def test_kinds_of_cores_may_be_told(tmp_path: Path) -> None:
+    lines = counted()
+    put("machine", "topology", "kinds", KINDS)(lines[0])
+    trial = next(line for line in lines if line["type"] == "trial")
+    trial["kinds"] = "1 IntelCore 3900 MHz"
+    assert not flaws(write(tmp_path / "a.jsonl", lines))
+
+
 def test_every_key_is_required_and_no_other_allowed() -> None:
-    """Except in lines that leave out null and empty values."""
+    """Except in lines that leave out null and empty values, and what most machines lack."""
     schema = json.loads((Path(__file__).parents[2] / "doc/schema/record-1.schema.json").read_text())
 
     def look(part: Any, path: str) -> None:
@@ -219,7 +234,8 @@ def test_every_key_is_required_and_no_other_allowed() -> None:
             }
             assert required <= set(part["properties"]), path
             if path.split("/")[1] not in SPARSE:
-                assert set(part["properties"]) - required <= {"type", "run"}, path
+                optional = {"type", "run"} | ({"kinds"} if path == "/topology" else set())
+                assert set(part["properties"]) - required <= optional, path
         for key, value in part.items():
             look(value, f"{path}/{key}")
 

@@ -397,6 +397,31 @@ static void test_both_modes_are_told(void **state)
 	series_close(&s);
 }
 
+/* What was known when it was planned is told with its result. */
+static void test_notes_and_kinds_of_the_plan_are_told(void **state)
+{
+	struct series s;
+	struct invention i;
+	enum status status;
+	json_t *line;
+
+	(void)state;
+	invent(&s, &i, "one", 0, 0, 1, 2, 1);
+	line = summary(&s, &s, 1, 1.5, &status);
+	assert_null(json_object_get(line, "kinds"));
+	json_decref(line);
+	i.planned.kinds = (char *)"1 IntelAtom 2800 MHz";
+	i.planned.notes = json_pack("[s]", "points.csv: line 1 taken for names: x 100 %s");
+	line = summary(&s, &s, 1, 1.5, &status);
+	assert_int_equal(status, STATUS_OK);
+	assert_string_equal(json_string_value(json_object_get(line, "kinds")), i.planned.kinds);
+	assert_string_equal(json_string_value(json_array_get(json_object_get(line, "notes"), 0)),
+			    "points.csv: line 1 taken for names: x 100 %s");
+	json_decref(line);
+	json_decref(i.planned.notes);
+	series_close(&s);
+}
+
 static void test_never_together_is_said(void **state)
 {
 	struct benchmark together = ratio_benchmark;
@@ -794,6 +819,7 @@ int main(void)
 		cmocka_unit_test(test_rarely_together_is_a_note),
 		cmocka_unit_test(test_both_modes_are_told),
 		cmocka_unit_test(test_one_pair_may_have_two_modes),
+		cmocka_unit_test(test_notes_and_kinds_of_the_plan_are_told),
 		cmocka_unit_test(test_never_together_is_said),
 		cmocka_unit_test(test_noise_is_graver_than_a_wide_interval),
 		cmocka_unit_test(test_stolen_time_is_noise),

@@ -888,6 +888,13 @@ static void capacities(hwloc_topology_t t)
 	add_kind(t, "3", 2, "LinuxCapacity", "1024", NULL);
 }
 
+static void unprintable(hwloc_topology_t t)
+{
+	add_kind(t, "0-1", 0, "CoreType", "\tb", NULL);
+	add_kind(t, "2-3", 1, "CoreType", "a-type-with-a-name-of-more-than-31-letters",
+		 "frequencies-of-too-many-letters");
+}
+
 static void one_of_some(hwloc_topology_t t)
 {
 	add_kind(t, "2-3", 0, "CoreType", "IntelCore", NULL);
@@ -934,6 +941,12 @@ static void kinds_of_machines(void **unused)
 		  two_of_a_name,
 		  2,
 		  { { "other", "", 0, 2, 2, 2 }, { "other (2)", "", 0, 2, 2, 2 } } },
+		{ "core:4 pu:1",
+		  unprintable,
+		  2,
+		  { { "a-type-with-a-name-of-more-than frequencies- MHz",
+		      "a-type-with-a-name-of-more-than", 0, 2, 2, 2 },
+		    { "?b", "?b", 1, 2, 2, 2 } } },
 		{ "core:4 pu:1",
 		  one_of_some,
 		  2,

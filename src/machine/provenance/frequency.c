@@ -54,16 +54,17 @@ static json_t *governors_of(const char *root, const struct machine *m)
 /* The first CPU of the fastest kind: trials with one thread run there. */
 static int fast_cpu(const struct machine *m)
 {
-	for (unsigned i = 0; i < m->cpus; i++)
-		if (!kinds_rank(m, &m->cpu[i]))
-			return m->cpu[i].number;
-	return m->cpus ? m->cpu[0].number : 0;
+	const struct cpu *best = m->cpu;
+
+	for (unsigned i = 1; i < m->cpus; i++)
+		best = kinds_rank(m, &m->cpu[i]) < kinds_rank(m, best) ? &m->cpu[i] : best;
+	return best->number;
 }
 
 json_t *provenance_frequency(const char *root, const struct machine *m)
 {
 	const int64_t kHz = 1000, MHz = 1000000;
-	const int cpu = m->running ? fast_cpu(m) : 0;
+	const int cpu = m->running && m->cpus ? fast_cpu(m) : 0;
 	const char *turbo_source;
 	const struct {
 		const char *key, *file;

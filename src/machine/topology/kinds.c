@@ -15,6 +15,14 @@ static const char *find(const struct hwloc_info_s *infos, unsigned n, const char
 	return NULL;
 }
 
+/* XML may hold any text. */
+static void keep_printable(char *text)
+{
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+}
+
 /* What tells it from others: a type ("IntelAtom"), or a capacity (Arm), and a frequency. */
 static void name_kind(struct core_kind *kind, const struct hwloc_info_s *infos, unsigned n)
 {
@@ -30,6 +38,8 @@ static void name_kind(struct core_kind *kind, const struct hwloc_info_s *infos, 
 			 *kind->type ? " " : "", maximum);
 	else
 		snprintf(kind->name, sizeof(kind->name), "%s", *kind->type ? kind->type : "other");
+	keep_printable(kind->type);
+	keep_printable(kind->name);
 }
 
 /* Of two kinds with the same name, the second one is "NAME (2)". */
@@ -86,19 +96,9 @@ static void read_kinds(struct machine *m, unsigned found, hwloc_bitmap_t set, hw
 	}
 }
 
-int kinds_find(struct machine *m)
+/* Fills m->kind, which has room for one kind more than hwloc has found. */
+static void fill(struct machine *m, unsigned found, hwloc_bitmap_t set, hwloc_bitmap_t rest)
 {
-	const int nr = hwloc_cpukinds_get_nr(m->topology, 0);
-	const unsigned found = nr > 0 ? (unsigned)nr : 0;
-	hwloc_bitmap_t set = hwloc_bitmap_alloc(),
-		       rest = hwloc_bitmap_dup(hwloc_topology_get_topology_cpuset(m->topology));
-	int status = -1;
-
-	free(m->kind);
-	m->kinds = 0;
-	m->kind = calloc(found + 1, sizeof(*m->kind));
-	if (!set || !rest || !m->kind)
-		goto end;
 	read_kinds(m, found, set, rest);
 	m->kinds = found;
 	if (!hwloc_bitmap_iszero(rest)) { /* CPUs of which hwloc knows nothing */
@@ -109,11 +109,24 @@ int kinds_find(struct machine *m)
 	}
 	tell_apart(m->kind, m->kinds);
 	m->kinds = m->kinds > 1 ? m->kinds : 0;
-	status = 0;
-end:
+}
+
+int kinds_find(struct machine *m)
+{
+	const int nr = hwloc_cpukinds_get_nr(m->topology, 0);
+	const unsigned found = nr > 0 ? (unsigned)nr : 0;
+	hwloc_bitmap_t set = hwloc_bitmap_alloc(),
+		       rest = hwloc_bitmap_dup(hwloc_topology_get_topology_cpuset(m->topology));
+	const bool room = set && rest;
+
+	free(m->kind);
+	m->kinds = 0;
+	m->kind = calloc(found + 1, sizeof(*m->kind));
+	if (room && m->kind)
+		fill(m, found, set, rest);
 	hwloc_bitmap_free(set);
 	hwloc_bitmap_free(rest);
-	return status;
+	return room && m->kind ? 0 : -1;
 }
 
 unsigned kinds_rank(const struct machine *m, const struct cpu *cpu)

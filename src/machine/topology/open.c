@@ -262,7 +262,7 @@ void machine_close(struct machine *m)
 }
 
 /* Keeps only these CPUs, and recounts what depends on them. */
-static int keep(struct machine *m, const struct cpu_order *order)
+static int keep(struct machine *m, const struct cpu_order *order, const char **why)
 {
 	hwloc_bitmap_t kept = hwloc_bitmap_alloc();
 	int failed;
@@ -282,7 +282,7 @@ static int keep(struct machine *m, const struct cpu_order *order)
 	read_cpu_nodes(m);
 	count_cpus(m);
 	read_sizes(m);
-	return failed;
+	return failed ? why_fail(why, "out of memory") : 0;
 }
 
 int machine_restrict(struct machine *m, const char *bind, const char **why)
@@ -290,9 +290,8 @@ int machine_restrict(struct machine *m, const char *bind, const char **why)
 	struct cpu_order order = { 0, calloc(m->cpus, sizeof(*order.cpu)) };
 	int status = order.cpu ? 0 : why_fail(why, "out of memory");
 
-	if (!status && !order_is_word(bind) && !(status = order_list(m, bind, &order, why)) &&
-	    keep(m, &order))
-		status = why_fail(why, "out of memory");
+	if (!status && !order_is_word(bind) && !(status = order_list(m, bind, &order, why)))
+		status = keep(m, &order, why);
 	free(order.cpu);
 	return status;
 }
