@@ -59,16 +59,17 @@ static bool look_at_line(struct csv_reader *r, locale_t c, struct line *l)
 	return true;
 }
 
-/* `what`: of which type it has to be, or "". */
+static const char a_number[] = "a finite number";
+
 static int refuse_value(const struct csv_reader *r, size_t value, struct csv_field *f,
-			const char *what)
+			const char *expected)
 {
-	return why_fail(r->why, "%s: line %zu, value %zu: '%s'; expected a finite number%s",
-			r->in->name, r->line, value, why_quotable(f->text), what);
+	return why_fail(r->why, "%s: line %zu, value %zu: '%s'; expected %s", r->in->name, r->line,
+			value, why_quotable(f->text), expected);
 }
 
 /* Refuses the first field of the line that is no name, or if all may be names, the first. */
-static int refuse_names(struct csv_reader *r, const struct line *l, const char *what)
+static int refuse_names(struct csv_reader *r, const struct line *l, const char *expected)
 {
 	struct csv_field f;
 	size_t value = 0;
@@ -78,7 +79,7 @@ static int refuse_names(struct csv_reader *r, const struct line *l, const char *
 		csv_reader_take(r, &f);
 		value++;
 	} while (l->names < l->n && csv_field_names(&f) && csv_reader_more(r));
-	return refuse_value(r, value, &f, what);
+	return refuse_value(r, value, &f, expected);
 }
 
 static int refuse_end(const struct csv_reader *r, const char *after)
@@ -95,7 +96,7 @@ static int refuse_end(const struct csv_reader *r, const char *after)
 static int find_first_lines(struct csv *f, struct csv_reader *r, struct line *names,
 			    struct line *values)
 {
-	static const char or_name[] = ", or a name for each column";
+	static const char or_name[] = "a finite number, or a name for each column";
 
 	if (!look_at_line(r, f->c, values))
 		return refuse_end(r, "");
@@ -118,7 +119,7 @@ static int find_first_lines(struct csv *f, struct csv_reader *r, struct line *na
 				r->in->name, (names->n ? names : values)->mark.line);
 	if (names->names < names->n)
 		return refuse_names(r, names, or_name);
-	return values->numbers ? 0 : refuse_names(r, values, "");
+	return values->numbers ? 0 : refuse_names(r, values, a_number);
 }
 
 static int check_first_lines(const struct csv_reader *r, const struct line *names,
@@ -248,11 +249,18 @@ void csv_close(struct csv *f)
 	free(f->mark);
 }
 
-/* Stores the value, rounded to the type; false if that is no finite number. */
-static bool put_value(void *to, enum real as, size_t i, double value)
+/* Stores the field's value, rounded to the type. NULL; or what was expected. */
+static const char *put_value(const struct csv_field *field, locale_t c, void *to, enum real as,
+			     size_t i)
 {
+	double value;
+
+	if (!csv_field_number(field, c, &value))
+		return a_number;
 	real_set(as, to, i, value);
-	return isfinite(real_get(as, to, i));
+	if (!isfinite(real_get(as, to, i)))
+		return as == REAL_FLOAT ? "a finite number of type float" : a_number;
+	return csv_field_is_exact(field, value) ? NULL : "an integer that a double holds exactly";
 }
 
 static int read_row(const struct csv *f, struct csv_reader *r, enum real as, void *to)
@@ -261,13 +269,14 @@ static int read_row(const struct csv *f, struct csv_reader *r, enum real as, voi
 
 	do {
 		struct csv_field field;
-		double value;
+		const char *expected;
 
 		csv_reader_take(r, &field);
 		if (j++ >= f->columns || r->failed)
 			continue;
-		if (!csv_field_number(&field, f->c, &value) || !put_value(to, as, j - 1, value))
-			return refuse_value(r, j, &field, as == REAL_FLOAT ? " of type float" : "");
+		expected = put_value(&field, f->c, to, as, j - 1);
+		if (expected)
+			return refuse_value(r, j, &field, expected);
 	} while (csv_reader_more(r));
 	if (!r->failed && j != f->columns)
 		return why_fail(r->why, "%s: line %zu: %zu value%s; expected %u, as in line %zu",

@@ -2,6 +2,7 @@
 #include "kit/csv_reader.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +228,17 @@ bool csv_field_number(const struct csv_field *f, locale_t c, double *value)
 		return false;
 	*value = strtod_l(f->text, &end, c);
 	return !*end;
+}
+
+bool csv_field_is_exact(const struct csv_field *f, double value)
+{
+	const char *const digits = f->text + strspn(f->text, "+-0");
+	char text[sizeof(f->text)];
+
+	if (fabs(value) < 0x1p53 || digits[strspn(digits, "0123456789")])
+		return true;
+	snprintf(text, sizeof(text), "%.0f", fabs(value));
+	return !strcmp(text, digits);
 }
 
 /* Words that programs write in place of a number, beside those that strtod takes. */

@@ -64,6 +64,9 @@ bool csv_reader_more(struct csv_reader *);
  */
 bool csv_field_number(const struct csv_field *, locale_t, double *value);
 
+/* False for a number written as an integer that the value, rounded to a double, is not. */
+bool csv_field_is_exact(const struct csv_field *, double value);
+
 /*
  * Whether it can name a column: it has a letter, does not begin as a number does, and is no word
  * for a value, such as NA. So a line with a missing or misspelt number is not taken for names.

@@ -33,6 +33,7 @@ static void test_csv_is_read(void **state)
 		{ "  1   2.5  \r\n\t-3e2\t\t.25\t\r\n", 2, 2 },
 		{ "# x y\n1 2.5\n# half\n-3e2 .25\n#", 2, 2 },
 		{ "1\n2.5\n-3e2\n.25\n", 4, 1 },
+		{ "+00000000000000000001,2.5000000000000000001\n-300,.25\n", 2, 2 },
 		{ "x\n1\n2.5\n-3e2\n.25\n", 4, 1 },
 		{ "1,2.5,-3e2,.25", 1, 4 },
 		{ "\"x 1\",\"one, or 2\",z,\xc3\xa4\n1,2.5,-3e2,.25", 1, 4 },
@@ -125,6 +126,10 @@ static void test_csv_is_refused(void **state)
 		{ "1,2\n#DIV/0!,3\n", "line 2, value 1: '#DIV/0!'" },
 		{ "x,#REF!\n1,2\n", "line 1, value 2: '#REF!'" },
 		{ "1,2\n1.1.1,2\n", "'1.1.1'" },
+		/* as an NPY file of integers: a double would be another number */
+		{ "1,2\n1,9007199254740993\n",
+		  "line 2, value 2: '9007199254740993'; expected an integer that a double holds" },
+		{ "-1700000000123456789\n", "'-1700000000123456789'; expected an integer that a" },
 		{ "PK\x03\x04", "byte 2 is 0x03; expected an NPY file" },
 	};
 
@@ -135,6 +140,20 @@ static void test_csv_is_refused(void **state)
 	}
 	put_bytes("/points.csv", "1,2\n3,\0\n", 8);
 	assert_refused(in_tree("/points.csv"), "byte 6 is 0x00");
+}
+
+/* Of the integers beyond 2^53 a double holds only some; fractions are rounded in any case. */
+static void test_large_integers(void **state)
+{
+	static const double x[] = { 0x1p53, -0x1p60, 0x1p63, 0x1.fffffffffffffp63 };
+
+	(void)state;
+	put_file("/points.csv", "9007199254740992,-1152921504606846976\n+9223372036854775808,"
+				"0018446744073709549568");
+	assert_points(in_tree("/points.csv"), 2, 2, x);
+	put_file("/points.csv", "9007199254740993.0,-1152921504606846977.\n"
+				"9223372036854775809e0,1.8446744073709549569e19");
+	assert_points(in_tree("/points.csv"), 2, 2, x);
 }
 
 /* What is told of the first line, after the name of the file; NULL: nothing. */
@@ -268,6 +287,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_csv_is_read),
 		cmocka_unit_test(test_csv_is_refused),
+		cmocka_unit_test(test_large_integers),
 		cmocka_unit_test(test_guesses_are_told),
 		cmocka_unit_test(test_csv_has_long_fields),
 		cmocka_unit_test(test_parts_know_their_lines),
