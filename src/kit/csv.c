@@ -155,7 +155,8 @@ static void list_fields(struct csv_reader *r, struct csv_mark line, char *list, 
 	do {
 		csv_reader_take(r, &f);
 		for (char *c = f.text; *c; c++)
-			*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
+			if ((unsigned char)*c < ' ' || *c == 0x7f)
+				*c = '?';
 		n = snprintf(list + used, size - used, "%s%s", used ? ", " : "", f.text);
 		if ((size_t)n >= size - used - sizeof(", ...")) {
 			snprintf(list + used, size - used, "%s...", used ? ", " : "");
