@@ -90,7 +90,7 @@ static void test_columns_one_by_one_are_read(void **state)
 	static const double x[] = { 1, 2, 3, 4, 5, 6 };
 	static const double nan[] = { 1, 2, 3, 4, 5, NAN };
 	struct matrix *s;
-	double row[3];
+	double row[4];
 
 	(void)state;
 	assert_points(put_npy(1, NPY_ENTRIES("'<f4'", "True", "(2, 3)"), values, 24), 2, 3, x);

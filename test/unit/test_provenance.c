@@ -382,6 +382,13 @@ static void same_at_other_speeds(hwloc_topology_t t)
 	add_kind(t, "4-7", 1, "CoreType", "IntelCore", "2000");
 }
 
+static void three_of_two_types(hwloc_topology_t t)
+{
+	add_kind(t, "0-3", 0, "CoreType", "IntelAtom", "2800");
+	add_kind(t, "4-5", 1, "CoreType", "IntelCore", "3900");
+	add_kind(t, "6-7", 2, "CoreType", "IntelCore", "5800");
+}
+
 static void other_numbers(hwloc_topology_t t)
 {
 	add_kind(t, "0-1", 0, "CoreType", "IntelAtom", "2800");
@@ -407,6 +414,7 @@ static void kinds_of_cores(void **state)
 		void (*change)(hwloc_topology_t);
 		bool same; /* as slow_first; others as a machine without kinds */
 	} table[] = { { same_at_other_speeds, true },
+		      { three_of_two_types, true },
 		      { speeds_alone, false },
 		      { speeds_of_one_type, false } };
 	json_t *none = provenance_of_changed(NULL), *two = provenance_of_changed(slow_first),
