@@ -318,6 +318,7 @@ def test_reports_that_a_passed_test_prints_are_none(lane, again, total):
 def test_what_took_too_long_is_run_again(lane, again, total, monkeypatch):
     monkeypatch.setenv("TEST_LIMIT", "1")
     lane("guest", ("$ echo 1..2; echo ok 1 - first; sleep 1000", GOOD))
+    assert "    It was ended after 1 s" in total("guest")[1]
     again()
     status, lines = total("guest")
     assert (status, lines[-2:]) == (0, ["1 unsteady", "2 passed, 0 failed, 0 skipped"])
