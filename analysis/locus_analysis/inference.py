@@ -12,9 +12,9 @@ metrics: values are logarithms, a row for each run, a column for each metric.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from math import comb
 from typing import Any
 
@@ -52,15 +52,15 @@ def least_p(old: int, new: int, paired: bool) -> float:
 def shown(old: Array, new: Array, kinds: Sequence[str], paired: bool = False) -> Shown:
     """Of pairs, row i of `old` and of `new` belong together. A value that is not known is NaN."""
     y = new - old if paired else np.vstack((old, new))
-    labels = _labels(len(old), len(new), paired)
     group = _groups(kinds)
-    statistics = [
-        _moderated(_moments(y, part, paired), group)
-        for part in np.array_split(labels, 1 + len(labels) // AT_ONCE)
-    ]
-    t = np.abs(np.vstack([change / error for change, error, _ in statistics]))
-    change, error, df = (a[0] for a in statistics[0])
-    p, critical = _adjusted(np.nan_to_num(t))
+    t = []
+    for labels in _labels(len(old), len(new), paired):
+        change, error, df = _moderated(_moments(y, labels, paired), group)
+        t.append(np.nan_to_num(np.abs(change / error)))
+        if len(t) == 1:
+            real = change[0], error[0], df[0]
+    change, error, df = real
+    p, critical = _adjusted(np.vstack(t))
     return Shown(change, t_quantile(df) * error, p, (critical + POWER) * error)
 
 
@@ -72,23 +72,30 @@ def spread(y: Array, kinds: Sequence[str]) -> tuple[Array, Array]:
     return np.asarray(deviation[0]), np.asarray(df[0])
 
 
-def _labels(old: int, new: int, paired: bool) -> Array:
-    """A row for each labeling, the real one first: 1 for a new run; of pairs, -1 where the two
-    change sides."""
+def _labels(old: int, new: int, paired: bool) -> Iterator[Array]:
+    """Labelings, so many at once, the real one first. A row for each: 1 for a new run; of pairs, -1
+    where the two change sides."""
     n = old if paired else old + new
     real = np.ones(n) if paired else np.repeat((0.0, 1.0), (old, new))
     if labelings(old, new, paired) > MOST:
         rng = np.random.default_rng(1)
-        drawn = rng.choice((-1.0, 1.0), (MOST - 1, n)) if paired else rng.permuted(
-            np.tile(real, (MOST - 1, 1)), axis=1
-        )  # fmt: skip
-        return np.vstack((real, drawn))
+        for first in range(0, MOST, AT_ONCE):
+            if paired:
+                labels = rng.choice((-1.0, 1.0), (AT_ONCE, n))
+            else:
+                labels = rng.permuted(np.tile(real, (AT_ONCE, 1)), axis=1)
+            labels[: first == 0] = real
+            yield labels
+        return
+    signs, chosen = product((1.0, -1.0), repeat=n), combinations(range(n - 1, -1, -1), new)
     if paired:
-        return np.array(list(product((1.0, -1.0), repeat=n)))
-    rows = np.zeros((labelings(old, new, paired), n))
-    for row, chosen in zip(rows, combinations(range(n - 1, -1, -1), new)):
-        row[list(chosen)] = 1
-    return rows
+        while rows := list(islice(signs, AT_ONCE)):
+            yield np.array(rows)
+        return
+    while new_runs := list(islice(chosen, AT_ONCE)):
+        labels = np.zeros((len(new_runs), n))
+        np.put_along_axis(labels, np.array(new_runs), 1, axis=1)
+        yield labels
 
 
 def _moments(y: Array, labels: Array, paired: bool) -> tuple[Array, Array, Array, Array]:
@@ -151,7 +158,8 @@ def _adjusted(t: Array) -> tuple[Array, float]:
     """p of each metric, step down: each is compared with the largest statistic of those that are
     not greater than its own. And the statistic that a metric must exceed that is not shown yet."""
     order = np.argsort(-t[0])
-    most = np.maximum.accumulate(t[:, order[::-1]], axis=1)[:, ::-1]
+    most = t[:, order]
+    np.maximum.accumulate(most[:, ::-1], axis=1, out=most[:, ::-1])
     reached = (most >= most[0] * (1 - 1e-9)).mean(0)
     p = np.empty(len(order))
     p[order] = np.maximum.accumulate(reached)
