@@ -137,8 +137,9 @@ def _export(options: argparse.Namespace) -> int:
 
         likwid.refuse(options.file)
         side, notes = sides.load(options.file, "these")
-        compare_command.note(notes)
-        print(expected.document(side), flush=True)
+        told, without = expected.document(side)
+        compare_command.note(notes + without)
+        print(told, flush=True)
         return GOOD
     from . import export
 

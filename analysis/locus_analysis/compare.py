@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from . import inference, sides, units
+from . import differences, inference, sides, units
 from .inference import LEVEL
-from .sides import Side
+from .sides import Lost, Side
 
 Row = dict[str, Any]
 
@@ -22,7 +22,6 @@ ORDER = (SLOWER, FASTER, UNTOLD, SAME)
 THRESHOLD = 0.03
 LEAST_PAIRS = next(n for n in range(1, 99) if inference.least_p(n, n, True) <= LEVEL)
 GOOD, WORSE, CANNOT_TELL = 0, 1, 4
-FAULTS = ("misplaced", "wrong", "failed")
 
 
 @dataclass
@@ -35,15 +34,16 @@ class Comparison:
     reason: str = ""  # why no change can be shown at all
     differs: list[tuple[str, str, str]] = field(default_factory=list)
     unmatched: list[str] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)  # trials that have no result any more
+    lost: list[Lost] = field(default_factory=list)  # trials that had a valid result
     metrics: list[Row] = field(default_factory=list)  # the worst first
     required: list[str] = field(default_factory=list)  # what --require asks for in vain
 
     @property
     def status(self) -> int:
-        if self.faults or any(m["verdict"] == SLOWER for m in self.metrics):
+        slower = any(m["verdict"] == SLOWER for m in self.metrics)
+        if slower or any(lost.is_fault for lost in self.lost):
             return WORSE
-        return CANNOT_TELL if self.required else GOOD
+        return CANNOT_TELL if self.required or self.lost or not self.metrics else GOOD
 
 
 def compare(
@@ -54,14 +54,17 @@ def compare(
 ) -> Comparison:
     """Of thresholds whose pattern matches, the last counts; metrics that match `require` must have
     a verdict."""
+    cut = any(r["cut"] for r in new.runs)
+    lost = [one for one in sides.lost(old.names, new) if cut or one.status != sides.LEFT_OUT]
+    old, new = old.measured(), new.measured()
     seen = sides.by_clock(sides.observe(old, new, LEAST_PAIRS))
     made = Comparison(
         old, new, (len(seen.old), len(seen.new)), "node" if seen.nodes else "run", seen.paired
     )
     made.reason = too_few(*made.units, seen.paired, made.what)
-    made.differs = sides.differences(old, new)
-    made.unmatched = sides.unmatched(old, new)
-    made.faults = _faults(old, new)
+    made.differs = differences.settings_of(old, new)
+    made.unmatched = differences.trials_of(old, new)
+    made.lost = lost
     if seen.metrics:
         kinds = [f"{m['benchmark']} {m['name']}" for m in seen.metrics]
         told = inference.shown(seen.old, seen.new, kinds, seen.paired)
@@ -166,15 +169,3 @@ def too_few(old: int, new: int, paired: bool, what: str) -> str:
         f"{old} and {new} {what}s have {inference.labelings(old, new, paired)} ways to be labelled:"
         f" no change can be shown at {100 * LEVEL:.0f} %; {enough} a side can show one{alone}"
     )
-
-
-def _faults(old: Side, new: Side) -> list[str]:
-    """Trials that had results in all old runs, and are misplaced, wrong or failed in a new one."""
-    was = {r["id"] for r in old.found if r["status"] in FAULTS}
-    now = {r["id"]: r for r in new.found if r["status"] in FAULTS}
-    found = {i: r for i, r in now.items() if i in old.trials and i not in was}
-    return [
-        f"{r['benchmark']}/{r['variant']} {r['status']} in {new.name}: "
-        + " ".join(f"{k}={v}" for k, v in r["parameters"].items())
-        for r in found.values()
-    ]

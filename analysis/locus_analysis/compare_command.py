@@ -31,8 +31,9 @@ def add(commands: Any) -> None:
         ),
         epilog=(
             "Exit status: 0 nothing is slower; 1 something is, or has no valid result any more; 2 a"
-            " file is missing or is no record; 4 a metric that --require names cannot be told, or a"
-            " host (--baseline)."
+            " file is missing or is no record; 4 cannot tell: trials were interrupted or left out,"
+            " nothing is on both sides, a metric that --require names has no verdict, or a host"
+            " cannot be judged (--baseline); 70 the program itself failed."
         ),
     )
     command.add_argument(

@@ -16,7 +16,7 @@ from typing import Any, Optional
 from . import inference, units
 from .compare import ORDER, SAME, UNTOLD, Comparison
 from .inference import LEVEL
-from .sides import Side
+from .sides import Lost, Side
 
 Row = dict[str, Any]
 
@@ -42,7 +42,8 @@ def text(made: Comparison, everything: bool) -> str:
     left = len(made.metrics) - len(picked)
     if left:
         lines.append(f"{left} more metrics: --all")
-    return "\n".join([*lines, "", *summary(made)])
+    lines += [""] if made.metrics else []
+    return "\n".join([*lines, *summary(made)])
 
 
 def worst(made: Comparison, most: int) -> list[Row]:
@@ -56,7 +57,8 @@ def worst(made: Comparison, most: int) -> list[Row]:
 def heading(made: Comparison) -> list[str]:
     """The sides, and what differs: candidates for the cause."""
     old, new = made.units
-    ways = inference.labelings(old, new, made.paired)
+    all_ways = inference.labelings(old, new, made.paired)
+    ways = str(all_ways) if all_ways <= inference.MOST else f"{inference.MOST} of all"
     how = "in pairs" if made.paired else "not paired"
     hosts = [", ".join(s.hosts[:2]) + (", ..." if len(s.hosts) > 2 else "") for s in _sides(made)]
     many = f"{old} {made.what}{'s' * (old > 1)} of {hosts[0]} against {new} of {hosts[1]}"
@@ -68,7 +70,8 @@ def heading(made: Comparison) -> list[str]:
             "all runs of one side came first: a drift of the machine would look like a change;"
             " --measure alternates"
         )
-    lines += [f"fault      {line}" for line in made.faults]
+    lines += [f"fault      {line}" for line in faults(made)]
+    lines += [f"missing    {line}" for line in missing(made)]
     lines += [
         f"differs    {name}: {_shortened(one)} -> {_shortened(other)}"
         for name, one, other in made.differs
@@ -76,22 +79,44 @@ def heading(made: Comparison) -> list[str]:
     return lines + [f"unmatched  {line}" for line in made.unmatched]
 
 
+def faults(made: Comparison) -> list[str]:
+    """Trials that are invalid now, alike ones in one line."""
+    return [_said(made, lost) for lost in made.lost if lost.is_fault]
+
+
+def missing(made: Comparison) -> list[str]:
+    """Trials that were not measured to the end, so that nothing can be told of them."""
+    return [_said(made, lost) for lost in made.lost if not lost.is_fault]
+
+
+def _said(made: Comparison, lost: Lost) -> str:
+    where = f"in {made.new.name}"
+    if lost.hosts and len(made.new.hosts) > 1:
+        where += f" on {units.some(lost.hosts)}"
+    if len(lost.trials) > 1:
+        return f"{lost.counted} {where}: {units.some(lost.trials)}"
+    name, _, parameters = lost.trials[0].partition(" ")
+    return f"{name} {lost.status} {where}: {parameters}"
+
+
 def summary(made: Comparison) -> list[str]:
     """Counts, and what the words mean."""
     counts = Counter(m["verdict"] for m in made.metrics)
-    told = ", ".join(f"{counts[v]} {v}" for v in ORDER if counts[v])
-    lines = [
-        f"{units.several(len(made.metrics), 'metric')}: {told}"
-        if told
-        else "no metric is on both sides"
-    ]
-    within = sorted({units.percent(m["threshold"]) for m in made.metrics})
-    lines.append(
-        f"slower, faster: shown at {100 * LEVEL:.0f} % over all metrics together; same: the 95 %"
-        f" interval is within {', '.join(within)}"
-    )
+    if not made.metrics:
+        lines = ["no metric is on both sides"]
+    else:
+        told = ", ".join(f"{counts[v]} {v}" for v in ORDER if counts[v])
+        within = sorted({units.percent(m["threshold"]) for m in made.metrics})
+        lines = [
+            f"{units.several(len(made.metrics), 'metric')}: {told}",
+            f"slower, faster: shown at {100 * LEVEL:.0f} % over all metrics together; same: the"
+            f" 95 % interval is within {', '.join(within)}",
+        ]
     if counts[UNTOLD] and not made.reason:
         lines.append("cannot tell: with the change, below 100 %, that these runs would have shown")
+    for what, is_fault in (("fault", True), (UNTOLD, False)):
+        if own := [lost.counted for lost in made.lost if lost.is_fault == is_fault]:
+            lines.append(f"{what}: {', '.join(own)}, valid in {made.old.name}")
     if made.required:
         more = f", and {len(made.required) - 1} more" if made.required[1:] else ""
         lines.append(f"required, but cannot be told: {made.required[0]}{more}")
@@ -216,7 +241,8 @@ def document(made: Comparison, _: bool) -> str:
             "reason": made.reason or None,
             "differs": [{"name": n, "old": o, "new": w} for n, o, w in made.differs],
             "unmatched": made.unmatched,
-            "faults": made.faults,
+            "faults": faults(made),
+            "missing": missing(made),
             "required": made.required,
             "status": made.status,
             "metrics": [_flat(m) for m in made.metrics],

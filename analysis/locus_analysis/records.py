@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
@@ -25,6 +25,7 @@ AT_ONCE = 1 << 23  # bytes of lines that are handed to the database together
 MOST_MEMORY = "1GiB"  # of the database; beyond that it uses temporary files
 MOST_FLAWS = 3  # of a file that are reported one by one
 SAMPLES = re.compile(rb'\{"type": ?"samples"')
+BULK = re.compile(rb'\{"type": ?"(?:samples|matrix|distribution|peer)"')
 HOPELESS = 100  # flawed lines: after so many without a header the rest of a file is not read
 
 
@@ -39,15 +40,22 @@ class Records:
     )  # likwid.Counted: tables given beside the records
     runs: set[str] = field(default_factory=set)
     doubled: bool = False  # some run is there more than once
+    lean: Optional[Callable[[Line], Line]] = None  # what is kept of a line
+    skipped: Optional[re.Pattern[bytes]] = None  # lines that are not read
 
 
-def read(paths: Sequence[Path], samples: bool = True) -> Records:
+def read(
+    paths: Sequence[Path], samples: bool = True, lean: Optional[Callable[[Line], Line]] = None
+) -> Records:
     """Reads files, and those in folders, with or without lines of samples, which are most of the
-    lines. Of a run that is there several times, keeps the most complete copy."""
-    records = Records(_database())
+    lines. `lean` makes of a line what is kept of it; then lines beside those of trials are not
+    read. Of a run that is there several times, keeps the most complete copy."""
+    records = Records(
+        _database(), lean=lean, skipped=BULK if lean else None if samples else SAMPLES
+    )
     for path in sources.find(paths):
         try:
-            _take(records, path, samples)
+            _take(records, path)
         except BadInput as error:
             records.notes.append(str(error))
     if not records.runs:
@@ -57,10 +65,15 @@ def read(paths: Sequence[Path], samples: bool = True) -> Records:
     return records
 
 
+def trials(records: Records) -> duckdb.DuckDBPyConnection:
+    """The records as tables of trials and metrics (trials.sql)."""
+    records.db.execute((HERE / "trials.sql").read_text(encoding="utf-8"))
+    return records.db
+
+
 def tables(records: Records) -> duckdb.DuckDBPyConnection:
-    """The records as tables (trials.sql, tables.sql)."""
-    db = records.db
-    db.execute((HERE / "trials.sql").read_text(encoding="utf-8"))
+    """The records as all tables (trials.sql, tables.sql)."""
+    db = trials(records)
     values = db.execute("SELECT DISTINCT name, value, unit FROM parameter").fetchall()
     labels = [(*each, units.parameter(*each)) for each in values]
     db.execute("CREATE TABLE words_of (name VARCHAR, value VARCHAR, unit VARCHAR, label VARCHAR)")
@@ -188,13 +201,13 @@ def _insert(db: duckdb.DuckDBPyConnection, table: str, given: Sequence[Any]) -> 
         )
 
 
-def _take(records: Records, path: Path, samples: bool) -> None:
+def _take(records: Records, path: Path) -> None:
     """Reads all lines of a file into the database. Raises the first flaw of a file without any
     valid line; else flaws become notes."""
     flaws: list[str] = []
     given: list[Row] = []
     size = taken = 0
-    for row in _rows(records, path, samples, flaws):
+    for row in _rows(records, path, flaws):
         given.append(row)
         taken += 1
         size += len(row[-1])
@@ -213,7 +226,7 @@ def _take(records: Records, path: Path, samples: bool) -> None:
         )
 
 
-def _rows(records: Records, path: Path, samples: bool, flaws: list[str]) -> Iterator[Row]:
+def _rows(records: Records, path: Path, flaws: list[str]) -> Iterator[Row]:
     """Rows of the table `line`. `copy` is the line of the run's header, since a file may have a run
     twice."""
     headers: dict[str, Optional[int]] = {}  # None: that run cannot be read
@@ -221,7 +234,7 @@ def _rows(records: Records, path: Path, samples: bool, flaws: list[str]) -> Iter
     for given in sources.lines(path):
         if not headers and len(flaws) >= HOPELESS:
             return
-        if not samples and headers and SAMPLES.match(given.text):
+        if records.skipped and headers and records.skipped.match(given.text):
             continue
         try:
             line = _line(given)
@@ -245,7 +258,8 @@ def _rows(records: Records, path: Path, samples: bool, flaws: list[str]) -> Iter
             )
         home = headers[run]
         if home is not None:
-            yield name, given.number, home, run, line["type"], given.text.decode("utf-8")
+            text = json.dumps(records.lean(line)) if records.lean else given.text.decode("utf-8")
+            yield name, given.number, home, run, line["type"], text
 
 
 def _line(given: sources.Line) -> Optional[Line]:

@@ -124,7 +124,7 @@ found AS (
 	FROM trial t JOIN described ON run = part AND described.benchmark = t.benchmark),
 -- `t`: the time, where what is left out follows from it.
 timed AS (SELECT *, CASE WHEN m.value IS NOT NULL AND NOT varies THEN time END AS t FROM found)
-SELECT whole, id, place, d.name, d.unit, d.better, m.value,
+SELECT whole, id, place, d.name, d.unit, d.better, d.kind, m.value,
 	coalesce(m.ci[1], follows(m.value, is_rate, t.value, t.ci[2])) AS low,
 	coalesce(m.ci[2], follows(m.value, is_rate, t.value, t.ci[1])) AS high,
 	coalesce(m.range, CASE WHEN t.range.of IS NOT NULL THEN {'of': t.range.of,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Optional
 
 SI = (
@@ -73,6 +73,12 @@ def amount(value: str, unit: str = "") -> str:
 
 def several(n: int, what: str) -> str:
     return f"{n} {what}{'s' * (n != 1)}"
+
+
+def some(names: Sequence[str], most: int = 2) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(names) - most} more" if names[most:] else ""
+    return ", ".join(names[:most]) + more
 
 
 def short(value: Any) -> str:

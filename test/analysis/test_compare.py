@@ -379,7 +379,7 @@ def test_nothing_to_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
             line["id"] = run_id(line["id"])
 
     old, new = runs(tmp_path / "old", 4), runs(tmp_path / "new", 4, change=other)
-    out, _ = told(capsys, old, new)
+    out, _ = told(capsys, old, new, status=CANNOT_TELL)
     assert "no metric is on both sides" in out
     told(capsys, "--require", "*", old, new, status=CANNOT_TELL)
 
@@ -554,9 +554,6 @@ def test_one_node_with_several_runs_has_expected_values(
 ) -> None:
     made = expected(capsys, runs(tmp_path / "old", 3))
     assert {m["n"] for m in made["classes"][0]["metrics"]} == {3}
-    one = expected(capsys, runs(tmp_path / "one", 1))
-    for m in one["classes"][0]["metrics"]:
-        assert m["high"] == pytest.approx(m["value"] * 1.03, rel=1e-4)
 
 
 def test_a_page_with_pictures_before_and_after(

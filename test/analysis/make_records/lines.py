@@ -128,7 +128,7 @@ def _described(trials: list[Line]) -> Line:
                 "name": name,
                 "unit": m.get("unit", "s/pass"),
                 "better": m.get("better") or help_of.get(name, {}).get("better"),
-                "kind": "value",
+                "kind": m.get("kind", "value"),
                 "help": help_of.get(name, {}).get("help", "what it is"),
             }
             for name, m in metrics.items()
@@ -232,7 +232,7 @@ def _place(of: Line) -> Line:
 
 
 UNSAID = (("how", "verified"), ("unmapped", 0), ("misplaced", 0), ("huge_bytes", 0))
-TOLD_ABOVE = ("name", "unit", "better", "why")  # of a metric
+TOLD_ABOVE = ("name", "unit", "better", "kind", "why")  # of a metric
 
 
 def as_written(lines: list[Line]) -> list[Line]:

@@ -117,6 +117,7 @@ def _trial(
                 amount / time if time else None,
                 [amount / ci[1], amount / ci[0]] if ci else None,
                 nothing,
+                "rate",
             ),
         )
     if point.headline:
@@ -234,12 +235,15 @@ def _over(time: float, ci: list[float], other: float) -> Line:
 STOPPED = {"impossible": None, "failed": None, "interrupted": "signal", "unconverged": "budget"}
 
 
-def _metric(name: str, unit: str, better: Optional[str], value: Any, ci: Any, why: Any) -> Line:
+def _metric(
+    name: str, unit: str, better: Optional[str], value: Any, ci: Any, why: Any, kind: str = "value"
+) -> Line:
     disturbed = value and value * (1.01 if better == "lower" else 0.99)
     return {
         "name": name,
         "unit": unit,
         "better": better,
+        "kind": kind,
         "value": value,
         "ci": ci,
         "with_noise": disturbed,
