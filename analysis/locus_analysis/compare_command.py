@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import likwid, sources, speech
+from . import likwid, processes, sources, speech
+
+MANY = 64  # files: fewer are read as fast as a process begins
 
 
 def add(commands: Any) -> None:
@@ -97,9 +99,11 @@ def _threshold(words: str) -> tuple[str, float]:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from . import compare, compare_told, expected, sides
+    from . import compare, compare_told
 
     if options.baseline:
+        from . import expected, sides
+
         classes = expected.read(options.baseline)
         side, notes = sides.load(_given(options), "these")
         note(notes)
@@ -107,10 +111,9 @@ def _compare(options: argparse.Namespace) -> int:
         print(expected.told(judged, options.format), flush=True)
         return expected.status(judged)
     old, new = _measured(options) if options.measure is not None else _two_sides(options)
-    read = [sides.load(paths, name) for paths, name in ((old, "OLD"), (new, "NEW"))]
-    for _, notes in read:
-        note(notes)
-    made = compare.compare(read[0][0], read[1][0], options.threshold, options.require)
+    (first, notes), (last, more) = _loaded(old, new)
+    note([*notes, *more])
+    made = compare.compare(first, last, options.threshold, options.require)
     if options.output:
         from . import compare_page
 
@@ -157,6 +160,26 @@ def _two_sides(options: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     return old, new
 
 
+def _loaded(old: list[Path], new: list[Path]) -> list[Any]:
+    """Both sides. Where they have many files, a process beside this one reads the new one."""
+    from . import sides
+
+    beside = None
+    if sources.STANDARD_INPUT not in new and len(sources.find(old + new)) >= MANY:
+        beside = processes.Processes("compare_command", 1).call("load", new, "NEW")
+    first = sides.load(old, "OLD")
+    try:
+        return [first, beside.result() if beside else sides.load(new, "NEW")]
+    except ChildProcessError:  # it was killed
+        return [first, sides.load(new, "NEW")]
+
+
 def note(notes: Sequence[str]) -> None:
     for text in notes:
         speech.tell(f"note: {text}")
+
+
+if __name__ == "__main__":
+    from . import sides
+
+    processes.serve(sides.load)

@@ -137,7 +137,7 @@ def name_of(trial: Row) -> str:
 
 def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
     """One side, and notes on what was left out."""
-    read = records.read(paths, samples=False, lean=_lean)
+    read = records.read(paths, samples=False, lean=lean)
     db = records.trials(read)
     db.execute(NUMBERED)
     runs, trials = [_run(r) for r in rows(db, RUNS)], {r["id"]: r for r in rows(db, TRIALS)}
@@ -163,7 +163,7 @@ def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
     return side, read.notes
 
 
-def _lean(line: Row) -> Row:
+def lean(line: Row) -> Row:
     """A line without what no comparison needs: most of it."""
     if line["type"] == "benchmark":
         return {

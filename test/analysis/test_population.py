@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import json
 import random
+import runpy
+import sys
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
-from locus_analysis import draw, population, records, schema
+from locus_analysis import __main__ as program
+from locus_analysis import compare_command, draw, population, processes, records, schema, sides
 from make_records import ONE, Line, numa, record, run_id, write
 from some import some
 from test_report import Page, make
@@ -116,3 +121,79 @@ def test_what_is_done_grows_with_the_hosts_and_no_faster(
         counts.append((len(opened) / number, len(checked) / written, len(asked)))
         assert len(found["numa"]["pictures"]) == 1
     assert counts[0] == counts[1] and counts[0][:2] == (1, 1)
+
+
+# Comparisons: test/peers/hosts makes as many hosts as one likes; here, few.
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Line], int, int], Path]:
+    """Makes records of n hosts from a record, whose lines are given."""
+
+    def hosts_like(lines: list[Line], n: int, seed: int) -> Path:
+        template = write(tmp_path / f"template-{seed}.jsonl", lines)
+        folder = tmp_path / f"hosts-{seed}"
+        words = ["hosts", str(template), str(n), str(folder), "--seed", str(seed)]
+        monkeypatch.setattr(sys, "argv", words)
+        runpy.run_path(str(Path(__file__).parents[1] / "peers" / "hosts"), run_name="__main__")
+        return folder
+
+    return hosts_like
+
+
+def test_a_comparison_of_many_hosts(made: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    points = numa(ONE, kernels=("sum",))[:4]
+    old, new = (made(record(ONE, points, run_id("a")), 12, seed) for seed in (1, 2))
+    assert program.main(["validate", str(old), str(new)]) == 0
+    capsys.readouterr()
+    assert program.main(["compare", "--format", "json", str(old), str(new)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["unit"] == "node" and told["old"]["units"] == told["new"]["units"] == 12
+    assert len(told["metrics"]) == 4 and told["paired"]
+
+
+def test_a_comparison_holds_no_more_than_values(made: Any) -> None:
+    """However much was written beside them: samples, distributions, results of batches."""
+    kept = []
+    for seed, times in ((1, 1), (2, 50)):
+        lines = record(ONE, numa(ONE, kernels=("sum",))[:4], run_id("a"))
+        for line in lines:
+            if line["type"] == "samples":
+                line["times"] *= times
+            if line["type"] == "trial":
+                line["batches"]["metrics"]["time"] *= times
+                line["batches"]["allocations"] = [n * times for n in line["batches"]["allocations"]]
+                line["notes"] = ["so it was"] * times
+        folder = made(lines, 3, seed)
+        read = records.read([folder], samples=False, lean=sides.lean)
+        ((own,),) = read.db.execute("SELECT sum(length(json)) FROM line").fetchall()
+        written = sum(file.stat().st_size for file in folder.iterdir())
+        kept.append((own, written))
+    assert kept[1][1] > 10 * kept[0][1]
+    assert kept[1][0] == pytest.approx(kept[0][0], rel=0.001)  # values have not all as many digits
+
+
+@pytest.mark.parametrize("killed", (False, True))
+def test_a_process_that_reads_one_side(
+    made: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    """It finds what one process alone would; and if it is killed, that one does its work."""
+    points = numa(ONE, kernels=("sum",))[:4]
+    folders = [str(made(record(ONE, points, run_id("a")), 6, seed)) for seed in (1, 2)]
+    assert program.main(["compare", "--format", "json", *folders]) == 0
+    alone = capsys.readouterr().out
+    monkeypatch.setattr(compare_command, "MANY", 1)
+    asked = []
+    call = processes.Processes.call
+
+    def noted(*words: Any) -> Future[Any]:
+        asked.append(words[1:3])
+        if not killed:
+            return call(*words)
+        failed: Future[Any] = Future()
+        failed.set_exception(ChildProcessError(0, "it ended with status -9"))
+        return failed
+
+    monkeypatch.setattr(processes.Processes, "call", noted)
+    assert program.main(["compare", "--format", "json", *folders]) == 0
+    assert capsys.readouterr().out == alone and asked == [("load", [Path(folders[1])])]
