@@ -14,6 +14,7 @@ from conftest import MEASURED, SMALL
 from listed import unwrapped
 from some import some
 
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 LISTED = subprocess.run(
     [os.environ.get("LOCUS", "locus"), "list", "--names"],
     capture_output=True,
@@ -59,8 +60,9 @@ def test_there_are_benchmarks(locus):
     assert [line.split()[0] for line in locus("list").out.splitlines()] == BENCHMARKS
 
 
-def test_each_has_its_job_script(locus):
-    """Each has a script for nodes, and one for ranks if a variant can be divided over ranks."""
+def test_job_scripts(locus):
+    """Those of jobs/ run the main benchmark, all of them, and any; and one over ranks for each
+    that can be divided over ranks. Their lines for SLURM differ in name, nodes and time alone."""
     divided = [
         name
         for name in some(BENCHMARKS)
@@ -69,10 +71,25 @@ def test_each_has_its_job_script(locus):
             for _, text in rows(listed(locus, name), "variants")
         )
     ]
-    scripts = {path.stem for path in pathlib.Path(os.environ["BUILD"], "jobs").glob("*.slurm")}
-    assert {*BENCHMARKS, *(f"{name}-mpi" for name in some(divided))} <= scripts
-    of_ranks = {name for name in scripts if name.endswith("-mpi")}
-    assert of_ranks == {f"{name}-mpi" for name in divided} and "dummy" not in scripts
+    calls = {
+        "numa": "numa",
+        "suite": "suite",
+        "locus": "--any",
+        "likwid": "--likwid",
+        **{f"{name}-mpi": f'--mpi "$mpi" {name}' for name in some(divided)},
+    }
+    scripts = {file.stem: file.read_text() for file in (SOURCE / "jobs").glob("*.slurm")}
+    assert set(scripts) == set(calls) and "numa" in BENCHMARKS
+    for name, text in scripts.items():
+        assert f'exec "$locus_job" {calls[name]} "$@"\n' in text
+        assert f"\n#SBATCH --job-name={name}\n" in text
+        assert set(re.findall(r"jobs/([\w-]+)\.slurm", text)) == {name}
+    asked = {re.sub(r"(name|nodes|time)=\S+", r"\1", settings(text)) for text in scripts.values()}
+    assert len(asked) == 1
+
+
+def settings(script):
+    return "\n".join(re.findall("^#SBATCH .*", script, re.MULTILINE))
 
 
 def part(text, head):

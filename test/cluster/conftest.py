@@ -43,22 +43,23 @@ def installed(tmp_path_factory):
 
 @pytest.fixture
 def submit(nodes, source):
-    """submit("numa", "--size", "1M", sbatch=["--nodes=2"]): a job of the source tree. After the
-    test all jobs are cancelled, and all nodes idle."""
+    """submit("numa", "--size", "1M", sbatch=["--nodes=2"]): a job of the source tree, from a shell
+    with the variables of `shell`. After the test all jobs are cancelled, and all nodes idle."""
     jobs = []
 
-    def run(script, *arguments, sbatch=(), folder=source, path="", results=None):
-        if "/" not in str(script):
-            script = script_of(script, folder)
+    def run(script, *arguments, sbatch=(), folder=source, path="", results=None, shell=()):
+        name = pathlib.Path(script).stem
+        words = (script,) if "/" in str(script) else script_of(script)
         environment = {
             **os.environ,
             "PATH": path + os.environ["PATH"],
+            **dict(shell),
             **({"LOCUS_RESULTS": results} if results else {}),
         }
         number = ask(
-            "sbatch", "--parsable", *sbatch, script, *arguments, cwd=folder, env=environment
+            "sbatch", "--parsable", *sbatch, *words, *arguments, cwd=folder, env=environment
         ).strip()
-        jobs.append(Job(number, pathlib.Path(script).stem, folder, results))
+        jobs.append(Job(number, name, folder, results))
         return jobs[-1]
 
     yield run

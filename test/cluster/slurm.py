@@ -9,7 +9,8 @@ import subprocess
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("BUILD", "."))  # with the programs and the job scripts
+SCRIPTS = sorted((SOURCE / "jobs").glob("*.slurm"))
+BUILD = pathlib.Path(os.environ.get("BUILD", "."))  # with the programs
 DEADLINE = int(
     os.environ.get("PATIENCE", "300")
 )  # s, for waits that take seconds on an idle machine
@@ -40,13 +41,10 @@ def ask(*command, **more):
     return done.stdout
 
 
-def script_of(name, folder):
-    """The path of a job's script in the folder of a source tree. dummy's is made of numa's."""
-    if name != "dummy":
-        return f"build/jobs/{name}.slurm"
-    numa = (folder / "build/jobs/numa.slurm").read_text()
-    (folder / "dummy.slurm").write_text(numa.replace("locus-job numa", "locus-job dummy"))
-    return "./dummy.slurm"
+def script_of(name):
+    """A job's script in the source tree, and the arguments that name a benchmark without one."""
+    own = f"jobs/{name}.slurm"
+    return (own,) if (SOURCE / own).exists() else ("jobs/locus.slurm", name)
 
 
 def minicluster(*arguments):

@@ -52,8 +52,8 @@ def test_time_limit(submit, read):
         job.has('"samples"', node)
         ask("scontrol", "update", f"JobId={job.id}", f"EndTime=now+{left}seconds")
     assert warned.until("FAILED") == 128 + signal.SIGTERM
-    way = "--nodes=1 --nodelist=n1 --time=02:00:00 --partition=main ./dummy.slurm"
-    way += " --profile quick"
+    way = "--nodes=1 --nodelist=n1 --time=02:00:00 --partition=main jobs/locus.slurm"
+    way += " dummy --profile quick"
     assert f"to go on: LOCUS_RESULTS=results/dummy-{warned.id} sbatch {way}" in warned.said()
     assert re.search(
         r"no good end on n1: time: SIGTERM came \d+ s before the end of the job's time limit of",
@@ -90,6 +90,29 @@ def test_cancelled(submit, read):
             job,
         )
     wait_for(lambda: "to go on: " in job.out(), job)
+
+
+def test_no_trial_is_complete(submit, read):
+    """The program ends with 0, since its time was up; but the job has no result."""
+    job = submit("dummy", *ENDLESS, "--delay", "1e9", "--time-budget", "1s")
+    assert job.until("FAILED") == 1
+    assert read(job.record())[-1]["trials"] == {"interrupted": 1}
+    assert "no good end on n1: no trial is complete: locus: time budget spent" in job.out()
+    assert "to go on: " in job.out()
+
+
+def test_a_killed_step(submit):
+    """SIGKILL leaves no word of the task, as the loss of a node does."""
+    job = submit("dummy", *ENDLESS, sbatch=["--nodes=2"])
+    for node in ("n1", "n2"):
+        job.has('"samples"', node)
+    ask("scancel", "--signal=KILL", f"{job.id}.0")
+    assert job.until("FAILED") == 128 + signal.SIGKILL
+    for node in ("n1", "n2"):
+        assert f"no good end on {node}: killed by SIGKILL, which scancel --signal sends" in (
+            job.out()
+        )
+    assert "to go on: " in job.out()
 
 
 def requeue(job, submit):

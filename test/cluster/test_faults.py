@@ -108,7 +108,7 @@ def test_without_slurmctld_the_advice_is_the_same(at_work, read, submit, without
         minicluster("on", "n1", "pkill", "-KILL", "-x", "locus")
         wait_for(lambda: "to go on" in job.out(), "advice")
     job.cancel()  # else SLURM, which finds it missing, may requeue it
-    assert "no good end on n1: killed by SIGKILL, see" in job.out()
+    assert "no good end on n1: killed by SIGKILL, which scancel" in job.out()
     assert "--time=00:40:00 --partition=main" in job.out()
     again = job.go_on(submit)
     assert again.until("COMPLETED") == 0

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from lacking import lacking
-from slurm import BUILD, CPUS, ENDLESS, ONE_TRIAL, ask, names, wait_for
+from slurm import BUILD, CPUS, ENDLESS, ONE_TRIAL, SCRIPTS, SOURCE, ask, names, wait_for
 from some import some
 
 FEW = {  # options that select a trial or two of benchmarks with many
@@ -39,8 +39,6 @@ FEW = {  # options that select a trial or two of benchmarks with many
         "2",
     ],
 }
-SCRIPTS = sorted((BUILD / "jobs").glob("*.slurm"))
-OWN = ["likwid"]  # scripts unlike the others
 BENCHMARKS = [line.split()[0] for line in ask(os.environ["LOCUS"], "list").splitlines()]
 
 
@@ -78,18 +76,39 @@ def test_from_the_source_tree(submit, source, read, name):
     assert (source / f"slurm-{job.id}.out").read_text() == ""
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
-def test_installed(submit, installed, read, tmp_path_factory, name):
-    empty = tmp_path_factory.mktemp("empty")
-    job = submit(
-        installed / f"share/locus/jobs/{name}.slurm",
-        *soon_done(name),
-        folder=empty,
-        path=f"{installed}/bin:",
+@pytest.fixture
+def from_elsewhere(submit, installed, tmp_path_factory):
+    """from_elsewhere("numa", ...): a job of the installed script, submitted in an empty folder."""
+    folder = tmp_path_factory.mktemp("empty")
+
+    def run(name, *arguments):
+        script = installed / f"share/locus/jobs/{name}.slurm"
+        job = submit(script, *arguments, folder=folder, path=f"{installed}/bin:")
+        assert job.until("COMPLETED") == 0
+        assert names(folder) == ["results", f"slurm-{job.id}.out"]
+        return job
+
+    return run
+
+
+def test_installed(from_elsewhere, read):
+    job = from_elsewhere("numa", *soon_done("numa"))
+    assert check_good(job, read)[0]["command"][:2] == ["locus", "numa"] and job.out() == ""
+
+
+def test_links_of_one_release(from_elsewhere, installed, read):
+    """Those of benchmarks that had a script of their own; a line names the new command."""
+    files = some((installed / "share/locus/jobs").iterdir())
+    links = {file.stem for file in files if file.is_symlink()}
+    assert {file.readlink().name for file in files if file.is_symlink()} == {"locus.slurm"}
+    assert links < set(BENCHMARKS) and "latency" in links and len(links) == 14
+    assert {file.stem for file in files} - links == {file.stem for file in SCRIPTS}
+    job = from_elsewhere("latency", *soon_done("latency"))
+    assert check_good(job, read)[0]["command"][:2] == ["locus", "latency"]
+    assert job.out() == (
+        "locus-job: instead of latency.slurm, which the next release has not: sbatch locus.slurm"
+        " latency\n"
     )
-    assert job.until("COMPLETED") == 0
-    assert names(empty) == ["results", f"slurm-{job.id}.out"]
-    assert check_good(job, read)[0]["command"][:2] == ["locus", name]
 
 
 def test_from_the_build_folder(submit, read, tmp_path_factory):
@@ -102,10 +121,38 @@ def test_from_the_build_folder(submit, read, tmp_path_factory):
     check_good(job, read)
 
 
-def test_without_locus(submit, tmp_path_factory):
-    job = submit(BUILD / "jobs/numa.slurm", folder=tmp_path_factory.mktemp("empty"))
-    assert job.until("FAILED") == 127
-    assert "no locus-job in PATH" in job.said() and not job.results.exists()
+@pytest.mark.parametrize("tree", [False, True], ids=["elsewhere", "not built"])
+def test_without_locus(submit, source, tmp_path_factory, tree):
+    """In a source tree, a line says what to build."""
+    folder = source if tree else tmp_path_factory.mktemp("empty")
+    if tree:
+        (source / "build").unlink()
+    job = submit(SOURCE / "jobs/numa.slurm", folder=folder)
+    assert job.until("FAILED") == 127 and not job.results.exists()
+    (said,) = job.out().splitlines()
+    expected = (
+        f"locus-job: no locus in {folder}/build or PATH: build it (./quickstart)"
+        if tree
+        else f"numa.slurm: no locus-job in {folder}/jobs or PATH: submit in the source tree, or"
+        " install locus"
+    )
+    assert said == expected
+
+
+def test_the_suite(submit, read):
+    """Ended after its first benchmark: it takes minutes."""
+    job = submit("suite", "--profile", "quick", "--repeats", "2", "--duration", "1ms")
+    job.has('"type":"benchmark"', times=2)
+    assert read(job.record(), whole=False)[0]["command"][:2] == ["locus", "suite"]
+
+
+def test_a_benchmark_has_to_be_named(submit):
+    job = submit("locus", "--profile", "quick")
+    assert job.until("FAILED") == 2
+    assert job.out() == (
+        "locus-job: no benchmark: sbatch jobs/locus.slurm latency, or jobs/likwid.slurm GROUPS"
+        " BENCHMARK (MEM numa)\n"
+    )
 
 
 def test_the_node_is_ours_alone_and_whole(submit, read):
@@ -130,7 +177,11 @@ def test_the_node_is_ours_alone_and_whole(submit, read):
     [
         (1, ["--output", "/dev/full"], "locus: --output: /dev/full: No space left on device; "),
         (2, ["--kernel", "fold"], "locus numa: "),
-        (3, ["--size", "900000G"], 'status 3, trials {"impossible":1}'),
+        (
+            3,
+            ["--size", "900000G", "--kernel", "sum,triad"],
+            r"status 3 \(impossible 2\): it needs 879 TiB of memory .* can be had",
+        ),
     ],
 )
 def test_the_status_is_passed_on(submit, status, arguments, cause):
@@ -140,6 +191,58 @@ def test_the_status_is_passed_on(submit, status, arguments, cause):
     said = job.out()
     assert re.search(rf"no good end on n1: {cause}.*, see results/numa-{job.id}/n1\.txt\n", said)
     assert "to go on" not in said
+
+
+# As of a shell in another job (salloc), and of a site that likes other defaults.
+SHELL = {
+    "SLURM_CPU_BIND": "mask_cpu:1",
+    "SLURM_EXPORT_ENV": "NONE",
+    "SLURM_LABELIO": "1",
+    "SLURM_MEM_PER_CPU": "100",
+    "SLURM_MULTI_PROG": "1",
+    "SLURM_NTASKS": "4",
+    "SLURM_STDOUTMODE": "none",
+    "SLURM_THREADS_PER_CORE": "1",
+    "SRUN_CPUS_PER_TASK": "1",
+}
+
+
+def test_settings_of_the_shell_change_nothing(submit, read):
+    """What would have changed the result is named."""
+    job = submit("numa", *ONE_TRIAL, shell=SHELL)
+    assert job.until("COMPLETED") == 0
+    header = check_good(job, read)[0]
+    assert header["binding"]["affinity"] == list(range(CPUS))
+    assert job.out() == (
+        "locus-job: not used: SLURM_CPU_BIND=mask_cpu:1 SLURM_MEM_PER_CPU=100"
+        " SLURM_THREADS_PER_CORE=1, maybe of the shell that submitted the job; sbatch -c, or"
+        " --threads and --bind of locus, choose CPUs\n"
+    )
+    refused = submit("numa", *ONE_TRIAL, "--size", "900000G", shell=SHELL)
+    assert refused.until("FAILED") == 3
+    assert "no good end on n1: status 3 (impossible 1): it needs 879 TiB" in refused.out()
+
+
+def test_cpus_per_task_of_the_shell(submit):
+    """SLURM makes 1 of it, as if sbatch had got -c 1: it is named."""
+    if CPUS == 1:
+        lacking("a second CPU", "a machine with two")
+    job = submit("numa", *ONE_TRIAL, shell={"SLURM_CPUS_PER_TASK": str(CPUS)})
+    assert job.until("COMPLETED") == 0
+    assert job.out() == (
+        f"locus-job: -c 1, of sbatch or of the shell that called it: 1 of {CPUS} CPUs of a node;"
+        " for all: unset SLURM_CPUS_PER_TASK\n"
+    )
+
+
+def test_components(submit):
+    """Only the first one's nodes would be measured."""
+    job = submit("numa", *ONE_TRIAL, sbatch=["--nodes=1", ":", "--nodes=2"])
+    assert job.until("FAILED") == 2
+    assert job.out() == (
+        "locus-job: this job has several components (sbatch ... : ...), and only the first would"
+        " be measured: submit each as a job of its own\n"
+    )
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
@@ -196,6 +299,7 @@ def test_fewer_cpus_than_the_node_has(submit, read, source, group):
         return header
 
     check(asked, asked.record(), 0)
+    assert "locus-job: -c 1, of sbatch" in asked.out()
     check(masked, source / "masked.jsonl", 1)
     cpuset = {"cpuset.mems": "0", "cpuset.cpus": "1"}
     group("cpuset", cpuset, cpuset)
@@ -204,24 +308,9 @@ def test_fewer_cpus_than_the_node_has(submit, read, source, group):
     assert f"n1 measures on 1 of its {CPUS} CPUs" in confined.said()
 
 
-def test_the_scripts_differ_in_name_alone():
-    for suffix, least in (("-mpi", 2), ("", len(BENCHMARKS))):
-        alike = [
-            file
-            for file in SCRIPTS
-            if file.stem.endswith("-mpi") == bool(suffix) and file.stem not in OWN
-        ]
-        assert len(alike) >= least
-        named = [
-            re.sub(rf"\b{file.stem.removesuffix(suffix)}\b", "NAME", file.read_text())
-            for file in alike
-        ]
-        assert len(set(named)) == 1
-
-
 @pytest.mark.parametrize(
     "what", ["--partition=", "--account=", "--constraint=", "--time=", "module load"]
 )
 def test_a_script_says_what_to_edit_on_another_cluster(what):
-    for file in SCRIPTS:
+    for file in some(SCRIPTS):
         assert re.search(rf"^#.*{what}", file.read_text(), re.MULTILINE)

@@ -120,10 +120,17 @@ def test_installed(completed, installed, read, tmp_path_factory):
         check_good(job, read, ranks)
 
 
-def test_without_locus_mpi(submit, tmp_path_factory):
-    job = submit(BUILD / "jobs/kmeans-mpi.slurm", folder=tmp_path_factory.mktemp("empty"))
-    assert job.until("FAILED") == 127
-    assert "no locus-job in PATH" in job.said() and not job.results.exists()
+def test_without_locus_mpi(submit, source):
+    """Built without MPI: a line says what to build."""
+    (source / "build").unlink()
+    (source / "build").mkdir()
+    (source / "build/locus").symlink_to(BUILD / "locus")
+    job = submit("kmeans-mpi")
+    assert job.until("FAILED") == 127 and not job.results.exists()
+    assert job.out() == (
+        f"locus-job: no locus-mpi in {source}/build or PATH: build it (./quickstart), where mpicc"
+        " is in PATH\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -168,12 +175,15 @@ def at_work(submit, source):
         program = (SOURCE / "jobs/locus-job").read_text()
         text = program.replace("for ((n = 1; n <= all;", "for ((n = all; n <= all;")
         assert text != program
-        (source / "bin").mkdir(exist_ok=True)
-        (source / "bin/locus-job").write_text(text)
-        (source / "bin/locus-job").chmod(0o755)
-        script = (source / "build/jobs/kmeans-mpi.slurm").read_text()
+        tree = source / "tree"
+        if not tree.exists():
+            (tree / "jobs").mkdir(parents=True)
+            (tree / "build").symlink_to(BUILD)
+        (tree / "jobs/locus-job").write_text(text)
+        (tree / "jobs/locus-job").chmod(0o755)
+        script = (source / "jobs/kmeans-mpi.slurm").read_text()
         file = source / "kmeans-mpi.slurm"
-        file.write_text(script.replace("PATH=", "PATH=$SLURM_SUBMIT_DIR/bin:", 1))
+        file.write_text(script.replace("/jobs/locus-job", "/tree/jobs/locus-job", 1))
         for _ in tries(3, "a rank died in MPI_Init"):
             job = submit(file, *ENDLESS, sbatch=["--nodelist=n1,n2", *sbatch])
             try:

@@ -12,11 +12,15 @@ def held(submit, source):
 
     class Held:
         def __call__(self, *nodes, script="dummy", arguments=MANY, sbatch=()):
-            text = (source / script_of(script, source)).read_text()
+            where, *named = script_of(script)
+            text = (source / where).read_text()
             file = source / f"{script}.slurm"
-            file.write_text(text.replace("PATH=", "until [ -e go ]; do sleep 0.1; done\nPATH=", 1))
+            file.write_text(
+                text.replace("locus_job=", "until [ -e go ]; do sleep 0.1; done\nlocus_job=", 1)
+            )
             job = submit(
                 file,
+                *named,
                 *arguments,
                 sbatch=[f"--nodelist={','.join(nodes)}", f"--nodes={len(nodes)}", *sbatch],
             )
