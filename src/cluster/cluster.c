@@ -142,19 +142,80 @@ static void finish(void)
 }
 
 /*
- * Whether srun started several tasks that MPI does not connect: each would measure alone, at the
- * same time, on the same CPUs.
+ * Variables in which launchers say how many processes they started, and which this is. srun comes
+ * last: an mpirun within one of its tasks counts.
  */
-static bool are_strangers(int n)
-{
-	const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+static const struct {
+	const char *tasks, *task;
+} launchers[] = {
+	{ "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK" },
+	{ "PMI_SIZE", "PMI_RANK" }, /* Hydra: MPICH, Intel MPI */
+	{ "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK" },
+	{ "SLURM_STEP_NUM_TASKS", "SLURM_PROCID" },
+};
 
-	/* mpirun within srun sets OMPI_COMM_WORLD_SIZE: a single rank is then intended */
-	return n == 1 && tasks && strtol(tasks, NULL, 10) > 1 && !getenv("OMPI_COMM_WORLD_SIZE");
+/* What launchers say of this process; `first` is the one that reports for all. */
+struct launch {
+	long tasks;
+	bool first;
+};
+
+static long number_in(const char *variable)
+{
+	const char *text = getenv(variable);
+
+	return text ? strtol(text, NULL, 10) : 0;
+}
+
+/* A launcher of one process means to start one, whatever is around it. */
+static bool is_single(void)
+{
+	for (unsigned i = 0; i < LENGTH(launchers) - 1; i++)
+		if (number_in(launchers[i].tasks) == 1)
+			return true;
+	return false;
+}
+
+/* To be called before MPI_Init, which sets some of these variables. */
+static struct launch find_launch(void)
+{
+	unsigned i = 0;
+
+	if (is_single())
+		return (struct launch){ 1, true };
+	while (i < LENGTH(launchers) - 1 && !getenv(launchers[i].tasks))
+		i++;
+	if (number_in(launchers[i].tasks) > 1)
+		return (struct launch){ number_in(launchers[i].tasks),
+					number_in(launchers[i].task) == 0 };
+	/* PMIx has no variable for the number, and its rank 0 can't know of others */
+	return (struct launch){ number_in("PMIX_RANK") + 1, number_in("PMIX_RANK") == 1 };
+}
+
+/*
+ * Refuses processes that a launcher started together and MPI does not connect, as mpirun of another
+ * MPI does: each would measure alone, at the same time, on the same CPUs.
+ */
+static bool are_strangers(struct launch launch, int n)
+{
+	char library[MPI_MAX_LIBRARY_VERSION_STRING];
+	int length;
+
+	if (n > 1 || launch.tasks <= 1)
+		return false;
+	MPI_Get_library_version(library, &length);
+	library[strcspn(library, ",\n")] = '\0';
+	if (launch.first)
+		message("locus-mpi: this is one of %ld tasks, but MPI sees only itself, 1 rank; "
+			"start with mpirun of its own MPI (%s), or with srun --mpi=pmix or another "
+			"type of `srun --mpi=list`",
+			launch.tasks, library);
+	return true;
 }
 
 const struct ranks *cluster_open(int *argc, char ***argv)
 {
+	const struct launch launch = find_launch();
 	int given, rank, n;
 
 	if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &given) ||
@@ -166,12 +227,8 @@ const struct ranks *cluster_open(int *argc, char ***argv)
 	atexit(finish);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &n);
-	if (are_strangers(n)) {
-		message("locus-mpi: this is one of %s tasks, but MPI sees only itself; start with "
-			"srun --mpi=pmix, or another type of `srun --mpi=list`",
-			getenv("SLURM_STEP_NUM_TASKS"));
+	if (are_strangers(launch, n))
 		return NULL;
-	}
 	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
 	ranks.rank = (unsigned)rank;
 	ranks.ranks = (unsigned)n;

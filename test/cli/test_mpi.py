@@ -323,10 +323,39 @@ def test_another_machine_on_another_rank(mpi, cpus, words, places, status, what)
     assert done.err.count("on rank 1 ") == 1 and what in done.err
 
 
-def test_tasks_that_do_not_know_each_other(mpi):
-    alone = Program.start(mpi, "list", env={"SLURM_STEP_NUM_TASKS": "2"})
+@pytest.mark.parametrize(
+    ("setting", "tasks"),
+    [
+        ("SLURM_STEP_NUM_TASKS=2", 2),
+        ("SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0", 3),
+        ("PMI_SIZE=4 PMI_RANK=0", 4),
+        ("PMI_SIZE=4 PMI_RANK=0 SLURM_STEP_NUM_TASKS=1", 4),  # mpirun in a task of srun
+        ("OMPI_COMM_WORLD_SIZE=5", 5),
+        ("MV2_COMM_WORLD_SIZE=6 MV2_COMM_WORLD_RANK=0", 6),
+        ("PMI_SIZE=4 PMI_RANK=3", None),  # the first one says it
+        ("PMIX_RANK=1", 2),  # nobody says how many there are
+        ("PMIX_RANK=2", None),
+        ("PMIX_RANK=0", 0),
+        ("PMI_SIZE=1 SLURM_STEP_NUM_TASKS=2", 0),  # mpirun -n 1 in each of srun's tasks
+        ("PMI_SIZE=1 OMPI_COMM_WORLD_SIZE=4", 0),
+        ("SLURM_STEP_NUM_TASKS=1", 0),
+    ],
+)
+def test_tasks_that_do_not_know_each_other(mpi, setting, tasks):
+    """Launchers of another MPI, as far as a process sees them: by their variables. `tasks` is what
+    the message says; None: no message, 0: not refused."""
+    env = dict(word.split("=") for word in setting.split())
+    alone = Program.start(mpi, "list", env=env)
     out, err = alone.communicate(timeout=PATIENCE)
-    assert alone.returncode == 1 and "one of 2 tasks, but MPI sees only itself" in err and out == ""
+    if tasks == 0:
+        assert alone.returncode == 0 and out and err == ""
+        return
+    assert alone.returncode == 1 and out == ""
+    said = f"locus-mpi: this is one of {tasks} tasks, but MPI sees only itself, 1 rank; start with"
+    assert err.startswith(said) if tasks else err == ""
+
+
+def test_a_single_rank_of_mpirun_in_srun(mpi):
     assert mpi("list", ranks=1, env={"SLURM_STEP_NUM_TASKS": "2"}).status == 0
 
 
