@@ -36,7 +36,7 @@ def reason(done, variant):
 
 @pytest.mark.guest("2x2", OFFLINE)
 def test_a_cpu_that_goes_offline(done):
-    said = "thread 1 could not be pinned to CPU 3: Invalid argument: "
+    said = "thread 1 could not be pinned to CPU 3: this process can't use it any more: "
     change = "the CPUs online changed from 0-3 to 0-2 during the run"
     assert reason(done, "steady").startswith(said + change)
 
@@ -45,7 +45,7 @@ def test_a_cpu_that_goes_offline(done):
     VERSIONS, limited("", in_flight("echo 0-1 >/cgroup/job/cpuset.cpus || exit 77", THREADS))
 )
 def test_a_cpuset_that_shrinks(done):
-    said = "thread 1 could not be pinned to CPU 3: Invalid argument: "
+    said = "thread 1 could not be pinned to CPU 3: this process can't use it any more: "
     change = "the CPUs of the cpuset changed from 0-3 to 0-1 during the run"
     assert reason(done, "steady") == said + change
 

@@ -9,11 +9,13 @@
 #include "machine/provenance/conditions.h"
 #include "tree.h"
 
-#define CPU  "/sys/devices/system/cpu/"
-#define THP  "/sys/kernel/mm/transparent_hugepage/"
-#define JOB  "/cgroup/job/"
-#define MEMS "/proc/self/status"
-#define NUMA "/proc/sys/kernel/numa_balancing"
+#define CPU   "/sys/devices/system/cpu/"
+#define THP   "/sys/kernel/mm/transparent_hugepage/"
+#define JOB   "/cgroup/job/"
+#define GIB   "/sys/kernel/mm/hugepages/hugepages-1048576kB/"
+#define MEMS  "/proc/self/status"
+#define CLOCK "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define NUMA  "/proc/sys/kernel/numa_balancing"
 
 static const struct file at_start[] = {
 	{ "/proc/self/cgroup", "0::/job\n" },
@@ -25,8 +27,11 @@ static const struct file at_start[] = {
 	{ CPU "cpu0/cpufreq/scaling_governor", "performance\n" },
 	{ CPU "cpu0/cpufreq/scaling_max_freq", "3000000\n" },
 	{ CPU "cpufreq/boost", "1\n" },
+	{ CLOCK, "tsc\n" },
 	{ "/sys/devices/system/node/has_memory", "0-1\n" },
 	{ MEMS, "Name:\tlocus\nMems_allowed_list:\t0-1\n" },
+	{ "/proc/sys/vm/nr_hugepages", "512\n" },
+	{ GIB "nr_hugepages", "2\n" },
 	{ NUMA, "0\n" },
 	{ THP "enabled", "[always] madvise never\n" },
 	{ THP "defrag", "always [madvise] never\n" },
@@ -83,6 +88,12 @@ static void test_each_change_is_named_where_it_may_be_the_cause(void **state)
 		{ { JOB "memory.max", "67108864\n" },
 		  CONDITIONS_MEMORY,
 		  "the cgroup's limit of memory changed from unlimited to 64 MiB during the run" },
+		{ { "/proc/sys/vm/nr_hugepages", "0\n" },
+		  CONDITIONS_MEMORY,
+		  "vm.nr_hugepages changed from 512 to 0 during the run" },
+		{ { GIB "nr_hugepages", "1\n" },
+		  CONDITIONS_MEMORY,
+		  "the reserved pages of 1 GiB changed from 2 to 1 during the run" },
 		{ { NUMA, "1\n" },
 		  CONDITIONS_PLACES,
 		  "numa_balancing changed from 0 to 1 during the run: the kernel moves pages" },
@@ -101,6 +112,9 @@ static void test_each_change_is_named_where_it_may_be_the_cause(void **state)
 		{ { CPU "cpu0/cpufreq/scaling_max_freq", "800000\n" },
 		  CONDITIONS_PACE,
 		  "the highest frequency (kHz) changed from 3000000 to 800000 during the run" },
+		{ { CLOCK, "hpet\n" },
+		  CONDITIONS_PACE,
+		  "the kernel's clock source changed from tsc to hpet during the run" },
 		{ { CPU "cpufreq/boost", "0\n" },
 		  CONDITIONS_PACE,
 		  "turbo changed from on to off during the run" },

@@ -72,6 +72,14 @@ static int take_seats(const struct series *s, struct team *team, unsigned *culpr
 	return status;
 }
 
+/* What sched_setaffinity() says: EINVAL of a CPU that is offline, or not in the cpuset. */
+static const char *pinning_error(int error)
+{
+	return error == EINVAL	? "this process can't use it any more"
+	       : error == EXDEV ? "it ran on another one"
+				: strerror(error);
+}
+
 static void note_failure(struct series *s, unsigned culprit, int error)
 {
 	const struct trial *t = &s->planned->trial;
@@ -79,8 +87,8 @@ static void note_failure(struct series *s, unsigned culprit, int error)
 
 	free(s->failure);
 	s->failure = text_of("thread %u could not be pinned to CPU %d: %s%s%s", culprit,
-			     culprit < t->threads ? t->place[culprit].cpu : -1, strerror(error),
-			     cause ? ": " : "", cause ? cause : "");
+			     culprit < t->threads ? t->place[culprit].cpu : -1,
+			     pinning_error(error), cause ? ": " : "", cause ? cause : "");
 	free(cause);
 }
 

@@ -100,6 +100,9 @@ static const struct row {
 	{ CONDITIONS_MEMORY | CONDITIONS_PLACES, "the nodes with memory",
 	  SOURCE_NODES "/has_memory", line },
 	{ CONDITIONS_MEMORY, "the cgroup's limit of memory", NULL, memory_limit },
+	{ CONDITIONS_MEMORY, "vm.nr_hugepages", "/proc/sys/vm/nr_hugepages", line },
+	{ CONDITIONS_MEMORY, "the reserved pages of 1 GiB",
+	  "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", line },
 	{ CONDITIONS_PLACES, "numa_balancing", "/proc/sys/kernel/numa_balancing", line, "0",
 	  "the kernel moves pages" },
 	{ CONDITIONS_MEMORY | CONDITIONS_HUGE, "transparent_hugepage/enabled",
@@ -111,6 +114,8 @@ static const struct row {
 	{ CONDITIONS_PACE, "the highest frequency (kHz)",
 	  SOURCE_CPUS "/cpu0/cpufreq/scaling_max_freq", line },
 	{ CONDITIONS_PACE, "turbo", NULL, turbo },
+	{ CONDITIONS_PACE, "the kernel's clock source",
+	  "/sys/devices/system/clocksource/clocksource0/current_clocksource", line },
 };
 _Static_assert(LENGTH(rows) == CONDITIONS, "a text for each row");
 

@@ -15,7 +15,7 @@ enum conditions_of {
 	CONDITIONS_PACE = 16,  /* the work is slow, or unsteady */
 };
 
-enum { CONDITIONS = 12 };
+enum { CONDITIONS = 15 };
 
 struct conditions {
 	const char *root; /* as in base/sysfs.h; NULL: nothing was read, and nothing is found */
