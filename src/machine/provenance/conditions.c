@@ -86,7 +86,7 @@ static char *turbo(const char *root, const char *unused)
 	return on < 0 ? NULL : strdup(on ? "on" : "off");
 }
 
-/* A value other than `harmless` is named even if it has not changed; NULL: none is. */
+/* A value other than `harmless` has an effect, and is named even if it has not changed. */
 static const struct row {
 	unsigned of;
 	const char *what, *path;
@@ -136,15 +136,14 @@ void conditions_free(struct conditions *c)
 /* The sentence on a row; NULL: there is nothing to say. */
 static char *say(const struct row *r, const char *before, const char *now)
 {
-	const char *colon = r->effect ? ": " : "", *effect = r->effect ? r->effect : "";
-	const bool harmless = !r->harmless || (now && !strcmp(now, r->harmless));
+	const bool harmless = !now || !r->harmless || !strcmp(now, r->harmless);
+	const char *colon = harmless ? "" : ": ", *effect = harmless ? "" : r->effect;
 
 	if (!before || !now)
 		return NULL;
 	if (strcmp(before, now))
 		return text_of("%s changed from %s to %s during the run%s%s", r->what, before, now,
-			       harmless && r->harmless ? "" : colon,
-			       harmless && r->harmless ? "" : effect);
+			       colon, effect);
 	return harmless ? NULL : text_of("%s is %s%s%s", r->what, now, colon, effect);
 }
 
