@@ -149,12 +149,13 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from . import validate
+    from . import hosts, validate
 
     likwid.refuse(options.file)
     checked = validate.Checked()
     for flaw in validate.flaws(options.file, checked):
         _complain(flaw, BAD_INPUT)
+    compare_command.note(hosts.told_apart(checked.machines)[1])
     print(checked, flush=True)
     return BAD_INPUT if checked.wrong else GOOD
 

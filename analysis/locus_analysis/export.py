@@ -122,7 +122,7 @@ def _context(db: duckdb.DuckDBPyConnection) -> Row:
     (last,) = rows(db, "FROM run ORDER BY ordinal DESC LIMIT 1")
     header = json.loads(last["header"])
     machine = header["machine"]
-    topology, frequency = machine["topology"], machine["frequency"]
+    topology, frequency = machine["topology"], machine["frequency"] or {}
     governor = frequency.get("governor")
     return {
         "date": header["started"],

@@ -16,7 +16,7 @@ from typing import Any, Optional
 
 import duckdb
 
-from . import cpus, published, schema, sources, units
+from . import cpus, hosts, published, schema, sources, units
 from .schema import HERE, Line
 from .sources import BadInput as BadInput  # for modules that import them from here
 from .sources import CannotWrite as CannotWrite
@@ -38,7 +38,7 @@ class Records:
     counted: list[Any] = field(
         default_factory=list
     )  # likwid.Counted: tables given beside the records
-    runs: set[str] = field(default_factory=set)
+    runs: dict[str, hosts.Machine] = field(default_factory=dict)
     doubled: bool = False  # some run is there more than once
     lean: Optional[Callable[[Line], Line]] = None  # what is kept of a line
     skipped: Optional[re.Pattern[bytes]] = None  # lines that are not read
@@ -62,6 +62,9 @@ def read(
         raise BadInput(records.notes[0])
     if records.doubled:
         records.notes += _keep_one_of_each(records.db)
+    names, notes = hosts.told_apart(records.runs.values())
+    _insert(records.db, "host", list(names.items()))
+    records.notes += notes
     return records
 
 
@@ -186,6 +189,7 @@ def _database() -> duckdb.DuckDBPyConnection:
         "CREATE TABLE line"
         " (file VARCHAR, number INTEGER, copy INTEGER, run VARCHAR, type VARCHAR, json JSON)"
     )
+    db.execute("CREATE TABLE host (run VARCHAR, host VARCHAR)")
     return db
 
 
@@ -248,7 +252,7 @@ def _rows(records: Records, path: Path, flaws: list[str]) -> Iterator[Row]:
         run = line["run"]
         if line["type"] == "header":
             records.doubled |= run in records.runs
-            records.runs.add(run)
+            records.runs[run] = hosts.of_header(line)
             headers[run] = given.number
         elif run not in headers:
             headers[run] = None

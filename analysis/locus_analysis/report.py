@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -16,6 +17,7 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import duckdb
 import jinja2
@@ -79,7 +81,7 @@ def write(given: Records, page: Path, force: bool) -> Generator[Path, None, None
             new.mkdir()
             with ExitStack() as undone:
                 with Drawing(new) as drawing:
-                    text = _compose(given, drawing, pictures.name)
+                    text = _compose(given, drawing, quote(os.fsencode(pictures.name)))
                     made = _replace(page, text, Path(scratch), undone)
                     yield page
                 if pictures.exists():

@@ -21,8 +21,11 @@ VERSION = re.compile(r"(locus-record-[0-9]+)\.[0-9]+")
 # for these (DOUBTFUL) takes as long as parsing the line, so it is made only where a cheaper test
 # (LIKE) finds something similar. That alone does not suffice: hexadecimal ids look similar, too.
 ALIKE = bytes.maketrans(b"DE123456789", b"de000000000")
-LIKE = (rb"\ud", b"e000", b"0" * 300)
-DOUBTFUL = re.compile(rb"\\u[dD]|[\s:,\[-][0-9.]+[eE]\+?[0-9]{3}|[0-9]{300}")
+LIKE = (rb"\ud", b"e000", b"0" * 16)
+DOUBTFUL = re.compile(rb"\\u[dD]|[\s:,\[-][0-9.]+[eE][+-]?[0-9]{3}|[\s:,\[-][0-9]{16}")
+# Numbers are within what all readers hold exactly, and can compute with.
+MOST_INTEGER = 1 << 53
+LEAST, MOST = 1e-99, 1e99
 HEADER = re.compile(rb'\{"type": ?"header", ?"run": ?"([0-9a-f]{16})"')
 
 Line = dict[str, Any]
@@ -42,9 +45,10 @@ def parse(text: bytes) -> Any:
     """The line's value, whatever it is."""
     try:
         value = json.loads(text.decode("utf-8"), parse_constant=_no_constant)
-        alike = text.translate(ALIKE, b"+")
+        alike = text.translate(ALIKE, b"+-")
         if any(like in alike for like in LIKE) and DOUBTFUL.search(text):
-            json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+            json.loads(text, parse_int=_integer, parse_float=_real)
     except (ValueError, RecursionError) as error:
         raise Flaw(f"is not JSON: {_why(error)}") from error
     return value
@@ -115,6 +119,19 @@ def _loosened(part: Any) -> Any:
             if (key, value) != ("additionalProperties", False)
         }
     return [_loosened(item) for item in part] if isinstance(part, list) else part
+
+
+def _integer(text: str) -> int:
+    if len(text) > 20 or abs(int(text)) > MOST_INTEGER:
+        raise Flaw(f"is not a line of a record: {text:.30} is beyond 2^53")
+    return int(text)
+
+
+def _real(text: str) -> float:
+    value = float(text)
+    if value and not LEAST <= abs(value) <= MOST:
+        raise Flaw(f"is not a line of a record: {text:.30} is not between 1e-99 and 1e99")
+    return value
 
 
 def _no_constant(name: str) -> NoReturn:

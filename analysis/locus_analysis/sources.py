@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -63,7 +64,10 @@ def find(paths: Sequence[Path]) -> list[Path]:
 
 
 def name(path: Path) -> str:
-    return "standard input" if path == STANDARD_INPUT else str(path)
+    """As text: bytes that are not UTF-8 as in records (`\\xHH`)."""
+    if path == STANDARD_INPUT:
+        return "standard input"
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def lines(path: Path) -> Iterator[Line]:

@@ -24,7 +24,7 @@ def begin() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115: until the end
+            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115
             setattr(sys, name, nothing)
         elif mode == "w" and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="stand-in")

@@ -37,18 +37,18 @@ def _limits(machine: Row) -> Iterator[Spoiler]:
     if quota:
         yield Spoiler(f"the cgroup allows {quota:.3g} CPUs' time", "sbatch --exclusive ...")
     topology = machine["topology"]
-    if topology["allowed"] != topology["online"]:
+    if topology["allowed"] and topology["allowed"] != topology["online"]:
         yield Spoiler(f"only CPUs {topology['allowed']} of {topology['online']} may be used")
 
 
 def _clocks(header: Row) -> Iterator[Spoiler]:
-    frequency = header["machine"]["frequency"]
-    governor, source = frequency["governor"], header["clock"].get("kernel_source")
+    frequency = header["machine"]["frequency"] or {}
+    governor, source = frequency.get("governor"), header["clock"].get("kernel_source")
     if governor and governor != "performance":
         yield Spoiler(
             f"governor is {governor}", "sudo cpupower frequency-set --governor performance"
         )
-    if frequency["turbo"]:
+    if frequency.get("turbo"):
         file = frequency.get("boost_source") or ""
         value = 1 if "no_turbo" in file else 0
         yield Spoiler(

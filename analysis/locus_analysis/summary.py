@@ -32,19 +32,14 @@ BLOCKS: tuple[tuple[str, Callable[[Host], list[Line]]], ...] = (
 
 
 def hosts(db: duckdb.DuckDBPyConnection) -> list[str]:
-    """The hosts by name. Needs no table but `line`."""
-    found = rows(
-        db,
-        "SELECT DISTINCT json->>'$.host' AS host FROM line WHERE type = 'header' ORDER BY host",
-    )
-    return [r["host"] for r in found]
+    """The machines by name. Needs no table but those of records.read()."""
+    return [r["host"] for r in rows(db, "SELECT DISTINCT host FROM host ORDER BY host")]
 
 
 def keep(db: duckdb.DuckDBPyConnection, kept: Sequence[str]) -> None:
     """Drops the records of other hosts."""
     db.execute(
-        "DELETE FROM line WHERE run NOT IN (SELECT run FROM line WHERE type = 'header' AND"
-        " list_contains(?, json->>'$.host'))",
+        "DELETE FROM line WHERE run NOT IN (SELECT run FROM host WHERE list_contains(?, host))",
         [list(kept)],
     )
 
@@ -103,7 +98,7 @@ def _card(host: Host) -> Card:
 def _title(host: Host) -> list[str]:
     last = host.runs[-1]
     header, machine = last["header"], host.machine
-    topology = machine["topology"]
+    topology, memory = machine["topology"], machine["memory"]["total"]
     packages = topology["packages"]
     model = machine["cpu"]["model"] or machine["cpu"].get("architecture") or "unknown CPU"
     size = (
@@ -116,7 +111,7 @@ def _title(host: Host) -> list[str]:
         f"locus {header['program']['version']}",
         host.name,
         f"{packages} x {model}" if (packages or 0) > 1 else str(model),
-        f"{size}, {machine['memory']['total'] / (1 << 30):.0f} GiB",
+        f"{size}, {memory / (1 << 30):.0f} GiB" if memory else size,
         f"{last['profile']}{took}{more}",
         f"{last['started'][:16].replace('T', ' ')} UTC",
     ]

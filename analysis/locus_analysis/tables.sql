@@ -60,7 +60,7 @@ FROM placed;
 CREATE TABLE pages AS
 WITH node AS (SELECT whole, id, placement, unnest(json_keys(placement, '$.on_node')) AS node
 	FROM trial WHERE json_type(placement) = 'OBJECT')
-SELECT whole, id, node::INT AS node, (placement->>('$.on_node."' || node || '"'))::BIGINT AS pages,
+SELECT whole, id, node::BIGINT AS node, (placement->>('$.on_node."' || node || '"'))::BIGINT AS pages,
 	pages / nullif((placement->>'$.pages')::BIGINT, 0) AS share
 FROM node;
 
@@ -68,7 +68,7 @@ FROM node;
 -- those, `places` is how many there are.
 CREATE TABLE node AS
 WITH n AS (SELECT run, unnest(from_json(header->'$.machine.topology.nodes',
-	'[{"node": "INT", "cpus": ["INT"], "memory_only": "BOOLEAN"}]')) AS n FROM run),
+	'[{"node": "BIGINT", "cpus": ["BIGINT"], "memory_only": "BOOLEAN"}]')) AS n FROM run),
 named AS (SELECT run, n.node, n.memory_only, NOT n.memory_only AND len(n.cpus) > 0 AS has_cpus
 	FROM n)
 SELECT run, node, memory_only, count(*) FILTER (has_cpus) OVER (PARTITION BY run) AS places,
@@ -80,10 +80,10 @@ FROM named;
 CREATE TABLE cell AS
 WITH named AS (
 	SELECT h.*, parameters->>'$.from' AS "from", parameters->>'$.to' AS "to",
-		[try_cast(x AS INT) FOR x IN string_split(parameters->>'$.from', '+')] AS filled
+		[try_cast(x AS BIGINT) FOR x IN string_split(parameters->>'$.from', '+')] AS filled
 	FROM headline h WHERE in_matrix)
 SELECT c.*, coalesce(t.node::VARCHAR, "from") AS threads_node, t.node AS threads_order,
-	try_cast("to" AS INT) AS memory_order,
+	try_cast("to" AS BIGINT) AS memory_order,
 	"to" || CASE WHEN m.memory_only THEN ' (memory only)' ELSE '' END AS memory_node,
 	max(value) OVER same AS greatest, min(value) OVER same AS least
 FROM named c
@@ -116,13 +116,13 @@ WITH told AS (
 			ELSE [(json->>'$.at')::DOUBLE] END AS starts,
 		(json->>'$.units')::DOUBLE AS units,
 		from_json(json->'$.times', '["DOUBLE"]') AS times,
-		coalesce(from_json(json->'$.noisy', '["INT"]'), []) AS noisy,
-		coalesce(from_json(json->'$.n', '["INT"]'), [len(times)]) AS n,
+		coalesce(from_json(json->'$.noisy', '["BIGINT"]'), []) AS noisy,
+		coalesce(from_json(json->'$.n', '["BIGINT"]'), [len(times)]) AS n,
 		json->'$.sketch' AS sketch
 	FROM line JOIN part ON line.run = part.part WHERE type = 'samples'),
 each_one AS (
 	SELECT *, unnest(starts) AS begun, generate_subscripts(starts, 1) AS turn,
-		coalesce(list_sum(n[:turn - 1]), 0)::INT AS before
+		coalesce(list_sum(n[:turn - 1]), 0)::BIGINT AS before
 	FROM told)
 SELECT whole, part, file, number, turn, id, begun, units,
 	times[before + 1:before + n[turn]] AS times,
@@ -154,7 +154,7 @@ FROM batch WHERE (sketch->>'$.n')::BIGINT > 0;
 CREATE VIEW drift AS
 WITH one AS MATERIALIZED (
 	SELECT whole, part, id, moment, time AS least, time AS median, time AS greatest, 1 AS n,
-		noisy::INT AS noisy, true AS kept FROM sample
+		noisy::BIGINT AS noisy, true AS kept FROM sample
 	UNION ALL SELECT whole, part, id, moment, least, median, greatest, n, 0, false FROM sketch),
 usual AS (SELECT whole, part, id, nullif(coalesce(median(median) FILTER (kept), median(median)), 0)
 	AS time FROM one GROUP BY whole, part, id),
@@ -251,7 +251,7 @@ CREATE TABLE counters_asked AS
 SELECT part.whole, part.part, run.ordinal,
 	from_json(header->'$.counters.asked', '["VARCHAR"]') AS asked,
 	(header->>'$.counters.multiplexed')::BOOLEAN AS multiplexed,
-	(header->>'$.counters.passes')::INT AS passes,
+	(header->>'$.counters.passes')::BIGINT AS passes,
 	header->>'$.counters.papi' AS papi, header->>'$.counters.papi_why' AS papi_why,
 	header->'$.counters.events' AS events
 FROM run JOIN part ON part.part = run.run WHERE json_type(header->'$.counters') = 'OBJECT';
@@ -260,7 +260,7 @@ FROM run JOIN part ON part.part = run.run WHERE json_type(header->'$.counters') 
 CREATE TABLE event AS
 WITH e AS (
 	SELECT whole, part, ordinal, unnest(from_json(events, '[{"name": "VARCHAR",
-			"source": "VARCHAR", "unit": "VARCHAR", "scope": "VARCHAR", "pass": "INT",
+			"source": "VARCHAR", "unit": "VARCHAR", "scope": "VARCHAR", "pass": "BIGINT",
 			"proven": "BOOLEAN", "why": "VARCHAR"}]')) AS e,
 		generate_subscripts(from_json(events, '["JSON"]'), 1) AS place
 	FROM counters_asked)
@@ -271,8 +271,8 @@ FROM e;
 CREATE TABLE peer AS
 SELECT line.run, row_number() OVER (ORDER BY ordinal, number) AS place,
 	json->>'$.benchmark' AS benchmark, json->>'$.case' AS work,
-	json->'$.parameters' AS parameters, (json->>'$.threads')::INT AS threads,
-	json->>'$.peer' AS peer, json->>'$.version' AS version, (json->>'$.pairs')::INT AS pairs,
+	json->'$.parameters' AS parameters, (json->>'$.threads')::BIGINT AS threads,
+	json->>'$.peer' AS peer, json->>'$.version' AS version, (json->>'$.pairs')::BIGINT AS pairs,
 	(json->>'$.ours')::DOUBLE AS ours, (json->>'$.theirs')::DOUBLE AS theirs,
 	(json->>'$.ratio')::DOUBLE AS value,
 	(json->>'$.ci[0]')::DOUBLE AS low, (json->>'$.ci[1]')::DOUBLE AS high,
@@ -282,8 +282,8 @@ FROM line JOIN run USING (run) WHERE type = 'peer';
 
 -- What became of each run.
 CREATE TABLE outcome AS
-WITH ended AS (SELECT run, (json->>'$.status')::INT AS exit_status, json->>'$.signal' AS signal,
-	(json->>'$.skipped')::INT AS skipped,
+WITH ended AS (SELECT run, (json->>'$.status')::BIGINT AS exit_status, json->>'$.signal' AS signal,
+	(json->>'$.skipped')::BIGINT AS skipped,
 		(json->>'$.elapsed')::DOUBLE AS elapsed FROM line WHERE type = 'end'),
 told AS (SELECT run, json->>'$.id' AS id FROM line WHERE type = 'trial'),
 begun AS (SELECT run, json->>'$.trial' AS id, count(*) AS batches FROM line WHERE type = 'samples'

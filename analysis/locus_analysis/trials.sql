@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- From lines to trials, and what each measured. records.py fills `line`.
+-- From lines to trials, and what each measured. records.py fills `line`, and `host`: the machine of
+-- each run by a name that no other has.
 
 -- What a record leaves to its readers, since it follows from the estimates of the batches: how far
 -- they lie apart, as (max - min) / median. `allocations` has the number of batches in each.
+CREATE MACRO above_zero(x) AS CASE WHEN x > 0 THEN x END;
 CREATE MACRO known(l) AS [x FOR x IN l IF x IS NOT NULL];
 CREATE MACRO spread(l) AS CASE WHEN len(l) > 1
 	THEN (list_max(l) - list_min(l)) / nullif(list_median(l), 0) END;
@@ -13,13 +15,13 @@ CREATE MACRO by_allocation(times, allocations) AS
 -- A metric of a trial line. Intervals that it leaves out follow from that of the time, end by end:
 -- a rate is an amount over the time; any other such metric had its value in all batches.
 CREATE MACRO numbers(m) AS from_json(m, '{"value": "DOUBLE", "ci": ["DOUBLE"],
-	"with_noise": "DOUBLE", "range": {"of": "INT", "low": "DOUBLE", "high": "DOUBLE"}}');
+	"with_noise": "DOUBLE", "range": {"of": "BIGINT", "low": "DOUBLE", "high": "DOUBLE"}}');
 CREATE MACRO follows(value, is_rate, time, bound) AS CASE WHEN is_rate THEN value * time / bound
 	WHEN bound IS NOT NULL THEN value END;
 
 CREATE TABLE run AS
-SELECT run, file, json->>'$.host' AS host, (json->>'$.rank')::INT AS rank,
-	(json->>'$.ranks')::INT AS ranks,
+SELECT run, file, host, (json->>'$.rank')::BIGINT AS rank,
+	(json->>'$.ranks')::BIGINT AS ranks,
 	json->>'$.started' AS started, json->>'$.profile' AS profile,
 	from_json(json->'$.altered', '["VARCHAR"]') AS altered,
 	from_json(json->'$.command', '["VARCHAR"]') AS command,
@@ -32,7 +34,7 @@ SELECT run, file, json->>'$.host' AS host, (json->>'$.rank')::INT AS rank,
 		OR list_contains(from_json(json->'$.command', '["VARCHAR"]'), '--append')
 			AS repeats,
 	row_number() OVER (ORDER BY json->>'$.started', run) AS ordinal
-FROM line WHERE type = 'header';
+FROM line JOIN host USING (run) WHERE type = 'header';
 
 -- What --resume went on with is one whole: named by the last run, which nobody resumed. A run of
 -- another host is none of it.
@@ -65,11 +67,11 @@ placed AS (SELECT *, row_number() OVER (ORDER BY ordinal, number) AS position FR
 told AS (
 	SELECT whole, part, id, file, line.number, position,
 		from_json(json, '{"benchmark": "VARCHAR", "variant": "VARCHAR",
-			"parameters": "JSON", "threads": "INT", "bind": "VARCHAR",
+			"parameters": "JSON", "threads": "BIGINT", "bind": "VARCHAR",
 			"status": "VARCHAR", "reasons": ["VARCHAR"], "notes": ["VARCHAR"],
 			"metrics": "JSON", "samples": "JSON", "placement": "JSON",
 			"scale": "DOUBLE",
-			"batches": {"allocations": ["INT"], "metrics": "JSON"},
+			"batches": {"allocations": ["BIGINT"], "metrics": "JSON"},
 			"cycle": "DOUBLE", "ratios": "JSON", "pairs": "JSON",
 			"counters": "JSON", "kernel": "JSON", "kernel_unknown": ["VARCHAR"],
 			"counting": "JSON", "oversubscribed": "BOOLEAN"}') AS t
@@ -137,7 +139,7 @@ SELECT whole, id, place, d.name, d.unit, d.better, d.kind, m.value,
 		WHEN m.value IS NULL THEN coalesce(reasons[1], 'not measured') END AS why
 FROM timed;
 
--- Ratios of trials, each with what its benchmark's line says of it. In a trial line `to` is the
+-- Ratios of trials, which are above zero, each with what its benchmark's line says of it. In a trial line `to` is the
 -- other trial's threads.
 CREATE TABLE ratio AS
 WITH declared AS (
@@ -149,12 +151,13 @@ WITH declared AS (
 each_one AS (
 	SELECT whole, id, position, threads, part, benchmark,
 		generate_subscripts(from_json(ratios, '["JSON"]'), 1) AS place,
-		unnest(from_json(ratios, '[{"ratio": "INT", "to": "VARCHAR", "trial": "VARCHAR",
+		unnest(from_json(ratios, '[{"ratio": "BIGINT", "to": "VARCHAR", "trial": "VARCHAR",
 			"value": "DOUBLE", "ci": ["DOUBLE"]}]')) AS r
 	FROM trial WHERE json_type(ratios) = 'ARRAY')
 SELECT whole, id, position, place, d.name, d.parameter, d.metric,
 	CASE WHEN r.to IS NULL THEN d.of ELSE threads::VARCHAR END AS "of",
-	coalesce(r.to, d.to) AS "to", r.trial, r.value, r.ci[1] AS low, r.ci[2] AS high
+	coalesce(r.to, d.to) AS "to", r.trial, above_zero(r.value) AS value,
+	above_zero(r.ci[1]) AS low, above_zero(r.ci[2]) AS high
 FROM each_one e JOIN declared ON run = part AND declared.benchmark = e.benchmark
 	AND which = r.ratio + 1;
 

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import schema, sources
+from . import hosts, schema, sources
 from .units import several
 
 MOST_TOLD = 20  # flaws of a file that are told one by one
@@ -21,6 +21,7 @@ class Checked:
     files: int = 0
     lines: int = 0
     wrong: int = 0  # lines, and files that hold none
+    machines: list[hosts.Machine] = field(default_factory=list)  # of the runs
 
     def __str__(self) -> str:
         found = f"{self.wrong} wrong" if self.wrong else f"all as {schema.SCHEMA} says"
@@ -57,6 +58,7 @@ def _flaws(path: Path, checked: Checked) -> Iterator[str]:
             schema.check(line, strict=True)
             if line["type"] == "header":
                 runs.add(line["run"])
+                checked.machines.append(hosts.of_header(line))
             elif line["run"] not in runs:
                 runs.add(line["run"])  # told once a run
                 raise schema.Flaw(f"run {line['run']} has no header before this line")

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which machine a run is of: its name does not suffice, since many are called localhost. Machines of
+one name are told apart by their class, and boards of one class by their names, where these are
+known. A machine stays the same across boots; once it was set up anew it is another one, and so are
+its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Optional
+
+from .schema import Line
+
+BOARD = ("sys_vendor", "product_name", "board_name")
+SHOWN = 8  # digits of a class
+MOST = 3  # machines that a note names
+
+
+class Machine(NamedTuple):
+    run: str
+    name: str
+    kind: Optional[str]  # its class
+    board: Optional[str]
+
+
+def of_header(header: Line) -> Machine:
+    machine = header["machine"]
+    board = " ".join(filter(None, (machine["firmware"][key] for key in BOARD)))
+    return Machine(header["run"], header["host"], machine["class"], board or None)
+
+
+def told_apart(machines: Iterable[Machine]) -> tuple[dict[str, str], list[str]]:
+    """A name for each run, the same for runs of one machine alone; and a note for each name that
+    several have."""
+    runs, notes = dict[str, str](), list[str]()
+    for name, alike in _by(machines, "name").items():
+        own = {}
+        kinds = _by(alike, "kind")
+        for kind, equal in kinds.items():
+            boards = _by(equal, "board")
+            for board, same in boards.items():
+                marks = [kind[:SHOWN] if kind else "unknown class"] * (len(kinds) > 1)
+                marks += [board or "unknown board"] * (len(boards) > 1)
+                told = f"{name} ({', '.join(marks)})" if marks else name
+                own.update({machine.run: told for machine in same})
+        runs.update(own)
+        notes += _note(name, sorted(set(own.values())))
+    return runs, notes
+
+
+def _by(machines: Iterable[Machine], key: str) -> dict[Optional[str], list[Machine]]:
+    """Where one value alone is known, machines without one are of it, too."""
+    groups: dict[Optional[str], list[Machine]] = {}
+    for machine in machines:
+        groups.setdefault(getattr(machine, key), []).append(machine)
+    if len(groups) == 2 and None in groups:
+        (value,) = groups.keys() - {None}
+        return {value: [m for group in groups.values() for m in group]}
+    return groups
+
+
+def _note(name: str, names: Sequence[str]) -> list[str]:
+    if len(names) < 2:
+        return []
+    shown = ", ".join(names[:MOST]) + (", ..." if len(names) > MOST else "")
+    return [f"{name} is the name of {len(names)} machines, or of one that was changed: {shown}"]

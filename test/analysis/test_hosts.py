@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machines that have one name are told apart wherever records are grouped."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+from locus_analysis import __main__ as program
+from locus_analysis import records
+from locus_analysis.hosts import Machine, told_apart
+from make_records import ONE, TWO, Line, header, latency, numa, record, run_id, write
+from some import some
+
+GOOD, BAD_INPUT = 0, 2
+A, B = "a" * 16, "b" * 16  # classes
+COMMANDS = ("summary", "levels", "export", "validate", "report", "expect")
+
+
+def machine(run: str, kind: Optional[str], board: Optional[str], name: str = "n1") -> Machine:
+    return Machine(run, name, kind, board)
+
+
+# Machines, as run, class and board; and their names.
+GROUPS = [
+    ([("1", A, "X"), ("2", A, "X")], ["n1", "n1"]),
+    ([("1", A, "X"), ("2", B, "X")], ["n1 (aaaaaaaa)", "n1 (bbbbbbbb)"]),
+    ([("1", A, "X"), ("2", A, "Y")], ["n1 (X)", "n1 (Y)"]),
+    ([("1", A, "X"), ("2", None, "X"), ("3", A, None)], ["n1", "n1", "n1"]),
+    ([("1", None, None), ("2", None, None)], ["n1", "n1"]),
+    (
+        [("1", A, "X"), ("2", B, "X"), ("3", None, "X")],
+        ["n1 (aaaaaaaa)", "n1 (bbbbbbbb)", "n1 (unknown class)"],
+    ),
+    (
+        [("1", A, "X"), ("2", A, "Y"), ("3", A, None)],
+        ["n1 (X)", "n1 (Y)", "n1 (unknown board)"],
+    ),
+    (
+        [("1", A, "X"), ("2", A, "Y"), ("3", B, "X")],
+        ["n1 (aaaaaaaa, X)", "n1 (aaaaaaaa, Y)", "n1 (bbbbbbbb)"],
+    ),
+]
+
+
+@pytest.mark.parametrize("given, names", GROUPS)
+def test_what_is_known_to_differ_is_another_machine(given: Any, names: list[str]) -> None:
+    for order in (given, given[::-1]):
+        found, notes = told_apart([machine(*one) for one in order])
+        assert [found[run] for run, _, _ in given] == names
+        assert len(notes) == (len(set(names)) > 1)
+
+
+def test_equal_machines_of_other_names_stay_themselves() -> None:
+    found, notes = told_apart([machine("1", A, "X"), machine("2", A, "X", "n2")])
+    assert found == {"1": "n1", "2": "n2"} and notes == []
+
+
+def run_of(name: str, of: Any, **changes: Any) -> list[Line]:
+    """A run on a machine that is called localhost."""
+    points = [*latency(of, octave=1)[:8], *numa(of, kernels=("sum",))[:4]]
+    return record(of, points, run_id(name), host="localhost", **changes)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("localhost")
+    started = "2025-03-14T10:26:53.589Z"
+    return [
+        write(folder / "one.jsonl", run_of("one", ONE)),
+        write(folder / "two.jsonl", run_of("two", TWO, started=started)),
+    ]
+
+
+def kinds() -> list[str]:
+    """The names that the two machines get."""
+    return [
+        f"localhost ({header(of, run_id('a'), random.Random(1))['machine']['class'][:8]})"
+        for of in (ONE, TWO)
+    ]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_says_so(
+    command: str, files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = {"report": ["--output", str(tmp_path)], "expect": ["--expect"]}.get(command, [])
+    words = ["export" if command == "expect" else command, *more, *map(str, files)]
+    assert program.main(words) == GOOD
+    assert capsys.readouterr().err == (
+        "locus: note: localhost is the name of 2 machines, or of one that was changed: "
+        + ", ".join(sorted(kinds()))
+        + "\n"
+    )
+
+
+def test_each_has_a_card_with_its_own_numbers(
+    files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = []
+    for file in files:
+        assert program.main(["summary", str(file)]) == GOOD
+        own.append(capsys.readouterr().out)
+    assert program.main(["summary", *map(str, files)]) == GOOD
+    cards = dict(zip(sorted(kinds()), capsys.readouterr().out.rstrip().split("\n\nlocus ")))
+    for name, alone in zip(kinds(), own):
+        card = cards[name]
+        assert name in card and "last of" not in card
+        lines = alone.rstrip().splitlines()
+        assert card.splitlines()[-len(lines) + 2 :] == lines[2:]
+
+
+def test_export_and_the_report_have_both(
+    files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program.main(["export", *map(str, files)]) == GOOD
+    rows = some(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    named = {run_id("one"): kinds()[0], run_id("two"): kinds()[1]}
+    assert {(r["run"], r["host"]) for r in rows} == set(named.items())
+    assert program.main(["export", "--format", "google-benchmark", *map(str, files)]) == BAD_INPUT
+    assert "these records are of 2" in capsys.readouterr().err
+    assert program.main(["report", "--output", str(tmp_path), *map(str, files)]) == GOOD
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert all(page.count(name) > 1 for name in kinds())
+
+
+def test_of_expected_values_each_is_a_host(
+    files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program.main(["export", "--expect", *map(str, files)]) == GOOD
+    told = json.loads(capsys.readouterr().out)
+    assert sorted(host for kind in told["classes"] for host in kind["hosts"]) == sorted(kinds())
+
+
+def test_a_run_goes_on_with_none_of_another_machine_of_its_name(tmp_path: Path) -> None:
+    one, two = run_of("one", ONE), run_of("two", TWO, resumes=[run_id("one")])
+    db = records.tables(records.read([write(tmp_path / "a.jsonl", [*one, *two])]))
+    wholes = records.rows(db, "SELECT DISTINCT whole FROM part")
+    assert len(wholes) == 2
