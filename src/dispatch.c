@@ -9,7 +9,6 @@
 #include "commands/suite.h"
 #include "harness/ask/options.h"
 #include "kit/agree.h"
-#include "machine/threads/stacks.h"
 #include "dispatch.h"
 #include "base/message.h"
 
@@ -119,7 +118,6 @@ static void reword(int argc, char **argv)
 int program_main(const struct program *p, int argc, char **argv)
 {
 	program_invocation_short_name = (char *)p->name;
-	stacks_small();
 	if (argc < 2) {
 		if (rank_is_first(p->ranks))
 			help_print(p, stderr);

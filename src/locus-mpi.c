@@ -10,6 +10,7 @@
 #include "commands/version.h"
 #include "harness/ask/options.h"
 #include "kit/agree.h"
+#include "machine/inherited.h"
 #include "dispatch.h"
 
 enum { MOST_BENCHMARKS = 64 };
@@ -46,6 +47,8 @@ int main(int argc, char **argv)
 	unsigned n = 0;
 	int status;
 
+	if (!inherited_settle(argv))
+		return EXIT_BAD;
 	for (const struct benchmark *const *b = benchmarks; *b && n < MOST_BENCHMARKS - 1; b++)
 		if (is_divided(*b))
 			divided[n++] = *b;

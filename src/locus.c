@@ -8,6 +8,8 @@
 #include "commands/suite.h"
 #include "commands/topology.h"
 #include "commands/version.h"
+#include "harness/ask/options.h"
+#include "machine/inherited.h"
 #include "dispatch.h"
 
 static const struct command commands[] = {
@@ -46,5 +48,5 @@ static const struct program locus = {
 
 int main(int argc, char **argv)
 {
-	return program_main(&locus, argc, argv);
+	return inherited_settle(argv) ? program_main(&locus, argc, argv) : EXIT_BAD;
 }

@@ -35,11 +35,11 @@ const struct benchmark *command_benchmark(const struct program *p, const char *n
 struct machine *command_machine(const char *description, int *status)
 {
 	struct affinity affinity;
-	const char *error = "can't find out which CPUs locus may use";
+	const char *error = NULL;
 	struct machine *m = NULL;
 
 	*status = description ? EXIT_COMMAND_LINE : EXIT_BAD;
-	if (description || !affinity_inherit(&affinity))
+	if (description || !affinity_inherit(&affinity, &error))
 		m = machine_open(description, &error);
 	if (!description)
 		affinity_free(&affinity);

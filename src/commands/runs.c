@@ -21,6 +21,7 @@
 #include "harness/record/record.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
+#include "machine/watchdog.h"
 #include "base/message.h"
 
 /* What a run is told by its parent: the series, its run, how to open the record, s, scratch. */
@@ -93,10 +94,7 @@ static int start(struct runs *r, unsigned run, char mode, double seconds, pid_t 
 
 static void watched(sigset_t *set)
 {
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
+	watchdog_signals(set);
 	sigaddset(set, SIGCHLD);
 }
 

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "count/counters.h"
 #include "count/schedule.h"
@@ -105,28 +104,6 @@ static void stop_station(void *argument, struct worker *w)
 		station_stop(&c->station[w->index], c->schedule.n);
 }
 
-/*
- * Raises the soft limit of open files, since each event takes a descriptor on each worker. False:
- * it is already at the hard limit, or can't be set.
- */
-static bool allow_files(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur == files.rlim_max)
-		return false;
-	files.rlim_cur = files.rlim_max;
-	return !setrlimit(RLIMIT_NOFILE, &files);
-}
-
-static bool any_failed(const struct counters *c)
-{
-	for (unsigned i = 0; i < c->schedule.n; i++)
-		if (counters_failure(c, i))
-			return true;
-	return false;
-}
-
 void counters_start(struct counters *c, struct team *team, unsigned pass, const bool *duty)
 {
 	c->pass = schedule_pass(&c->schedule, pass);
@@ -134,10 +111,6 @@ void counters_start(struct counters *c, struct team *team, unsigned pass, const 
 	c->pass.duty = duty;
 	make_stations(c, c->pass.threads);
 	team_run(team, start_station, c);
-	if (any_failed(c) && allow_files()) {
-		team_run(team, stop_station, c);
-		team_run(team, start_station, c);
-	}
 	c->pass.duty = NULL;
 	team_watch(team, read_station, c);
 }

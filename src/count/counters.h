@@ -61,9 +61,8 @@ const char *counters_library(const struct counters *, const char **why);
 
 /*
  * Starts the events of a pass on the seated workers that `duty` assigns them to (duties.h; by event
- * and worker; not kept). From then on the team reads them around each task of team_time(). If any
- * fails to start, all are started anew with the limit of open files raised as far as allowed. An
- * event that still can't be started on a worker has no value there.
+ * and worker; not kept). From then on the team reads them around each task of team_time(). An event
+ * that can't be started on a worker has no value there.
  */
 void counters_start(struct counters *, struct team *, unsigned pass, const bool *duty);
 void counters_stop(struct counters *, struct team *);

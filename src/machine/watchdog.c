@@ -32,10 +32,20 @@ static const struct itimerval each_look = { { 0, 500000 }, { 0, 500000 } }, no_l
 /* The exit status after signal n is 128 + n. */
 enum { SIGNALLED = 128 };
 
+/*
+ * From users, batch systems and limits; SIGALRM from a timer that was set before exec(). Two may be
+ * left ignored: nohup means SIGHUP, a script's background SIGINT. The others announce the end of the
+ * job. A wrapper that ignores them, to outlive locus, does not mean that locus should miss them.
+ */
 static const struct {
 	int number;
 	const char *name;
-} signals[] = { { SIGINT, "SIGINT" }, { SIGTERM, "SIGTERM" }, { SIGHUP, "SIGHUP" } };
+	bool ignorable;
+} signals[] = {
+	{ SIGINT, "SIGINT", true },    { SIGHUP, "SIGHUP", true },    { SIGTERM, "SIGTERM", false },
+	{ SIGXCPU, "SIGXCPU", false }, { SIGUSR1, "SIGUSR1", false }, { SIGUSR2, "SIGUSR2", false },
+	{ SIGALRM, "SIGALRM", false },
+};
 enum { SIGNALS = sizeof(signals) / sizeof(*signals) };
 
 /* Written by the signal handler, which has no other access. */
@@ -197,13 +207,31 @@ static int start_thread(void)
 	return error;
 }
 
+static bool is_ignored(int signal)
+{
+	struct sigaction now;
+
+	return !sigaction(signal, NULL, &now) && now.sa_handler == SIG_IGN;
+}
+
+void watchdog_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	for (unsigned i = 0; i < SIGNALS; i++)
+		if (!signals[i].ignorable || !is_ignored(signals[i].number))
+			sigaddset(set, signals[i].number);
+}
+
 /* A second signal changes nothing: timeout(1) and batch systems send it twice. */
 static void catch_signals(void)
 {
 	const struct sigaction action = { .sa_handler = catch };
+	sigset_t set;
 
+	watchdog_signals(&set);
 	for (unsigned i = 0; i < SIGNALS; i++)
-		sigaction(signals[i].number, &action, NULL);
+		if (sigismember(&set, signals[i].number))
+			sigaction(signals[i].number, &action, NULL);
 }
 
 int watchdog_start(const struct watch *watch)

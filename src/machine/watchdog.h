@@ -13,6 +13,8 @@
 #ifndef LOCUS_WATCHDOG_H
 #define LOCUS_WATCHDOG_H
 
+#include <signal.h>
+
 struct watch {
 	double grace;	 /* s from a signal until main has to be back */
 	double deadline; /* clock_now() at which main has to be back; INFINITY: none */
@@ -24,10 +26,16 @@ struct watch {
 	void *argument;
 };
 
-/* Catches SIGINT, SIGTERM and SIGHUP from now on. -1 with errno set: no thread could be created. */
+/* Catches watchdog_signals() from now on. -1 with errno set: no thread could be created. */
 int watchdog_start(const struct watch *);
 /* Ends the thread, but goes on catching signals. */
 void watchdog_stop(void);
+
+/*
+ * The signals that end a run: SIGINT, SIGHUP, SIGTERM, and what batch systems and limits send. The
+ * first two do not if they were ignored when the program was started, as by nohup.
+ */
+void watchdog_signals(sigset_t *);
 
 /* The first signal caught; 0: none. May be called by any thread. */
 int watchdog_signal(void);

@@ -6,6 +6,7 @@ import fcntl
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -99,6 +100,10 @@ SMALL = {
     "hashmap": "--range 10000",
     "actors": "--state 64,4K",
 }
+ENDING = [  # signals that end a run
+    *(signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGXCPU),
+    *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM),
+]
 MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 
 

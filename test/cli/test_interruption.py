@@ -10,6 +10,7 @@ import signal
 import time
 
 import pytest
+from conftest import ENDING
 from some import some
 from waits import PATIENCE, wait_for, written
 
@@ -21,7 +22,7 @@ OTHER = pytest.mark.native("other values run the same code")
 ONE_THREAD = pytest.mark.native("it has one thread", of="thread")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", ENDING)
 def test_a_signal_ends_it_with_all_that_was_measured(locus, tmp_path, read, number):
     file = tmp_path / "cut.jsonl"
     process = locus.start(ENDLESS, file)

@@ -3,10 +3,8 @@
 
 import json
 import os
-import pathlib
 import pty
 import re
-import resource
 import select
 import statistics
 
@@ -14,7 +12,6 @@ import pytest
 from listed import unwrapped
 from retries import tries
 from some import some
-from waits import wait_for
 
 FAULTS = {
     "failing": "failed",
@@ -414,27 +411,6 @@ def test_oversubscription_is_recorded(locus, tmp_path, trials, cpus):
     assert (
         trial["oversubscribed"] and trial["threads"] == n and "oversubscribed" in trial["identity"]
     )
-
-
-@pytest.mark.native("the sanitizers map memory of their own")
-def test_stacks_have_no_room_for_a_huge_page(locus):
-    """Else each thread may take one (src/machine/threads/stacks.h), which no plan counts."""
-    usual = 24 << 20  # like no other part of memory
-    process = locus.start(
-        "dummy --variant stuck --where enter --delay 6e8 --threads 4 --oversubscribe",
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (usual, usual)),
-    )
-    threads = pathlib.Path(f"/proc/{process.pid}/task")
-    wait_for(lambda: len(list(threads.iterdir())) > 4, "a thread for each worker and the watchdog")
-    maps = (threads.parent / "maps").read_text(encoding="utf-8")
-    process.kill()
-    process.communicate()
-    sizes = [
-        int(end, 16) - int(begin, 16)
-        for begin, end in re.findall(r"^([0-9a-f]+)-([0-9a-f]+) rw-p 00000000 00:00 0", maps, re.M)
-    ]
-    assert (1 << 20) in sizes or (1 << 20) - resource.getpagesize() in sizes, maps
-    assert not [size for size in sizes if usual - (1 << 20) < size < usual + (1 << 20)], maps
 
 
 def test_job_of_slurm(locus, tmp_path, read):

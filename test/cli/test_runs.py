@@ -9,6 +9,7 @@ import signal
 import statistics
 
 import pytest
+from conftest import ENDING
 from some import some
 from waits import PATIENCE, wait_for, written
 
@@ -127,7 +128,7 @@ def begin(locus, file):
     return process
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", ENDING)
 def test_a_signal_ends_the_series(locus, tmp_path, read, number):
     """It is sent to the first process alone, as `kill` does, and not to the run."""
     file = tmp_path / "cut.jsonl"

@@ -5,6 +5,8 @@ import pytest
 from test_numa import trials
 from test_restricted import VERSIONS, limited
 
+UNPINNED = "thread 1 could not be pinned to CPU 3: sched_setaffinity"
+
 
 def in_flight(change, command):
     """The command, and the change as soon as its record has samples."""
@@ -36,16 +38,17 @@ def reason(done, variant):
 
 @pytest.mark.guest("2x2", OFFLINE)
 def test_a_cpu_that_goes_offline(done):
-    said = "thread 1 could not be pinned to CPU 3: this process can't use it any more: "
+    said = f"{UNPINNED}: this process can't use it any more: "
     change = "the CPUs online changed from 0-3 to 0-2 during the run"
     assert reason(done, "steady").startswith(said + change)
 
 
 @pytest.mark.guest(
-    VERSIONS, limited("", in_flight("echo 0-1 >/cgroup/job/cpuset.cpus || exit 77", THREADS))
+    VERSIONS,
+    limited("", in_flight("echo 0-1 >/cgroup/job/cpuset.cpus || exit 77", THREADS)),
 )
 def test_a_cpuset_that_shrinks(done):
-    said = "thread 1 could not be pinned to CPU 3: this process can't use it any more: "
+    said = f"{UNPINNED}: this process can't use it any more: "
     change = "the CPUs of the cpuset changed from 0-3 to 0-1 during the run"
     assert reason(done, "steady") == said + change
 
@@ -93,7 +96,10 @@ QUOTA = "echo 5000 >/cgroup/job/cpu.cfs_quota_us 2>/dev/null || echo 5000 >/cgro
 
 @pytest.mark.guest(
     VERSIONS,
-    limited("", in_flight(QUOTA, "locus latency --variant cycle --size 16K --time-budget 5s")),
+    limited(
+        "",
+        in_flight(QUOTA, "locus latency --variant cycle --size 16K --time-budget 5s"),
+    ),
 )
 def test_a_quota_that_is_set(done):
     """Each trial has a line; one that was begun and not done says why."""
@@ -101,6 +107,8 @@ def test_a_quota_that_is_set(done):
     found = [line for line in done.record if line["type"] == "trial"]
     assert found and done.record[-1]["type"] == "end"
     reasons = [sentence for trial in found for sentence in trial.get("reasons", [])]
-    assert any("the cgroup gives 5 % of a CPU (cpu." in sentence for sentence in reasons), reasons
+    assert any(
+        "the cgroup gives 5 % of a CPU (cpu." in sentence for sentence in reasons
+    ), reasons
     change = "the cgroup's CPU quota changed from none to 5 % of a CPU during the run"
     assert change in reasons, reasons

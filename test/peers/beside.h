@@ -32,7 +32,7 @@ static inline bool beside_begin(struct beside_program *p, int argc, char **argv,
 	const char *error = "can't find out which CPUs we may use";
 
 	p->pairs = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 15;
-	p->machine = affinity_inherit(&p->affinity) ? NULL : machine_open(NULL, &error);
+	p->machine = affinity_inherit(&p->affinity, &error) ? NULL : machine_open(NULL, &error);
 	if (p->machine && p->pairs >= LEAST_VALUES && p->pairs <= 1000)
 		return true;
 	fprintf(stderr, "%s: %s\n", name, p->machine ? usage : error);

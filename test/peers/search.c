@@ -248,7 +248,7 @@ int main(int argc, char **argv)
 	struct scene s = { .pairs = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 15 };
 	const size_t most = argc > 2 ? strtoul(argv[2], NULL, 10) << 20 : (size_t)256 << 20;
 	struct affinity affinity;
-	struct machine *m = affinity_inherit(&affinity) ? NULL : machine_open(NULL, &error);
+	struct machine *m = affinity_inherit(&affinity, &error) ? NULL : machine_open(NULL, &error);
 	cpu_set_t set;
 
 	if (!m || s.pairs < LEAST_VALUES || s.pairs > 1000) {

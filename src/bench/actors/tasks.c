@@ -12,6 +12,7 @@
 
 #include "bench/actors/crew.h"
 #include "base/tsan.h"
+#include "machine/threads/shortage.h"
 #include "machine/usage.h"
 
 static struct crew_hand *here(struct crew *c)
@@ -91,6 +92,7 @@ static void run(struct crew_hand *hand)
 	if (hand->me)
 		return;
 	omp_set_max_active_levels(2);
+	shortage_begin(c->threads);
 #pragma omp parallel num_threads(c->threads) default(none) shared(c)
 	{
 		struct crew_hand *h = here(c);
@@ -101,7 +103,10 @@ static void run(struct crew_hand *hand)
 		usage_read(&before);
 #pragma omp barrier
 #pragma omp master
-		seed(c);
+		{
+			shortage_end();
+			seed(c);
+		}
 #pragma omp barrier
 		count_switches(h, &before);
 	}

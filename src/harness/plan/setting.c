@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,11 +14,12 @@
 static int find_affinity(struct setting *s)
 {
 	struct affinity *a = calloc(1, sizeof(*a));
+	const char *why = "out of memory";
 
 	s->affinity = a;
-	if (a && !affinity_inherit(a))
+	if (a && !affinity_inherit(a, &why))
 		return 0;
-	message_own("can't find out which CPUs locus may use: %s", strerror(errno));
+	message_own("%s", why);
 	return EXIT_BAD;
 }
 

@@ -134,8 +134,7 @@ void cut_start(struct run *r)
 		message_own("no thread for the watchdog (%s): a signal ends this run only "
 			    "after a sample; check ulimit -u",
 			    strerror(errno));
-	signal(SIGXFSZ, SIG_IGN); /* at the limit of a file's size, write() fails instead */
-	if (r->options->output)	  /* nobody reads the table any more, but the record goes on */
+	if (r->options->output) /* nobody reads the table any more, but the record goes on */
 		signal(SIGPIPE, SIG_IGN);
 }
 

@@ -7,7 +7,7 @@
 
 /*
  * Starts the watchdog; if it can't, says so on stderr. From now on signals end the run as
- * watchdog.h says, and writes fail instead of ending the process.
+ * watchdog.h says, and a reader that is gone ends no run with a record.
  */
 void cut_start(struct run *);
 void cut_stop(void);

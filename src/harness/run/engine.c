@@ -109,10 +109,9 @@ static int open_team(struct run *r)
 	status = team_open(threads, with_team, r);
 	if (status >= 0)
 		return status;
-	agree_go_on(r->ranks,
-		    text_of("%u threads could not be created (%s); check OMP_THREAD_LIMIT, "
-			    "OMP_DYNAMIC and ulimit -u",
-			    threads, strerror(errno)));
+	agree_go_on(r->ranks, text_of("%u threads could not be created: %s", threads,
+				      errno == EAGAIN ? "OMP_THREAD_LIMIT allows fewer; unset it"
+						      : strerror(errno)));
 	run_header(r);
 	return EXIT_BAD;
 }

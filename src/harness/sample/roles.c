@@ -86,9 +86,10 @@ static void note_failure(struct series *s, unsigned culprit, int error)
 	char *cause = conditions_cause(s->conditions, CONDITIONS_CPUS);
 
 	free(s->failure);
-	s->failure = text_of("thread %u could not be pinned to CPU %d: %s%s%s", culprit,
-			     culprit < t->threads ? t->place[culprit].cpu : -1,
-			     pinning_error(error), cause ? ": " : "", cause ? cause : "");
+	s->failure = text_of(
+		"thread %u could not be pinned to CPU %d: sched_setaffinity: %s%s%s", culprit,
+		culprit < t->threads ? t->place[culprit].cpu : -1, pinning_error(error),
+		cause ? ": " : "", cause ? cause : "");
 	free(cause);
 }
 

@@ -124,6 +124,24 @@ void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *l)
 	} while (hierarchy_up(&h));
 }
 
+bool cgroup_is_full(const char *root, char *text, size_t size)
+{
+	uint64_t limit, threads;
+	struct hierarchy h;
+
+	if (hierarchy_find(root, "pids", &h))
+		return false;
+	do {
+		limit = limit_of(root, &h, "pids.max");
+		if (sysfs_number(root, &threads, "%s/pids.current", h.group) || threads < limit)
+			continue;
+		snprintf(text, size, "pids.max %" PRIu64 " of cgroup %s", limit,
+			 hierarchy_group(&h));
+		return true;
+	} while (hierarchy_up(&h));
+	return false;
+}
+
 /* Reads a group's quota and its period, in us. False: it has none. */
 static bool quota_of(const char *root, const struct hierarchy *h, uint64_t *quota, uint64_t *period)
 {

@@ -6,6 +6,7 @@
 #ifndef LOCUS_CGROUP_H
 #define LOCUS_CGROUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,5 +26,8 @@ void cgroup_free(struct cgroup *);
 /* Lower the limit to what the groups leave of memory, or of huge pages of one size. */
 void cgroup_limit_memory(const char *root, struct memory_limit *);
 void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *);
+
+/* Whether a group may have no more threads; its limit as text: "pids.max 64 of cgroup /job". */
+bool cgroup_is_full(const char *root, char *limit, size_t size);
 
 #endif

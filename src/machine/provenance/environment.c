@@ -29,7 +29,7 @@ json_t *provenance_environment(void)
 						"KMP_",	       "SLURM_",
 						"LIKWID",      "MALLOC_",
 						"LD_PRELOAD=", "LD_LIBRARY_PATH=",
-						"LOCUS_" };
+						"LOCUS_",      "GLIBC_TUNABLES=" };
 	json_t *environment = json_object();
 
 	for (char **variable = environ; environ && *variable; variable++) {

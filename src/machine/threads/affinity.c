@@ -9,10 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arithmetic.h"
 #include "base/fields.h"
 #include "base/sysfs.h"
+#include "base/why.h"
 #include "machine/threads/affinity.h"
 #include "machine/threads/cpuset.h"
+#include "machine/threads/shortage.h"
 
 /*
  * The parent of a process; 0: unknown. `line` gets the parent's command line, words separated by
@@ -148,10 +151,11 @@ static bool unbound(hwloc_const_bitmap_t mine)
 	       !pinned_by_likwid();
 }
 
-/* Reads the CPUs of each of OpenMP's threads. */
+/* Reads the CPUs of each of OpenMP's threads, as far as there is a CPU for each. */
 static int read_threads(struct affinity *a)
 {
-	unsigned threads = (unsigned)omp_get_max_threads();
+	const unsigned threads = (unsigned)smaller((uint64_t)omp_get_max_threads(),
+						   (uint64_t)sysconf(_SC_NPROCESSORS_CONF));
 	hwloc_bitmap_t *mask = calloc(threads, sizeof(hwloc_bitmap_t));
 	int failed = 0;
 
@@ -160,6 +164,7 @@ static int read_threads(struct affinity *a)
 		free(mask);
 		return -1;
 	}
+	shortage_begin(threads);
 #pragma omp parallel num_threads(threads) default(none) shared(a, mask) reduction(| : failed)
 	{
 		if (omp_get_thread_num() == 0)
@@ -167,6 +172,7 @@ static int read_threads(struct affinity *a)
 		mask[omp_get_thread_num()] = cpuset_get();
 		failed |= mask[omp_get_thread_num()] ? 0 : errno;
 	}
+	shortage_end();
 	/* Otherwise OpenMP's threads may spin during samples (OMP_WAIT_POLICY, KMP_BLOCKTIME). */
 	omp_pause_resource_all(omp_pause_soft);
 	for (unsigned i = 0; i < a->threads && !failed; i++) {
@@ -180,14 +186,24 @@ static int read_threads(struct affinity *a)
 	return failed ? -1 : 0;
 }
 
-int affinity_inherit(struct affinity *a)
+/* Puts the calling thread on these CPUs, unless it is on them: where that is forbidden, too. */
+static int widen(hwloc_const_bitmap_t allowed)
+{
+	hwloc_bitmap_t mine = cpuset_get();
+	const bool there = mine && hwloc_bitmap_isequal(mine, allowed);
+
+	hwloc_bitmap_free(mine);
+	return there ? 0 : cpuset_set(allowed);
+}
+
+int affinity_inherit(struct affinity *a, const char **why)
 {
 	*a = (struct affinity){ .allowed = cpuset_get() };
 	if (!a->allowed)
-		return -1;
+		goto unreadable;
 	if (!unbound(a->allowed)) {
 		if (read_threads(a))
-			goto fail;
+			goto unreadable;
 		add_places(a->allowed);
 	}
 	a->cpus = (unsigned)hwloc_bitmap_weight(a->allowed);
@@ -195,12 +211,15 @@ int affinity_inherit(struct affinity *a)
 		a->bound_by = who("a launcher");
 	else if (a->cpus < (unsigned)sysconf(_SC_NPROCESSORS_ONLN) || pinned_by_likwid())
 		a->bound_by = who("taskset or cpuset");
-	if (cpuset_set(a->allowed))
-		goto fail;
-	return 0;
-fail:
+	if (!widen(a->allowed))
+		return 0;
 	affinity_free(a);
-	return -1;
+	return why_fail(why, "can't move to the CPUs of its threads: sched_setaffinity: %s",
+			strerror(errno));
+unreadable:
+	affinity_free(a);
+	return why_fail(why, "can't find out which CPUs locus may use: sched_getaffinity: %s",
+			strerror(errno));
 }
 
 void affinity_free(struct affinity *a)

@@ -27,12 +27,12 @@ struct affinity {
 /*
  * Reads each thread's CPUs in a parallel region of the default number of threads, unless nobody
  * binds any; then binds the calling thread, which OpenMP or likwid-pin may have pinned, to their
- * union, so that the whole allowed machine is seen. -1 with errno.
+ * union, so that the whole allowed machine is seen. -1 with *why.
  *
  * likwid-pin assigns CPUs in the order in which threads are created, so this must be called before
  * any thread is created. Later threads are no problem, since the team sets its own CPUs.
  */
-int affinity_inherit(struct affinity *);
+int affinity_inherit(struct affinity *, const char **why);
 void affinity_free(struct affinity *);
 
 /*

@@ -14,6 +14,7 @@
 #include "base/relax.h"
 #include "machine/clock.h"
 #include "machine/threads/cpuset.h"
+#include "machine/threads/shortage.h"
 #include "machine/threads/team.h"
 
 /*
@@ -324,12 +325,13 @@ int team_open(unsigned threads, int (*body)(struct team *, void *), void *argume
 
 	if (!t)
 		return -1;
-	omp_set_dynamic(0);
+	shortage_begin(threads);
 #pragma omp parallel num_threads(threads) default(none) \
 	shared(t, threads, body, argument, result, error)
 	{
 		if ((unsigned)omp_get_num_threads() == threads) {
 			if (omp_get_thread_num() == 0) {
+				shortage_end();
 				result = body(t, argument);
 				error = errno;
 				give(t, (struct order){ .quit = true });
@@ -338,6 +340,7 @@ int team_open(unsigned threads, int (*body)(struct team *, void *), void *argume
 			}
 		}
 	}
+	shortage_end();
 	team_free(t);
 	errno = error;
 	return result;

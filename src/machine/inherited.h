@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a process inherits from the one that starts it: descriptors, signals, limits, environment.
+ * Whoever starts locus rarely means these for it, so a program begins by putting them in order.
+ */
+#ifndef LOCUS_INHERITED_H
+#define LOCUS_INHERITED_H
+
+#include <stdbool.h>
+
+/*
+ * To be called first, in main(), with its argv: may execute the program anew. The source lists what
+ * it does. False after a message: the program can't run as it was started.
+ */
+bool inherited_settle(char **argv);
+
+#endif

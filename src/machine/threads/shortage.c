@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/threads/shortage.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/message.h"
+#include "base/sysfs.h"
+#include "machine/limits/cgroup.h"
+
+/* Of the region that is being opened; no threads: none is. exit() has no other access. */
+static struct {
+	unsigned threads, before; /* wanted; there were in the process */
+} region;
+
+static unsigned threads_now(void)
+{
+	struct stat tasks;
+
+	return stat("/proc/self/task", &tasks) ? 1 : (unsigned)tasks.st_nlink - 2;
+}
+
+/* The limit that is reached, as far as it can be told. */
+static void find_limit(char *what, size_t size)
+{
+	struct rlimit own;
+
+	if (cgroup_is_full(SYSFS_ROOT, what, size))
+		return;
+	if (geteuid() && !getrlimit(RLIMIT_NPROC, &own) && own.rlim_cur != RLIM_INFINITY)
+		snprintf(what, size, "ulimit -u %ju of this user", (uintmax_t)own.rlim_cur);
+	else if (!getrlimit(RLIMIT_AS, &own) && own.rlim_cur != RLIM_INFINITY)
+		snprintf(what, size, "ulimit -v %ju", (uintmax_t)own.rlim_cur >> 10);
+	else
+		snprintf(what, size, "the kernel's threads-max or pid_max, or memory");
+}
+
+/* Not with the other functions of exit(): ranks that wait for this one would not end. */
+static void explain(void)
+{
+	const unsigned made = threads_now() - region.before + 1;
+	char limit[256];
+
+	if (!region.threads)
+		return;
+	find_limit(limit, sizeof(limit));
+	message_own("%u of %u threads could not be created: %s; raise it, or choose fewer threads",
+		    region.threads - made, region.threads, limit);
+	fflush(NULL);
+	_exit(EXIT_FAILURE);
+}
+
+void shortage_begin(unsigned threads)
+{
+	static bool known;
+
+	if (!known)
+		known = !atexit(explain);
+	region.before = threads_now();
+	region.threads = threads;
+}
+
+void shortage_end(void)
+{
+	region.threads = 0;
+}

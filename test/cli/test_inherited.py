@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a process inherits - descriptors, signals, limits, environment - changes no result, and
+what it can't run with is told. Each test starts the program as some parent does."""
+
+import itertools
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import subprocess
+
+import pytest
+from conftest import MEASURED
+from lacking import lacking
+from waits import PATIENCE, wait_for, written
+
+BRIEF = "dummy --variant steady --threads 2 --oversubscribe --repeats 5 --output"
+ENDLESS = "dummy --variant steady --threads 1 --repeats 1000000 --output"
+OTHER = pytest.mark.native("other values run the same code")
+NO_LIMIT = resource.RLIM_INFINITY
+
+
+def ends(lines):
+    return [(line["signal"], line["status"]) for line in lines if line["type"] == "end"]
+
+
+# --- descriptors ---
+
+
+def closing(*streams):
+    return lambda: [os.close(stream) for stream in streams]
+
+
+CLOSED = [some for n in (1, 2, 3) for some in itertools.combinations((0, 1, 2), n)]
+
+
+@pytest.mark.parametrize(
+    "streams", [(1,), *(pytest.param(some, marks=OTHER) for some in CLOSED if some != (1,))]
+)
+def test_what_is_closed_of_the_standard_streams_is_no_file_of_ours(locus, tmp_path, read, streams):
+    """Else the record would be standard output, and would have the table."""
+    file = tmp_path / "closed.jsonl"
+    for mode in ("", " --resume", " --append --runs 2"):
+        assert locus(BRIEF, file, *mode.split(), preexec_fn=closing(*streams)).status == 0
+    assert ends(read(file)) == [(None, 0)] * 4
+    assert locus("list", preexec_fn=closing(*streams)).status == 0
+
+
+def test_ranks_without_standard_output(locus, tmp_path, read):
+    program = pathlib.Path(locus.path).with_name("locus-mpi")
+    if not os.access(program, os.X_OK) or not shutil.which("mpirun"):
+        lacking("locus-mpi and mpirun", "Debian: libopenmpi-dev openmpi-bin; configure again")
+    file = tmp_path / "ranks.jsonl"
+    shell = ["mpirun", "--oversubscribe", "-n", "2", "sh", "-c", 'exec "$@" >&- 2>&- <&-', "-"]
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = subprocess.run(
+        [*shell, program, *BRIEF.split(), file],
+        env={**os.environ, **root, "ASAN_OPTIONS": "detect_leaks=0"},
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0 and ends(read(file)) == [(None, 0)]
+
+
+def test_doctor_finds_python_without_standard_streams(locus):
+    """Its output is read from a pipe, which must not become one of the streams that it closes."""
+    usual, closed = (
+        re.findall(r".*\] Python .*", locus("doctor", preexec_fn=start).out)
+        for start in (None, closing(0, 2))
+    )
+    assert usual == closed and len(usual) == 1
+
+
+@pytest.mark.native("Python reads the record")
+def test_the_card_is_printed_without_standard_input(locus):
+    """Python gets the record as its standard input."""
+    done = locus("suite --time-budget 1s --threads 1", preexec_fn=closing(0, 2))
+    assert "which needs Python" not in done.out and "\nresults " in done.out, done
+
+
+# --- signals ---
+
+
+def ignoring(*numbers):
+    return lambda: [signal.signal(number, signal.SIG_IGN) for number in numbers]
+
+
+@pytest.mark.parametrize("runs", ["", pytest.param("--runs 2", marks=OTHER)])
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_nohup_and_the_background_of_a_script(locus, tmp_path, read, number, runs):
+    """The first signal that ends a run is in its record."""
+    file = tmp_path / "ignored.jsonl"
+    process = locus.start(ENDLESS, file, *runs.split(), preexec_fn=ignoring(number))
+    wait_for(written(file, "samples"), "a batch")
+    process.send_signal(number)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert ends(read(file)) == [("SIGTERM", 128 + signal.SIGTERM)]
+
+
+def test_a_wrapper_that_ignores_the_end_of_the_job_to_outlive_us(locus, tmp_path, read):
+    file = tmp_path / "wrapped.jsonl"
+    process = locus.start(ENDLESS, file, preexec_fn=ignoring(signal.SIGTERM, signal.SIGUSR1))
+    wait_for(written(file, "samples"), "a batch")
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=PATIENCE)
+    assert ends(read(file)) == [("SIGTERM", 128 + signal.SIGTERM)]
+
+
+@pytest.mark.parametrize("runs", ["", pytest.param("--runs 2", marks=OTHER)])
+def test_signals_that_were_blocked(locus, tmp_path, read, runs):
+    file = tmp_path / "blocked.jsonl"
+    block = {
+        "preexec_fn": lambda: signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
+    }
+    process = locus.start(ENDLESS, file, *runs.split(), **block)
+    wait_for(written(file, "samples"), "a batch")
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert ends(read(file)) == [("SIGTERM", 128 + signal.SIGTERM)]
+
+
+def test_a_parent_that_ignores_its_children(locus, tmp_path, read):
+    """Then the kernel keeps no status of ours either."""
+    file = tmp_path / "children.jsonl"
+    done = locus(BRIEF, file, "--runs", "2", preexec_fn=ignoring(signal.SIGCHLD))
+    assert done.status == 0 and ends(read(file)) == [(None, 0)] * 2
+
+
+# --- limits ---
+
+
+def limiting(what, soft, hard):
+    return lambda: resource.setrlimit(what, (soft, hard))
+
+
+def test_output_that_may_not_grow(locus, tmp_path):
+    """SIGXFSZ would end the process, with a core dump, and without a word."""
+    with (tmp_path / "list").open("w") as out:
+        process = locus.start(
+            "list", stdout=out, preexec_fn=limiting(resource.RLIMIT_FSIZE, 10, 10)
+        )
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1 and err == "locus: standard output: File too large\n"
+
+
+@pytest.mark.parametrize("limits", [(2, NO_LIMIT), (4, 4)])
+def test_cpu_time_that_is_used_up(locus, tmp_path, read, limits):
+    """Where the soft limit is the hard one, as after `ulimit -t`, the kernel would only kill."""
+    file = tmp_path / "time.jsonl"
+    done = locus(ENDLESS, file, preexec_fn=limiting(resource.RLIMIT_CPU, *limits))
+    assert done.status == 128 + signal.SIGXCPU
+    assert ends(read(file)) == [("SIGXCPU", 128 + signal.SIGXCPU)]
+
+
+SMALL = 64 << 10
+STACKS = {
+    "of the main thread, large": (limiting(resource.RLIMIT_STACK, 24 << 20, 24 << 20), {}),
+    "of the main thread, small": (limiting(resource.RLIMIT_STACK, SMALL, NO_LIMIT), {}),
+    "of OpenMP, large": (None, {"OMP_STACKSIZE": "24M"}),
+    "of OpenMP, too large": (None, {"OMP_STACKSIZE": "100000G"}),
+    "of OpenMP, too small": (None, {"GOMP_STACKSIZE": "16"}),
+}
+
+
+@pytest.mark.native("the sanitizers map memory of their own")
+@pytest.mark.parametrize("start, env", STACKS.values(), ids=STACKS)
+def test_threads_have_stacks_of_one_size(locus, start, env):
+    """Larger ones have room for a huge page, which no plan counts (src/machine/inherited.c)."""
+    process = locus.start(
+        "dummy --variant stuck --where enter --delay 6e8 --threads 4 --oversubscribe",
+        preexec_fn=start,
+        env=env,
+    )
+    threads = pathlib.Path(f"/proc/{process.pid}/task")
+    wait_for(lambda: len(list(threads.iterdir())) > 4, "a thread for each worker and the watchdog")
+    maps = (threads.parent / "maps").read_text(encoding="utf-8")
+    process.kill()
+    process.communicate()
+    sizes = [
+        int(end, 16) - int(begin, 16)
+        for begin, end in re.findall(r"^([0-9a-f]+)-([0-9a-f]+) rw-p 00000000 00:00 0", maps, re.M)
+    ]
+    mib = (1 << 20, (1 << 20) - resource.getpagesize())
+    assert sum(size in mib for size in sizes) >= 4, maps  # 3 workers and the watchdog
+    assert not [size for size in sizes if 23 << 20 < size < 25 << 20], maps
+
+
+@pytest.mark.native("sanitizers need more")
+def test_a_stack_that_is_too_small(locus):
+    done = locus("list", preexec_fn=limiting(resource.RLIMIT_STACK, SMALL, SMALL))
+    assert done.status == 1 and done.out == ""
+    assert done.err == (
+        "locus: the limit of the stack is 64 KiB, and locus needs 256 KiB: ulimit -s 16384\n"
+    )
+
+
+# --- threads ---
+
+
+def group_of(limit):
+    """A control group for so many threads; what starts a process in it, and its name."""
+    for root in ("/sys/fs/cgroup/pids", "/sys/fs/cgroup"):
+        group = pathlib.Path(root) / f"locus-test-{os.getpid()}"
+        try:
+            group.mkdir()
+            (group / "pids.max").write_text(str(limit))
+        except OSError:
+            if group.exists():
+                group.rmdir()
+            continue
+        return group
+    return lacking("a control group", "root, and the pids controller of control groups")
+
+
+THREE = "dummy --variant steady --threads 3 --oversubscribe --repeats 1"
+TOO_FEW = "locus: {} of 3 threads could not be created: {}; raise it, or choose fewer threads"
+
+
+@pytest.mark.native("sanitizers have threads of their own")
+def test_a_control_group_of_too_few_threads(locus):
+    """The main thread, the watchdog and one worker: another worker has no room."""
+    group = group_of(3)
+    try:
+        done = locus(THREE, preexec_fn=lambda: (group / "cgroup.procs").write_text("0"))
+    finally:
+        group.rmdir()
+    assert done.status == 1
+    assert done.err.splitlines()[-1] == TOO_FEW.format(1, f"pids.max 3 of cgroup /{group.name}")
+
+
+def as_nobody(processes):
+    def begin():
+        os.setgroups([])
+        os.setgid(54321)
+        os.setuid(54321)
+        resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
+
+    return begin
+
+
+@pytest.mark.native("sanitizers have threads of their own")
+def test_a_user_of_too_few_threads(locus):
+    if os.geteuid():
+        lacking("a user without processes", "root")
+    done = locus(THREE, preexec_fn=as_nobody(2), cwd="/")
+    assert done.status == 1
+    assert done.err.splitlines()[-1] == TOO_FEW.format(2, "ulimit -u 2 of this user")
+
+
+# --- CPUs ---
+
+
+def forbidding(*calls):
+    return [f"{os.environ['BUILD']}/test/forbid", ",".join(calls)]
+
+
+@pytest.mark.parametrize("cpus", ["all", "one"])
+def test_threads_that_may_not_be_pinned(locus, tmp_path, read, cpus):
+    """Only a trial needs that. Who asks for CPUs, or plans, does not."""
+    file = tmp_path / "pinned.jsonl"
+    first = str(min(os.sched_getaffinity(0)))
+    prefix = [
+        *(["taskset", "-c", first] if cpus == "one" else []),
+        *forbidding("sched_setaffinity"),
+    ]
+    for words in ("topology", "dummy --dry-run"):
+        done = locus(words, prefix=prefix)
+        assert done.status == 0 and done.err == ""
+    words = "dummy --variant steady --threads 1 --repeats 1 --output"
+    assert locus(words, file, prefix=prefix).status == 1
+    (trial,) = (line for line in read(file) if line["type"] == "trial")
+    why = f"thread 0 could not be pinned to CPU {first}: sched_setaffinity: Operation not permitted"
+    assert trial["status"] == "failed" and trial["reasons"] == [why]
+
+
+@pytest.mark.parametrize("words", ["topology", "dummy --dry-run"])
+def test_cpus_that_can_not_be_asked_for(locus, words):
+    done = locus(words, prefix=forbidding("sched_getaffinity"))
+    why = "sched_getaffinity: Operation not permitted"
+    assert done.status == 1
+    assert done.err.endswith(f"locus: can't find out which CPUs locus may use: {why}\n")
+
+
+# --- environment ---
+
+ODD = {
+    "threads": {"OMP_NUM_THREADS": "100000"},
+    "no region": {"OMP_MAX_ACTIVE_LEVELS": "0"},
+    "dynamic": {"OMP_DYNAMIC": "true"},
+    "options": {"POSIXLY_CORRECT": "1"},
+    "folder": {"TMPDIR": "/nowhere", "HOME": "/nowhere"},
+    "allocation": {"GLIBC_TUNABLES": "glibc.malloc.perturb=1"},
+    "nothing": {"PATH": "", "HOME": "", "LANG": "nonsense", "LC_ALL": "nonsense"},
+}
+
+
+@pytest.mark.parametrize("env", ODD.values(), ids=ODD)
+def test_an_odd_environment(locus, tmp_path, read, cpus, env):
+    """On one CPU of several, where OpenMP's threads are asked for theirs."""
+    file = tmp_path / "odd.jsonl"
+    prefix = [shutil.which("taskset"), "-c", str(cpus[0])]
+    done = locus(BRIEF, file, env=env, prefix=prefix)
+    assert done.status == 0 and done.err == "", done
+    header, *rest = read(file)
+    (trial,) = (line for line in rest if line["type"] == "trial")
+    tunables = header["machine"]["environment"].get("GLIBC_TUNABLES")
+    assert tunables == env.get("GLIBC_TUNABLES")
+    assert trial["threads"] == 2 and trial["status"] in MEASURED
