@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "bench/kmeans/balls_state.h"
+#include "bench/kmeans/exact.h"
 
 /* Less is no room: rounding may hide it. */
 static float least_room(const struct stage *g)
@@ -68,10 +69,11 @@ static void decide_exactly(struct balls *x, struct share *s, const struct stage 
 	x->exact = packed_first(&x->exact, t, centres);
 	t->pack(&x->exact, g->centre, g->half, listed);
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t to;
+		const uint32_t point = x->other[i];
 
-		t->of_rows(x->points.row + x->other[i] * row_bytes(g), 1, &x->exact, &to);
-		sorted_assign(&x->points, s, g, x->other[i], listed[to]);
+		sorted_assign(&x->points, s, g, point,
+			      exact_of_packed(s, g, sorted_given(&x->points, s, g, point),
+					      &x->exact, listed));
 	}
 	x->rough.exact += (uint64_t)n * centres;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench/kmeans/bounds_make.h"
+#include "bench/kmeans/exact.h"
 
 void bounds_pack_plain(struct bounds *b, const struct stage *g)
 {
@@ -30,26 +31,17 @@ static void pack_rough(struct bounds *b, const struct stage *g)
 	f->floats->pack(&b->rough, f->value, f->half, NULL);
 }
 
-/*
- * Returns the lowest of the centres whose score is the least, for a point whose bounds don't tell
- * them apart.
- */
-static uint32_t lowest_of(struct bounds *b, const struct share *s, const struct stage *g,
-			  size_t point, unsigned in_block, double least)
+uint32_t bounds_settle(struct bounds *b, const struct share *s, const struct stage *g, size_t point,
+		       float *upper)
 {
-	const uint16_t itself = 0;
-	uint32_t lowest = UINT32_MAX;
-	struct winner w;
+	const size_t row = g->d * real_bytes(g->real);
+	uint32_t now;
 
-	b->tiles->relate(b->row, (const char *)s->x + point * g->d * real_bytes(g->real), g->origin,
-			 g->d);
-	for (unsigned e = 0; e < b->groups; e++) {
-		if (real_get(g->real, b->best, (size_t)e * b->tiles->block + in_block) > least)
-			continue;
-		b->tiles->of_group(b->row, &itself, 1, &b->centres, e, &w);
-		lowest = b->centre_at[w.label] < lowest ? b->centre_at[w.label] : lowest;
-	}
-	return lowest;
+	bounds_pack_plain(b, g);
+	now = exact_of_packed(s, g, (const char *)s->x + point * row, &b->plain, NULL);
+	*upper = upper_of(
+		b->tiles->square(s->scratch.row, (const char *)g->centre + now * row, g->d), g);
+	return now;
 }
 
 /* By scores of the points' type. */
@@ -85,14 +77,11 @@ static void by_scores(struct bounds *b, struct share *s, const struct stage *g, 
 			label[i] = b->centre_at[label[i]];
 			group[own] = (float)fmax(2 * next + square - 8 * g->slack, 0);
 			lower = (float)b->floats->root(group, b->rise, b->groups);
-			if (b->grouped && lower <= b->upper[first + i]) {
-				const uint32_t lowest = lowest_of(b, s, g, first + i, i, least);
-
-				if (lowest != label[i]) {
-					note_bound(b, g, first + i, own, least);
-					lower = fminf(lower, lower_of(2 * least + square, g));
-				}
-				label[i] = lowest;
+			if (lower <= b->upper[first + i]) {
+				label[i] = bounds_settle(b, s, g, first + i, &b->upper[first + i]);
+				/* it may be another one of this group, or of another group */
+				note_bound(b, g, first + i, own, least);
+				lower = fminf(lower, lower_of(2 * least + square, g));
 			}
 			b->lower[first + i] = lower;
 		}
@@ -110,7 +99,7 @@ struct rough {
 };
 
 /*
- * Finds the label of a point from its scores in float, or, if they don't tell, in double. Returns
+ * Finds the label of a point from its scores in float, or, if they don't tell, exactly. Returns
  * whether they did. Scores bound the distance from above and below, by a margin for their errors.
  */
 static bool decide_roughly(struct bounds *b, struct share *s, const struct stage *g, size_t point,
@@ -132,11 +121,7 @@ static bool decide_roughly(struct bounds *b, struct share *s, const struct stage
 	if (!told) {
 		/* the label may be of another group: that one's bound counts the label, too */
 		bound[own] = (sqrtf(r->least[own]) * LOWER + (float)b->drift[own]) * LOWER;
-		b->tiles->of_rows(b->row, 1, &b->plain, &now);
-		upper = upper_of(b->tiles->square(b->row,
-						  (const double *)g->centre + (size_t)now * g->d,
-						  g->d),
-				 g);
+		now = bounds_settle(b, s, g, point, &upper);
 	}
 	b->upper[point] = upper;
 	b->lower[point] = lower;

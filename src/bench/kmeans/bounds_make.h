@@ -15,4 +15,11 @@ void bounds_pack_plain(struct bounds *, const struct stage *);
 void bounds_make(struct bounds *, struct share *, const struct stage *, size_t first,
 		 unsigned points);
 
+/*
+ * Returns the label of a point whose scores don't tell it; sets an upper bound of the distance to
+ * its centre.
+ */
+uint32_t bounds_settle(struct bounds *, const struct share *, const struct stage *, size_t point,
+		       float *upper);
+
 #endif

@@ -22,8 +22,11 @@ struct costs costs_of(const struct tiles *, unsigned d, unsigned groups);
 
 /* A point whose bounds cross: its label may change. */
 struct suspect {
-	/* scores of the nearest centre, and of the second nearest in the same group */
-	double least, second;
+	/*
+	 * scores of the nearest centre, of the second nearest in the same group, and of the second
+	 * nearest of all that were looked at
+	 */
+	double least, second, other;
 	uint32_t place; /* of the nearest centre */
 	unsigned point; /* in the chunk */
 };
@@ -31,9 +34,9 @@ struct suspect {
 /* Lies at the start of a worker's memory. */
 struct bounds {
 	const struct tiles *tiles, *floats; /* for the points' type; for the bounds' */
-	struct packed centres; /* by place */
-	struct packed plain;   /* in the order of their numbers, for brute force */
-	struct packed rough;   /* by place, as floats: of doubles, if the filter is used */
+	struct packed centres;		    /* by place */
+	struct packed plain;		    /* in the order of their numbers, for brute force */
+	struct packed rough; /* by place, as floats: of doubles, if the filter is used */
 	/*
 	 * Groups are of centres that are near each other: the centre in each place, the place of
 	 * each centre, and room for centres in this order. `grouped`: else places are numbers.

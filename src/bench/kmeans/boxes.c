@@ -13,6 +13,7 @@
 
 #include "bench/kmeans/boxes.h"
 #include "bench/kmeans/boxes_state.h"
+#include "bench/kmeans/exact.h"
 #include "kit/shares.h"
 
 enum {
@@ -131,46 +132,59 @@ static unsigned find_rivals(struct boxes *x, const struct box *b, const struct p
 				       x->score, x->found);
 }
 
-/* Decides listed rows, which floats don't tell, among n listed centres, by their own type. */
-static void decide_exactly(struct boxes *x, const struct stage *g, const char *rows,
-			   const unsigned *row, unsigned rest, unsigned n, uint32_t *now)
+/*
+ * Of doubles: decides listed rows, which floats don't tell, among n listed centres, by their own
+ * type. Returns how many are left, which it lists.
+ */
+static unsigned decide_by_doubles(struct boxes *x, const struct stage *g, const char *rows,
+				  unsigned *row, unsigned rest, unsigned n, uint32_t *now)
 {
 	const struct tiles *t = x->rough.tiles;
-	uint32_t to[MOST_BLOCK];
+	unsigned left = 0;
 
 	x->rough.exact += (uint64_t)rest * n;
-	for (; rest; rest -= rest < t->block ? rest : t->block, row += t->block) {
-		const unsigned few = rest < t->block ? rest : t->block;
+	for (unsigned first = 0; first < rest; first += t->block) {
+		const unsigned few = rest - first < t->block ? rest - first : t->block;
+		uint32_t to[MOST_BLOCK];
+		uint64_t told;
 
 		for (unsigned i = 0; i < few; i++)
 			for (unsigned j = 0; j < g->d; j++)
 				x->exact[j * t->block + i] =
-					((const double *)(rows + row[i] * row_bytes(g)))[j];
-		t->nearest_listed(x->exact, g->centre, g->half, x->listed, n, g->d, 0, to);
-		for (unsigned i = 0; i < few; i++)
-			now[row[i]] = to[i];
+					((const double *)(rows + row[first + i] * row_bytes(g)))[j];
+		told = t->nearest_listed(x->exact, g->centre, g->half, x->listed, n, g->d,
+					 g->margin, to);
+		for (unsigned i = 0; i < few; i++) {
+			now[row[first + i]] = to[i];
+			row[left] = row[first + i];
+			left += !(told >> i & 1);
+		}
 	}
+	return left;
 }
 
 /* Gives the points of a block new labels: n, from `place` on; floats have told some. */
 static void move(struct boxes *x, struct share *s, const struct stage *g, const float *block,
 		 uint32_t place, unsigned n, uint64_t told, unsigned centres, uint32_t *now)
 {
+	const bool narrow = g->real == REAL_FLOAT;
+	const char *rows = x->points.row + (narrow ? 0 : place * row_bytes(g));
 	uint32_t *label = x->points.label + place;
 	unsigned row[MOST_BLOCK], rest = 0;
-	const char *rows;
 
-	if (g->real == REAL_FLOAT) {
-		x->rough.floats->move(&s->change, block, g->scale, n, label, now);
-		return;
-	}
 	for (unsigned i = 0; i < n; i++) {
 		row[rest] = i;
 		rest += !(told >> i & 1);
 	}
-	rows = x->points.row + place * row_bytes(g);
-	decide_exactly(x, g, rows, row, rest, centres, now);
-	x->rough.tiles->move_rows(&s->change, rows, g->scale, n, label, now);
+	if (!narrow)
+		rest = decide_by_doubles(x, g, rows, row, rest, centres, now);
+	for (unsigned i = 0; i < rest; i++)
+		now[row[i]] = exact_nearest(g, sorted_given(&x->points, s, g, place + row[i]),
+					    x->listed, centres);
+	if (narrow)
+		x->rough.floats->move(&s->change, block, g->scale, n, label, now);
+	else
+		x->rough.tiles->move_rows(&s->change, rows, g->scale, n, label, now);
 }
 
 /* Compares all points of a box with n listed centres. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bench/kmeans/brute.h"
+#include "bench/kmeans/exact.h"
 
 /* Lies at the start of a worker's memory. */
 struct brute {
@@ -64,11 +65,17 @@ void brute_force(const struct tiles *t, const struct packed *centres, char *bloc
 	for (; first < last; first += t->block) {
 		const size_t n = last - first < t->block ? last - first : t->block;
 		char *block = blocks + first * row;
+		uint64_t others;
 
 		/* here and not in build(), so that loads overlap with computing */
 		if (fill)
 			t->transpose(block, (const char *)s->x + first * row, g->origin, n, g->d);
-		t->nearest(block, centres, now);
+		others = ~t->nearest_apart(block, centres, g->margin, now);
+		for (size_t i = 0; i < n; i++)
+			if (others >> i & 1)
+				now[i] = exact_of_packed(s, g,
+							 (const char *)s->x + (first + i) * row,
+							 centres, NULL);
 		t->move(&s->change, block, g->scale, n, label + first, now);
 	}
 }

@@ -11,18 +11,16 @@
  * nearer scores of its cell's candidates may come until one of its labels can change. So most tiles
  * are not touched in most iterations; the others are compared with their cell's candidates, 2 to 4
  * in the plane. Tiles are of floats: those of doubles relative to the middle of their cell, so that
- * little is lost by rounding. Points that floats leave open are decided by scores of doubles.
+ * little is lost by rounding. Points that they leave open are decided by distances (exact.h).
  *
- * Why the labels equal those of brute force: write a for the distance of a point to the nearest
- * centre, b for that to another one, and e for stage->slack. The other one's computed score can't
- * be the least where b^2 - a^2 > 4e, so where b - a > 2 sqrt(e) =: root. Of a centre that is no
- * candidate, b - a shrinks by at most what the two centres move. Of candidates: where scores differ
- * by t as tiles compute them, with an error of f at most, exact ones do by t - 2f at least; the
- * lower one is the lower, as brute force computes it, while they differ by more than 2e. With
- * floats as given, tiles compute what brute force does: f = e, and the lower one is the lower at
- * once. A score is linear in the point, so from one iteration to the next it changes in a box by
- * what it changes in the middle, give or take half the box times the centre's move; and so does the
- * difference of two.
+ * Why no other centre is nearer: write a for the distance of a point to the nearest centre, b for
+ * that to another one, and e for stage->slack. The other one can't be the nearest where b^2 - a^2 >
+ * 4e, so where b - a > 2 sqrt(e) =: root. Of a centre that is no candidate, b - a shrinks by at
+ * most what the two centres move. Of candidates: where scores differ by t as tiles compute them,
+ * with an error of f at most, exact ones do by t - 2f at least; of floats as given, f = e. A score
+ * is linear in the point, so from one iteration to the next it changes in a box by what it changes
+ * in the middle, give or take half the box times the centre's move; and so does the difference of
+ * two.
  */
 #include <float.h>
 #include <math.h>
@@ -87,7 +85,9 @@ static double share_left(const struct problem *p)
 	const unsigned d = p->points.d;
 	const double k = p->k, full = (double)cells_full(points_of_rank(p), p->k),
 		     volume = full * k / (double)points_of_rank(p), /* of a cell, in centres */
-		     side = d == 1 ? volume : d == 2 ? sqrt(volume) : cbrt(volume),
+		side = d == 1	? volume
+		       : d == 2 ? sqrt(volume)
+				: cbrt(volume),
 		     radius = 1.9 * side * sqrt(d) / 2 + 0.5;
 	double candidates = ball[d];
 
@@ -116,6 +116,7 @@ static void build(struct share *s, const struct stage *g)
 
 	cells_lay_out(s, g);
 	x->form = form(g);
+	x->origin = g->origin;
 	for (unsigned c = 0; c < g->k; c++)
 		x->all[c] = c;
 	x->form->build(s, g);
@@ -147,5 +148,5 @@ static size_t row(const struct problem *p)
 	return p->points.d * real_bytes(p->points.real);
 }
 
-const struct method method_cells = { "cells", 2,     fits,   pays,   cells_bytes,
+const struct method method_cells = { "cells", 2,     fits,	   pays,   cells_bytes,
 				     row,     build, cells_assign, labels, NULL };

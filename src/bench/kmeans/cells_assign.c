@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/kmeans/cells_index.h"
+#include "bench/kmeans/exact.h"
 #include "kit/instructions.h"
 
 /* How the centres moved, at most: the largest move, and a centre's largest distance from 0. */
@@ -75,17 +76,18 @@ static struct pace columns(struct index *x, const struct stage *g)
 	return pace;
 }
 
-/* Finds the labels of a tile's unsure points by scores of the points' type. */
+/* Finds the labels of a tile's unsure points. */
 static void settle(const struct index *x, const struct stage *g, struct tile *of)
 {
+	const size_t row = g->d * real_bytes(g->real);
+	const char *rows = (const char *)x->row + (of->cell->row + (size_t)of->number * TILE) * row;
 	float *const label = tile_of(x, of->cell, of->number, g->d) + (size_t)g->d * TILE;
 
 	for (uint32_t unsure = of->unsure; unsure; unsure &= unsure - 1) {
 		const uint32_t lane = (uint32_t)__builtin_ctz(unsure);
 
-		label[lane] =
-			(float)x->form->nearest(rows_of(x, of, g->d) + (size_t)lane * g->d, g,
-						candidates(x, of->cell), of->cell->candidates);
+		label[lane] = (float)exact_nearest(g, rows + lane * row, candidates(x, of->cell),
+						   of->cell->candidates);
 		of->changed &= ~(1u << lane);
 		of->changed |= (uint32_t)(label[lane] != of->old[lane]) << lane;
 	}

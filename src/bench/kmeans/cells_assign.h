@@ -64,8 +64,8 @@ INLINE uint64_t NAME(due)(struct index *x, struct cell *cell, const struct stage
 
 /*
  * Writes a cell's candidates as floats: values and half square of each; for doubles, relative to
- * the cell's middle. Returns how much lower the least score must be than all others, so that it
- * also is the least of the points' type, and stays it until scores come nearer.
+ * the cell's middle. Returns how much lower the least score must be than all others, so that its
+ * centre is the nearest, and stays it until scores come nearer.
  */
 INLINE double NAME(rivals)(const struct index *x, const struct cell *cell, const struct stage *g,
 			   enum real real, unsigned d)
@@ -85,15 +85,15 @@ INLINE double NAME(rivals)(const struct index *x, const struct cell *cell, const
 			rival[j] = (float)(real == REAL_FLOAT ? value : apart);
 			square += apart * apart;
 		}
-		rival[d] = (float)(real == REAL_FLOAT ? real_get(real, g->half, ids[i])
-						      : square / 2);
+		rival[d] =
+			(float)(real == REAL_FLOAT ? real_get(real, g->half, ids[i]) : square / 2);
 		far = square > far ? square : far;
 	}
 	if (real == REAL_FLOAT)
-		return 4 * g->slack;
+		return 2 * g->margin;
 	/* a score's error, as in frame.c, but in float and within the cell */
 	far = (d + 4) * (FLT_EPSILON * (far / 2 + sqrt(far) * cell->radius) + FLT_MIN);
-	return 2 * (far + g->slack);
+	return 2 * far + g->margin;
 }
 
 /* A candidate, in all lanes. */
@@ -123,7 +123,7 @@ INLINE NAME(vector) NAME(score)(const float *points, struct NAME(rival) r, unsig
 	return score;
 }
 
-INLINE void NAME(meet)(struct NAME(nearest) *of, const float *points, struct NAME(rival) r,
+INLINE void NAME(meet)(struct NAME(nearest) * of, const float *points, struct NAME(rival) r,
 		       unsigned d)
 {
 	const NAME(vector) score = NAME(score)(points, r, d);
@@ -136,7 +136,7 @@ INLINE void NAME(meet)(struct NAME(nearest) *of, const float *points, struct NAM
 /*
  * Finds the labels of a cell's tiles that are due, among its n candidates; of few, n is a constant.
  * Whether a tile has a new label can't be predicted, so nothing branches on it: from `next` on,
- * tiles are listed that have one or, of doubles, may have. Returns the end of the list.
+ * tiles are listed that have one or may have. Returns the end of the list.
  */
 INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64_t due, uint32_t n,
 				bool few, struct tile *next, const struct stage *g, enum real real,
@@ -169,14 +169,13 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 					NAME(meet)(&near, tile + v, rival[i], d);
 			else
 				for (uint32_t i = 1; i < n; i++)
-					NAME(meet)(&near, tile + v,
-						   NAME(rival)(x->rival + (size_t)i * (d + 1),
-							       ids[i], d),
-						   d);
+					NAME(meet)
+					(&near, tile + v,
+					 NAME(rival)(x->rival + (size_t)i * (d + 1), ids[i], d), d);
 			near.other -= near.best;
 			changed |= BITS(DIFFER(near.which, had)) << v;
-			if (real == REAL_DOUBLE) /* negated, so that NaN is not sure */
-				unsure |= (~BITS(GREATER(near.other, sure)) & EVERY) << v;
+			/* negated, so that NaN is not sure */
+			unsure |= (~BITS(GREATER(near.other, sure)) & EVERY) << v;
 			apart = MIN(apart, near.other);
 			V(next->old + v) = had;
 			V(label + v) = near.which;
@@ -201,9 +200,10 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 INLINE void NAME(move)(struct sums *change, const struct stage *g, const struct index *x,
 		       const struct tile *of, enum real real, unsigned d)
 {
-	const float *const tile = tile_of(x, of->cell, of->number, d),
-			   *const label = tile + (size_t)d * TILE;
-	const double *const row = rows_of(x, of, d);
+	const float *const tile = tile_of(x, of->cell, of->number, d), *const label =
+									       tile +
+									       (size_t)d * TILE;
+	const double *const row = rows_of(x, of, d), *const origin = g->origin;
 	uint64_t term[MOST_DIMENSIONS] = { 0 };
 	uint32_t n = 0, changed = of->changed;
 
@@ -214,8 +214,10 @@ INLINE void NAME(move)(struct sums *change, const struct stage *g, const struct 
 
 		UNROLL for (unsigned j = 0; j < d; j++)
 		{
-			const double value = real == REAL_FLOAT ? (double)tile[j * TILE + lane]
-								: row[(size_t)lane * d + j];
+			const double value =
+				real == REAL_FLOAT
+					? (double)tile[j * TILE + lane]
+					: (row[(size_t)lane * d + j] - origin[j]) * origin[d];
 
 			term[j] += (uint64_t)sum_term(value, g->scale[j]);
 		}
@@ -249,7 +251,7 @@ INLINE void NAME(assign)(struct share *s, const struct stage *g, enum real real,
 			for (const struct tile *t = list; real == REAL_DOUBLE && t < end; t++)
 				fetch_rows(x, t, d);
 			for (struct tile *t = list; t < end; t++) {
-				if (real == REAL_DOUBLE && t->unsure)
+				if (t->unsure)
 					settle(x, g, t);
 				NAME(move)(&change, g, x, t, real, d);
 			}
@@ -279,8 +281,8 @@ INLINE void NAME(assign)(struct share *s, const struct stage *g, enum real real,
 	*s->change.computed += (int64_t)computed;
 }
 
-#define ASSIGN(d)                                                                                \
-	(g->real == REAL_FLOAT ? NAME(assign)(s, g, REAL_FLOAT, d)                               \
+#define ASSIGN(d)                                                  \
+	(g->real == REAL_FLOAT ? NAME(assign)(s, g, REAL_FLOAT, d) \
 			       : NAME(assign)(s, g, REAL_DOUBLE, d))
 TARGET static void NAME(assign_any)(struct share *s, const struct stage *g)
 {

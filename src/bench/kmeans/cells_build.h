@@ -52,8 +52,15 @@ INLINE struct NAME(grid) NAME(grid)(const REAL *low, const REAL *high, unsigned 
 	return g;
 }
 
-/* The box of n rows. */
-INLINE void NAME(box)(const REAL *row, size_t n, unsigned d, REAL *low, REAL *high)
+/* A point as given, made relative. */
+INLINE void NAME(relate)(REAL *row, const REAL *given, const REAL *origin, unsigned d)
+{
+	UNROLL for (unsigned j = 0; j < d; j++) row[j] = (given[j] - origin[j]) * origin[d];
+}
+
+/* The relative box of n rows as given. */
+INLINE void NAME(box)(const REAL *row, size_t n, const REAL *origin, unsigned d, REAL *low,
+		      REAL *high)
 {
 	const enum real real = _Generic((REAL)0, float : REAL_FLOAT, default : REAL_DOUBLE);
 	char scratch[2 * MOST_DIMENSIONS * MOST_WIDTH] __attribute__((aligned(MOST_WIDTH)));
@@ -65,6 +72,8 @@ INLINE void NAME(box)(const REAL *row, size_t n, unsigned d, REAL *low, REAL *hi
 		low[j] = (REAL)least[j];
 		high[j] = (REAL)-negated[j];
 	}
+	NAME(relate)(low, low, origin, d);
+	NAME(relate)(high, high, origin, d);
 }
 
 TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, unsigned level);
@@ -90,15 +99,16 @@ INLINE size_t NAME(cut)(struct index *x, size_t first, size_t n, bool last, unsi
 INLINE void NAME(sort_nested)(struct index *x, size_t first, size_t n, unsigned level, unsigned d)
 {
 	uint32_t *const end = x->histogram + (size_t)level * (MOST_BUCKETS + 1);
-	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS];
+	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS], row[MOST_DIMENSIONS];
 	struct NAME(grid) g;
 	size_t begin = first;
 
-	NAME(box)(SPARE_ROW(x, first), n, d, low, high);
+	NAME(box)(SPARE_ROW(x, first), n, x->origin, d, low, high);
 	g = NAME(grid)(low, high, d, (double)n / x->full * FILL);
 	memset(end, 0, (g.buckets + 1) * sizeof(*end));
 	for (size_t i = first; i < first + n; i++) {
-		x->bucket[i] = (uint16_t)NAME(bucket)(&g, SPARE_ROW(x, i), d);
+		NAME(relate)(row, SPARE_ROW(x, i), x->origin, d);
+		x->bucket[i] = (uint16_t)NAME(bucket)(&g, row, d);
 		end[x->bucket[i] + 1]++;
 	}
 	for (uint32_t b = 1; b < g.buckets; b++)
@@ -126,14 +136,6 @@ TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, uns
 		NAME(sort_nested)(x, first, n, level, 3);
 }
 
-/* Point i of those as given, relative. */
-INLINE void NAME(relate)(REAL *row, const struct share *s, size_t i, const REAL *origin, unsigned d)
-{
-	const REAL *const given = (const REAL *)s->x + i * d;
-
-	UNROLL for (unsigned j = 0; j < d; j++) row[j] = (given[j] - origin[j]) * origin[d];
-}
-
 /*
  * All workers together: a counting sort of all their points into the buckets of the box around all
  * ranks' points. Each then has as many of the rows, one after the other, as it has points, and
@@ -155,7 +157,7 @@ INLINE void NAME(sort)(struct share *s, const struct stage *stage, unsigned d)
 	g = NAME(grid)(low, high, d, (double)s->joint->points / x->full * FILL);
 	memset(x->histogram, 0, g.buckets * sizeof(*x->histogram));
 	for (size_t i = 0; i < s->n; i++) {
-		NAME(relate)(row, s, i, origin, d);
+		NAME(relate)(row, (const REAL *)s->x + i * d, origin, d);
 		x->bucket[i] = (uint16_t)NAME(bucket)(&g, row, d);
 		x->histogram[x->bucket[i]]++;
 	}
@@ -167,7 +169,7 @@ INLINE void NAME(sort)(struct share *s, const struct stage *stage, unsigned d)
 
 		/* each bucket is a stream of its own: too many for the hardware to look ahead */
 		__builtin_prefetch((char *)to + 64, 1);
-		NAME(relate)(to, s, i, origin, d);
+		memcpy(to, (const REAL *)s->x + i * d, d * sizeof(REAL));
 		s->place[i] = place;
 	}
 	share_meet(s);
@@ -191,7 +193,7 @@ INLINE void NAME(sort)(struct share *s, const struct stage *stage, unsigned d)
 INLINE void NAME(tile)(struct index *x, struct cell *cell, unsigned d)
 {
 	const uint32_t n = cell->points, room = (n + TILE - 1) / TILE * TILE;
-	REAL given[CELL_POINTS * MOST_DIMENSIONS];
+	REAL given[CELL_POINTS * MOST_DIMENSIONS], relative[CELL_POINTS * MOST_DIMENSIONS];
 	uint32_t was[CELL_POINTS];
 	uint16_t bucket[CELL_POINTS];
 	uint32_t begin[2 * CELL_POINTS + 1] = { 0 }, slabs, fine;
@@ -201,8 +203,10 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, unsigned d)
 		     *const until = x->until + (size_t)(cell - x->cell) * x->stride;
 	double square = 0;
 
-	NAME(box)(ROW(x, cell->row), n, d, low, high);
+	NAME(box)(ROW(x, cell->row), n, x->origin, d, low, high);
 	memcpy(given, ROW(x, cell->row), (size_t)n * d * sizeof(REAL));
+	for (uint32_t i = 0; i < n; i++)
+		NAME(relate)(relative + (size_t)i * d, given + (size_t)i * d, x->origin, d);
 	memcpy(was, x->was + cell->row, n * sizeof(*was));
 	UNROLL for (unsigned j = 0; j < d; j++)
 	{
@@ -226,7 +230,7 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, unsigned d)
 
 		UNROLL for (unsigned j = 0; j < d; j++)
 		{
-			const uint32_t step = NAME(step)(&g, j, given[(size_t)i * d + j]),
+			const uint32_t step = NAME(step)(&g, j, relative[(size_t)i * d + j]),
 				       back = -(path & 1);
 
 			/* every other slab backwards */
@@ -243,9 +247,9 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, unsigned d)
 
 		UNROLL for (unsigned j = 0; j < d; j++)
 		{
-			const REAL value = given[(size_t)i * d + j];
+			const REAL value = relative[(size_t)i * d + j];
 
-			ROW(x, cell->row + to)[j] = value;
+			ROW(x, cell->row + to)[j] = given[(size_t)i * d + j];
 			LANE(tile, to, j) = (float)(value - (IS_FLOAT ? 0 : middle[j]));
 		}
 		x->was[cell->row + to] = was[i];

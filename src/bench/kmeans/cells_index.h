@@ -73,9 +73,10 @@ struct index {
 	uint32_t *histogram;
 	/* by bucket of the first grid: its points of all workers; the place of this one's next */
 	uint32_t *total, *next;
-	uint16_t *order; /* buckets, in the order in which they lie */
+	uint16_t *order;    /* buckets, in the order in which they lie */
+	const void *origin; /* the stage's */
 	/*
-	 * rows of d values of the cells' points, and the place of each before it was sorted again;
+	 * rows of d values, as given, of the cells' points, and the place of each before it was sorted again;
 	 * spare ones, in the memory that becomes `tile`
 	 */
 	void *row, *spare_row;
@@ -102,9 +103,6 @@ struct form {
 	void (*build)(struct share *, const struct stage *);
 	/* Finds a cell's candidates (cells_look.h). */
 	void (*look)(struct index *, struct cell *, const struct stage *, double pace);
-	/* Finds a row's nearest centre among n listed ones. */
-	uint32_t (*nearest)(const void *row, const struct stage *, const uint32_t *list,
-			    uint32_t n);
 };
 
 /* The list of a cell's candidates. */

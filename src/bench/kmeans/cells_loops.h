@@ -36,35 +36,7 @@ TARGET static void NAME(look_any)(struct index *x, struct cell *cell, const stru
 		NAME(look)(x, cell, g, pace, 3);
 }
 
-/* See struct form. Lanes are centres: then MINUS_PRODUCT rounds as it does elsewhere. */
-TARGET static uint32_t NAME(nearest)(const void *row, const struct stage *g, const uint32_t *list,
-				     uint32_t n)
-{
-	const REAL *const x = row, *const centre = g->centre, *const half = g->half;
-	uint32_t nearest = list[0];
-	REAL least = (REAL)INFINITY;
-
-	for (uint32_t i = 0; i < n; i += LANES) {
-		const uint32_t lanes = n - i < LANES ? n - i : LANES;
-		NAME(vector) score = SPLAT(0), value = score;
-
-		for (uint32_t lane = 0; lane < lanes; lane++)
-			score[lane] = half[list[i + lane]];
-		for (unsigned j = 0; j < g->d; j++) {
-			for (uint32_t lane = 0; lane < lanes; lane++)
-				value[lane] = centre[(size_t)list[i + lane] * g->d + j];
-			score = MINUS_PRODUCT(score, SPLAT(x[j]), value);
-		}
-		for (uint32_t lane = 0; lane < lanes; lane++)
-			if (score[lane] < least) {
-				least = score[lane];
-				nearest = list[i + lane];
-			}
-	}
-	return nearest;
-}
-
-static const struct form NAME(form) = { NAME(build_any), NAME(look_any), NAME(nearest) };
+static const struct form NAME(form) = { NAME(build_any), NAME(look_any) };
 
 #undef LANE
 #undef INLINE

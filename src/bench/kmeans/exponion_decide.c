@@ -160,7 +160,6 @@ static float lower_bound(const struct exponion *x, const struct stage *g, float 
 static void decide_few(struct exponion *x, struct share *s, const struct stage *g, uint32_t c,
 		       const uint32_t *point, unsigned n)
 {
-	const size_t row = row_bytes(g);
 	struct packed list;
 	uint32_t to[FEW_ROWS];
 	float ahead[FEW_ROWS], reach = 0;
@@ -174,7 +173,8 @@ static void decide_few(struct exponion *x, struct share *s, const struct stage *
 		struct range *r = &x->range[point[i]];
 
 		if (!(ahead[i] > 0))
-			to[i] = rough_exact(&x->rough, g, x->points.row + point[i] * row);
+			to[i] = rough_exact(&x->rough, s, g,
+					    sorted_given(&x->points, s, g, point[i]));
 		r->lower = ahead[i] > 0 && to[i] == c
 				   ? smaller_of(lower_bound(x, g, r->upper, ahead[i]),
 						reach - r->upper)

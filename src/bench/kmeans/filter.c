@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench/kmeans/brute.h"
+#include "bench/kmeans/exact.h"
 #include "bench/kmeans/filter.h"
 
 enum {
@@ -130,15 +131,14 @@ static void relate_rows(const struct filter *f, const struct share *s, const str
 static unsigned decide(const struct filter *f, const struct share *s, const struct stage *g,
 		       size_t first, uint64_t points, uint32_t *label)
 {
-	unsigned list[MOST_BLOCK] = { 0 }, n = 0;
-	uint32_t found[MOST_BLOCK];
+	unsigned n = 0;
 
-	for (; points; points &= points - 1)
-		list[n++] = (unsigned)__builtin_ctzll(points);
-	relate_rows(f, s, g, first, list, n);
-	f->tiles->of_rows(f->row, n, &f->centres, found);
-	for (unsigned i = 0; i < n; i++)
-		label[list[i]] = found[i];
+	for (; points; points &= points - 1, n++) {
+		const unsigned i = (unsigned)__builtin_ctzll(points);
+
+		label[i] = exact_of_packed(s, g, (const double *)s->x + (first + i) * g->d,
+					   &f->centres, NULL);
+	}
 	return n;
 }
 

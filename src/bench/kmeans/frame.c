@@ -4,8 +4,6 @@
 
 #include "bench/kmeans/frame.h"
 
-#define FARTHEST 1e17 /* a sum of its squares over all dimensions fits a float */
-
 void frame_lay_out(struct frame *f, struct carver *c, const struct problem *p)
 {
 	const size_t d = p->points.d, k = p->k, real = real_bytes(p->points.real);
@@ -33,20 +31,18 @@ void frame_lay_out(struct frame *f, struct carver *c, const struct problem *p)
 }
 
 /*
- * The relative coordinate, computed in the points' type and clamped to FARTHEST, so that squares do
- * not overflow. (So a start centre beyond FARTHEST moves.)
+ * The relative coordinate, computed in the points' type. As (given - origin) * unit, but for a
+ * difference that overflows.
  */
 static double relative(const struct frame *f, double given, unsigned j)
 {
 	const unsigned d = f->stage.d;
-	double value;
+	const double *wide = f->origin;
+	const float *narrow = f->origin;
 
 	if (f->stage.real == REAL_FLOAT)
-		value = (double)(((float)given - ((const float *)f->origin)[j]) *
-				 ((const float *)f->origin)[d]);
-	else
-		value = (given - ((const double *)f->origin)[j]) * ((const double *)f->origin)[d];
-	return fmax(-FARTHEST, fmin(value, FARTHEST));
+		return (double)((float)given * narrow[d] - narrow[j] * narrow[d]);
+	return given * wide[d] - wide[j] * wide[d];
 }
 
 double frame_given(const struct frame *f, double relative, unsigned j)
@@ -55,27 +51,35 @@ double frame_given(const struct frame *f, double relative, unsigned j)
 	       relative / real_get(f->stage.real, f->origin, f->stage.d);
 }
 
+/* No move at all is less: what depends on a centre that has moved is looked at again. */
+#define LEAST_MOVE ((double)FLT_MIN)
+
 double frame_put_centre(struct frame *f, unsigned c, const double *value)
 {
 	const unsigned d = f->stage.d;
-	double square = 0, moved = 0;
+	double square = 0, moved = 0, least = 0;
 
 	for (unsigned j = 0; j < d; j++) {
-		const double old = real_get(f->stage.real, f->centre, (size_t)c * d + j);
-		double now;
+		const size_t at = (size_t)c * d + j;
+		const double old = real_get(f->stage.real, f->centre, at),
+			     given = f->stage.real == REAL_FLOAT ? (double)(float)value[j]
+								 : value[j],
+			     now = relative(f, given, j);
 
-		real_set(f->stage.real, f->centre, (size_t)c * d + j, value[j]);
-		now = real_get(f->stage.real, f->centre, (size_t)c * d + j);
+		least = given < f->given[at] || given > f->given[at] ? LEAST_MOVE : least;
+		f->given[at] = given;
+		real_set(f->stage.real, f->centre, at, now);
 		square += now * now;
 		moved += (now - old) * (now - old);
 	}
 	real_set(f->stage.real, f->half, c, square / 2);
-	return sqrt(moved) * (1 + (d + 4) * DBL_EPSILON);
+	return fmax(sqrt(moved) * (1 + (d + 4) * DBL_EPSILON), least);
 }
 
 /*
  * Sets the scales of sums and the bounds of rounding errors, from the box of the points and from
- * start centres outside it.
+ * start centres outside it. The slack is twice what rounding of coordinates, products and sums may
+ * add up to. Two scores may be off by it, and the exact distances of doubles (exact.h) by as much.
  */
 static void bound(struct frame *f)
 {
@@ -95,48 +99,60 @@ static void bound(struct frame *f)
 	f->stage.slack = (d + 4) * ((order_is_float ? FLT_EPSILON : DBL_EPSILON) *
 					    (far / 2 + sqrt(far * square)) +
 				    (order_is_float ? FLT_MIN : DBL_MIN));
+	f->stage.margin = (order_is_float ? 2.01 : 4) * f->stage.slack;
 }
 
-/* The power of two that scales [-half, half] into [-1, 1]. */
+/* The power of two that scales twice [-half, half] into [-1, 1], or nearly. */
 static double unit(double half, enum real real)
 {
-	const int most = real == REAL_FLOAT ? FLT_MAX_EXP - 2 : DBL_MAX_EXP - 2;
+	const int most = real == REAL_FLOAT ? FLT_MAX_EXP - 2 : DBL_MAX_EXP - 2,
+		  least = real == REAL_FLOAT ? FLT_MIN_EXP - 1 : DBL_MIN_EXP - 1;
 	int exponent;
 
 	frexp(half, &exponent);
-	return half > 0 ? ldexp(1, -exponent > most ? most : -exponent) : 1;
+	exponent = -exponent - 1;
+	return half > 0 ? ldexp(1, exponent > most    ? most
+				   : exponent < least ? least
+						      : exponent)
+			: 1;
 }
 
-/* Sets origin and unit. */
-static void find_middle(struct frame *f)
+/* Half the distance from the origin; the whole may overflow. */
+static double half_apart(const struct frame *f, double given, unsigned j)
+{
+	return fabs(given / 2 - real_get(f->stage.real, f->origin, j) / 2);
+}
+
+/* Sets origin, the middle of the box, and the unit, for points and start centres. */
+static void find_middle(struct frame *f, const struct problem *p)
 {
 	const enum real real = f->stage.real;
+	const unsigned d = f->stage.d;
 	double half = 0;
 
-	for (unsigned j = 0; j < f->stage.d; j++) {
+	for (unsigned j = 0; j < d; j++) {
 		real_set(real, f->origin, j, f->low[j] / 2 + f->high[j] / 2);
-		half = fmax(half, fmax(f->high[j] - real_get(real, f->origin, j),
-				       real_get(real, f->origin, j) - f->low[j]));
+		half = fmax(half, fmax(half_apart(f, f->low[j], j), half_apart(f, f->high[j], j)));
+		for (unsigned c = 0; c < p->k; c++)
+			half = fmax(half,
+				    half_apart(f, real_get(real, p->start, (size_t)c * d + j), j));
 	}
-	real_set(real, f->origin, f->stage.d, unit(half, real));
+	real_set(real, f->origin, d, unit(half, real));
 }
 
 void frame_begin(struct frame *f, const struct problem *p, double *given, double *scratch)
 {
 	const unsigned d = f->stage.d;
 
-	find_middle(f);
+	f->stage.given = f->given = given;
+	find_middle(f, p);
 	for (unsigned j = 0; j < d; j++) {
 		f->low[j] = relative(f, f->low[j], j);
 		f->high[j] = relative(f, f->high[j], j);
 	}
 	for (unsigned c = 0; c < f->stage.k; c++) {
-		for (unsigned j = 0; j < d; j++) {
-			const size_t at = (size_t)c * d + j;
-
-			given[at] = real_get(f->stage.real, p->start, at);
-			scratch[j] = relative(f, given[at], j);
-		}
+		for (unsigned j = 0; j < d; j++)
+			scratch[j] = real_get(f->stage.real, p->start, (size_t)c * d + j);
 		frame_put_centre(f, c, scratch);
 		f->moved[c] = 0;
 	}

@@ -6,6 +6,7 @@
 
 #include "bench/kmeans/deal.h"
 #include "bench/kmeans/lloyd.h"
+#include "bench/kmeans/own.h"
 #include "bench/kmeans/tiles.h"
 #include "bench/kmeans/workspace.h"
 #include "kit/shares.h"
@@ -97,6 +98,7 @@ static void prepare(struct lloyd *l)
 
 	join_boxes(l);
 	/* the boxes are not needed after this: the first is scratch */
+	space->own = own_is_needed(&l->problem, space->frame.low, space->frame.high, space->box);
 	frame_begin(&space->frame, &l->problem, space->solution.centre, space->box);
 	sums_clear(&space->total);
 	space->solution.iterations = space->solution.distances = 0;
@@ -152,13 +154,24 @@ static const struct method *const *judge(const struct lloyd *l, struct share *s,
 	return m;
 }
 
+/* Some of the clusters, for each worker. */
+struct range {
+	unsigned first, last;
+};
+
+static struct range clusters_of(const struct lloyd *l, const struct worker *w)
+{
+	return (struct range){ (unsigned)share_begin(l->problem.k, w->index, w->threads),
+			       (unsigned)share_begin(l->problem.k, w->index + 1, w->threads) };
+}
+
 /* Adds up all workers' changes of some clusters; worker 0 also the totals. */
-static void gather(struct lloyd *l, struct worker *w, unsigned first, unsigned last)
+static void gather(struct lloyd *l, struct worker *w, struct range of)
 {
 	const unsigned d = l->space.frame.stage.d;
 	struct sums *all = &l->space.change;
 
-	for (unsigned c = first; c < last; c++) {
+	for (unsigned c = of.first; c < of.last; c++) {
 		memset(all->sum + (size_t)c * d, 0, d * sizeof(*all->sum));
 		all->count[c] = 0;
 		for (unsigned i = 0; i < w->threads; i++)
@@ -175,27 +188,87 @@ static void gather(struct lloyd *l, struct worker *w, unsigned first, unsigned l
 	l->space.solution.distances += (uint64_t)*all->computed;
 }
 
-/* Moves some centres to the means of their points; one without points stays. */
-static void move_centres(struct lloyd *l, unsigned first, unsigned last, double *mean)
+/* Adds up n integers at `sum` over all ranks. All workers call it, between barriers. */
+static void sum_over_ranks(const struct problem *p, const struct worker *w, int64_t *sum, size_t n)
+{
+	if (!p->ranks)
+		return;
+	team_barrier(p->team);
+	if (w->index == 0)
+		p->ranks->sum(sum, n);
+	team_barrier(p->team);
+}
+
+/* Makes the totals of some clusters, by changes. */
+static void follow(struct lloyd *l, struct range of)
+{
+	for (unsigned c = of.first; c < of.last; c++)
+		sums_join(&l->space.total, &l->space.change, c);
+}
+
+/* The largest values of some clusters, of all workers' and, then, of all ranks' points. */
+static void join_most(struct lloyd *l, struct worker *w, struct range of)
 {
 	const unsigned d = l->space.frame.stage.d;
 
-	for (unsigned c = first; c < last; c++) {
+	for (size_t e = (size_t)of.first * d; e < (size_t)of.last * d; e++) {
+		l->space.most[e] = 0;
+		for (unsigned i = 0; i < w->threads; i++)
+			l->space.most[e] = fmax(l->space.most[e], l->space.share[i].most[e]);
+	}
+	team_barrier(l->problem.team);
+	if (w->index == 0 && l->problem.ranks)
+		l->problem.ranks->most(l->space.most, (size_t)l->problem.k * d);
+	team_barrier(l->problem.team);
+}
+
+/* Makes the totals of some clusters anew, relative to their own values; counts are known. */
+static void add_own(struct lloyd *l, struct worker *w, struct range of)
+{
+	const unsigned d = l->space.frame.stage.d;
+	struct share *s = &l->space.share[w->index];
+	int64_t *total = l->space.total.sum;
+
+	own_find_most(s, &l->space.frame.stage);
+	team_barrier(l->problem.team);
+	join_most(l, w, of);
+	own_add(s, &l->space.frame.stage, l->space.most, l->space.total.count);
+	team_barrier(l->problem.team);
+	for (size_t e = (size_t)of.first * d; e < (size_t)of.last * d; e++) {
+		total[e] = 0;
+		for (unsigned i = 0; i < w->threads; i++)
+			total[e] += l->space.share[i].change.sum[e];
+	}
+	sum_over_ranks(&l->problem, w, total, (size_t)l->problem.k * d);
+}
+
+/* A cluster's mean in dimension j, as given. */
+static double mean_of(const struct lloyd *l, unsigned c, unsigned j)
+{
+	const size_t at = (size_t)c * l->space.frame.stage.d + j;
+	const int64_t sum = l->space.total.sum[at], count = l->space.total.count[c];
+
+	if (l->space.own)
+		return own_mean(sum, l->space.most[at], count);
+	return frame_given(&l->space.frame, (double)sum / l->space.frame.scale[j] / (double)count,
+			   j);
+}
+
+/* Moves some centres to the means of their points; one without points stays. */
+static void move_centres(struct lloyd *l, struct range of, double *mean)
+{
+	const unsigned d = l->space.frame.stage.d;
+
+	for (unsigned c = of.first; c < of.last; c++) {
 		const size_t row = (size_t)c * d;
-		const int64_t count = l->space.total.count[c] += l->space.change.count[c];
+		const int64_t count = l->space.total.count[c];
 
 		memcpy(l->space.solution.from + row, l->space.solution.centre + row,
 		       d * sizeof(double));
 		l->space.solution.count[c] = (uint64_t)count;
 		l->space.frame.moved[c] = 0;
-		for (unsigned j = 0; j < d; j++)
-			l->space.total.sum[row + j] += l->space.change.sum[row + j];
-		for (unsigned j = 0; j < d && count; j++) {
-			mean[j] = (double)l->space.total.sum[row + j] / l->space.frame.scale[j] /
-				  (double)count;
-			l->space.solution.centre[row + j] =
-				frame_given(&l->space.frame, mean[j], j);
-		}
+		for (unsigned j = 0; j < d && count; j++)
+			mean[j] = mean_of(l, c, j);
 		if (count)
 			l->space.frame.moved[c] = frame_put_centre(&l->space.frame, c, mean);
 	}
@@ -205,23 +278,22 @@ static void move_centres(struct lloyd *l, unsigned first, unsigned last, double 
 static bool update(struct lloyd *l, struct worker *w, uint64_t done)
 {
 	const struct problem *p = &l->problem;
-	const unsigned first = (unsigned)share_begin(p->k, w->index, w->threads),
-		       last = (unsigned)share_begin(p->k, w->index + 1, w->threads);
+	const struct range of = clusters_of(l, w);
 
 	team_barrier(p->team);
-	gather(l, w, first, last);
-	if (p->ranks) {
-		team_barrier(p->team);
-		if (w->index == 0)
-			p->ranks->sum(l->space.change.sum,
-				      sums_length(l->space.frame.stage.d, l->space.frame.stage.k));
-		team_barrier(p->team);
-	}
+	gather(l, w, of);
+	sum_over_ranks(p, w, l->space.change.sum,
+		       sums_length(l->space.frame.stage.d, l->space.frame.stage.k));
 	if (w->index == 0) {
 		l->space.frame.stage.computed = (uint64_t)*l->space.change.computed;
 		l->space.solution.iterations = l->space.frame.stage.iteration = done + 1;
 	}
-	move_centres(l, first, last, l->space.box + w->index * l->space.box_stride);
+	follow(l, of);
+	if (l->space.own) {
+		team_barrier(p->team);
+		add_own(l, w, of);
+	}
+	move_centres(l, of, l->space.box + w->index * l->space.box_stride);
 	team_barrier(p->team);
 	return !is_last(p, done + 1, *l->space.change.moves != 0);
 }
@@ -236,6 +308,8 @@ void lloyd_work(struct lloyd *l, struct worker *w)
 	for (;;) {
 		sums_clear(&s->change);
 		(*m)->assign(s, &l->space.frame.stage);
+		if (l->space.own)
+			(*m)->labels(s, &l->space.frame.stage);
 		if (!update(l, w, done++))
 			break;
 		m = judge(l, s, m);

@@ -3,17 +3,18 @@
  * The contract of the methods (cells, boxes, balls, exponion, bounds, filter, brute). A method
  * assigns points to centres; lloyd.c does all else: threads, ranks, sums, means, the end.
  *
- * All methods give the same labels, bit for bit, because labels are defined by a fixed computation.
- * Coordinates are relative to the middle of the box of all points (so data far from zero lose no
- * precision), scaled by a power of two into [-1, 1] (so squares neither overflow nor underflow):
+ * All methods give the same labels, bit for bit, because a label is defined by a fixed computation:
+ * it is the centre with the least squared distance to the point, by differences of coordinates as
+ * given (exact.h); of equal ones the lowest. Most points need none of it. They are told by scores
+ * of coordinates that are relative to the middle of the box of all points (which keeps rounding
+ * small), and scaled by a power of two into [-1, 1] (so squares neither overflow nor underflow):
  * x = (given - origin) * unit, in the points' type. The score of centre c for point x is
  *
  *	s = half[c];  for j = 0, 1, ..., d - 1:  s = fma(-x[j], centre[c][j], s)
  *
- * in that type and order (a product and a difference on CPUs without fma). The label is the centre
- * with the least score; of equal ones the lowest c. Without rounding, s is (|x - c|^2 - |x|^2) / 2.
- * Pruning may skip a centre only where its computed score can't be the least: where |x - c|^2
- * exceeds the squared distance to another centre by more than 4 * slack.
+ * Without rounding, s is (|x - c|^2 - |x|^2) / 2. Scores that differ by more than `margin` tell
+ * which centre is nearer; among those that don't, distances decide. Pruning may skip a centre only
+ * where |x - c|^2 exceeds the squared distance to another centre by more than 4 * slack.
  *
  * To add a method: a file with a `const struct method`, and a line in choice.c's table.
  */
@@ -36,12 +37,15 @@ struct stage {
 	const void *centre; /* k rows of d, relative, of the points' type */
 	/* k, of the points' type: half the square of a centre's length */
 	const void *half;
+	const double *given;	  /* k rows of d: the centres as given */
 	const double *low, *high; /* d: the box of the relative points of all ranks */
 	/* k: upper bound of the centre's move since the last iteration; 0 in the first */
 	const double *moved;
 	double reach; /* upper bound of |x| over all points */
 	/* upper bound of a score's rounding error, with the centres of this iteration */
 	double slack;
+	/* scores of the points' type that differ by more tell which centre is nearer */
+	double margin;
 	const double *scale; /* d: of sums */
 	uint64_t iteration;  /* 0, 1, ... */
 	uint64_t iterations; /* to be done; 0: until no label changes */
@@ -63,6 +67,12 @@ struct joint {
 	uint32_t *label;
 };
 
+/* Of exact.c: a relative row, the scores of all centres, and those that may be nearest. */
+struct scratch {
+	void *row, *score;
+	uint32_t *near;
+};
+
 /* One worker's points and memory. */
 struct share {
 	_Alignas(APART) size_t n; /* its points */
@@ -72,6 +82,8 @@ struct share {
 	 */
 	void *memory;
 	size_t bytes; /* of all of this worker's memory */
+	struct scratch scratch;
+	double *most; /* own.h: k rows of d */
 	const struct joint *joint;
 	unsigned index; /* the worker's */
 	/* zero before assign(), which adds moved points and the number of computed distances */

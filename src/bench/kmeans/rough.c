@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/kmeans/brute.h"
+#include "bench/kmeans/exact.h"
 #include "bench/kmeans/rough.h"
 
 void rough_lay_out(struct rough *r, struct carver *c, void *block, unsigned d, unsigned k,
@@ -23,7 +24,7 @@ void rough_pack(struct rough *r, const struct stage *g)
 		filter_begin(&r->filter, g);
 	else
 		r->floats->pack(&r->all, g->centre, g->half, NULL);
-	r->margin = g->real == REAL_DOUBLE ? (float)r->filter.margin * UPPER : 0;
+	r->margin = (float)(g->real == REAL_DOUBLE ? r->filter.margin : g->margin) * UPPER;
 	r->error = g->real == REAL_DOUBLE ? r->margin : (float)(2 * g->slack) * UPPER;
 	r->scores = r->exact = 0;
 }
@@ -64,11 +65,10 @@ void rough_nearest(struct rough *r, const char *rows, const uint32_t *point, uns
 	}
 }
 
-uint32_t rough_exact(struct rough *r, const struct stage *g, const char *row)
+uint32_t rough_exact(struct rough *r, const struct share *s, const struct stage *g,
+		     const char *given)
 {
-	uint32_t label;
-
-	r->tiles->of_rows(row, 1, g->real == REAL_DOUBLE ? &r->filter.centres : &r->all, &label);
 	r->exact += g->k;
-	return label;
+	return exact_of_packed(s, g, given, g->real == REAL_DOUBLE ? &r->filter.centres : &r->all,
+			       NULL);
 }

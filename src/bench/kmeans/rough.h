@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Labels by scores in float, for methods that compare a point with a list of centres. Where
- * rounding might change a label, scores of the points' type decide it.
+ * rounding might change a label, scores of doubles decide it, or distances (exact.h).
  */
 #ifndef LOCUS_KMEANS_ROUGH_H
 #define LOCUS_KMEANS_ROUGH_H
@@ -16,7 +16,7 @@ struct rough {
 	struct packed all;		    /* of floats: the centres */
 	char *block;			    /* of floats: the points for brute force */
 	float *few;			    /* rows */
-	float margin; /* scores that differ by more are in the same order in the points' type */
+	float margin; /* scores that differ by more tell which centre is nearer */
 	float error;  /* of the difference of two scores of a point, at most */
 	/* computed in this iteration: scores in float, and distances in the points' type */
 	uint64_t scores, exact;
@@ -37,8 +37,8 @@ bool rough_helps(const struct rough *);
  */
 void rough_nearest(struct rough *, const char *rows, const uint32_t *point, unsigned n,
 		   const struct packed *, const uint32_t *listed, uint32_t *label, float *ahead);
-/* Finds the nearest of all centres, by scores of the points' type. */
-uint32_t rough_exact(struct rough *, const struct stage *, const char *row);
+/* Finds the nearest of all centres to a point as given, which floats don't tell. */
+uint32_t rough_exact(struct rough *, const struct share *, const struct stage *, const char *given);
 /* Packs n listed centres. */
 void rough_list(const struct rough *, const struct stage *, const uint32_t *listed, unsigned n,
 		struct packed *);

@@ -49,6 +49,13 @@ static inline void sorted_relate(const struct sorted *sorted, const struct tiles
 	t->relate(sorted->row + at * row, (const char *)s->x + point * row, g->origin, g->d);
 }
 
+/* A point as given. */
+static inline const char *sorted_given(const struct sorted *sorted, const struct share *s,
+				       const struct stage *g, uint32_t point)
+{
+	return (const char *)s->x + sorted->point[point] * row_bytes(g);
+}
+
 /* Gives a point a label. */
 static inline void sorted_assign(struct sorted *sorted, struct share *s, const struct stage *g,
 				 uint32_t point, uint32_t to)

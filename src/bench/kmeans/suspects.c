@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "bench/kmeans/bounds_make.h"
 #include "bench/kmeans/suspects.h"
 
 unsigned suspects_find(struct bounds *b, const struct stage *g, size_t first, unsigned n,
@@ -66,14 +67,15 @@ size_t suspects_narrow(struct bounds *b, struct share *s, const struct stage *g,
 			b->list[b->near[e] * b->chunk + b->listed[b->near[e]]++] = (uint16_t)left;
 			looks++;
 		}
-		b->suspect[left++] =
-			(struct suspect){ .point = b->suspect[i].point, .least = INFINITY };
+		b->suspect[left++] = (struct suspect){ .point = b->suspect[i].point,
+						       .least = INFINITY,
+						       .other = INFINITY };
 	}
 	*suspects = left;
 	return looks;
 }
 
-/* Of equal scores the lowest centre wins: the first in its group, but groups have any order. */
+/* Of those that are not the least of all, `other` is the least. */
 void suspects_look(struct bounds *b, struct share *s, const struct stage *g, size_t first)
 {
 	const unsigned size = b->tiles->group;
@@ -88,17 +90,17 @@ void suspects_look(struct bounds *b, struct share *s, const struct stage *g, siz
 			struct suspect *p = &b->suspect[list[i]];
 			const struct winner *w = &b->winner[i];
 
-			if (w->score < p->least ||
-			    (w->score <= p->least &&
-			     b->centre_at[w->label] < b->centre_at[p->place])) {
+			if (w->score < p->least) {
 				if (p->least < INFINITY)
 					note_bound(b, g, first + p->point, p->place / size,
 						   p->least);
+				p->other = fmin(p->least, w->second);
 				p->least = w->score;
 				p->second = w->second;
 				p->place = w->label;
 			} else {
 				note_bound(b, g, first + p->point, e, w->score);
+				p->other = fmin(p->other, w->score);
 			}
 		}
 	}
@@ -112,11 +114,15 @@ void suspects_finish(struct bounds *b, struct share *s, const struct stage *g, s
 	for (unsigned i = 0; i < suspects; i++) {
 		const struct suspect *p = &b->suspect[i];
 		const size_t point = first + p->point;
-		const uint32_t label = b->label[point], now = b->centre_at[p->place];
+		const bool told = p->other - p->least > g->margin;
+		const uint32_t label = b->label[point];
 		const void *x = b->row + i * row;
+		uint32_t now = b->centre_at[p->place];
 
 		b->upper[point] = upper_of(2 * p->least + b->square[point], g);
-		note_bound(b, g, point, p->place / b->tiles->group, p->second);
+		note_bound(b, g, point, p->place / b->tiles->group, told ? p->second : p->least);
+		if (!told)
+			now = bounds_settle(b, s, g, point, &b->upper[point]);
 		near_groups(b, point, 0);
 		if (now == label)
 			continue;

@@ -49,11 +49,9 @@ struct tiles {
 	 */
 	void (*box)(const void *given, size_t n, unsigned d, double *least, double *negated,
 		    void *scratch);
-	/* Finds the nearest centre of each point of a block. */
-	void (*nearest)(const void *block, const struct packed *, uint32_t *label);
 	/*
-	 * Also finds its score, the least score of each group (groups * block), and the second
-	 * least score of the nearest centre's group.
+	 * Finds the nearest centre of each point of a block, its score, the least score of each
+	 * group (groups * block), and the second least score of the nearest centre's group.
 	 */
 	void (*nearest_two)(const void *block, const struct packed *, uint32_t *label, void *score,
 			    void *bests, void *seconds);
@@ -61,20 +59,17 @@ struct tiles {
 	void (*nearest_parts)(const void *block, const struct packed *, uint32_t *label,
 			      void *score, void *bests, void *seconds);
 	/*
-	 * Also returns the points (bit i: point i) whose least score is below those of all other
-	 * centres by more than `margin`.
+	 * Finds the nearest centre of each point of a block. Returns the points (bit i: point i)
+	 * whose least score is below those of all other centres by more than `margin`.
 	 */
 	uint64_t (*nearest_apart)(const void *block, const struct packed *, double margin,
 				  uint32_t *label);
 	/*
 	 * The same for n listed centres, in their order, whose values and halves are not packed.
-	 * `margin` 0: all points are told.
 	 */
 	uint64_t (*nearest_listed)(const void *block, const void *value, const void *half,
 				   const uint32_t *list, unsigned n, unsigned d, double margin,
 				   uint32_t *label);
-	/* Finds the nearest centre of each of n rows (relative). */
-	void (*of_rows)(const void *rows, unsigned n, const struct packed *, uint32_t *label);
 	/* Finds, for n listed rows (relative), the nearest centre of one group. */
 	void (*of_group)(const void *rows, const uint16_t *list, unsigned n, const struct packed *,
 			 unsigned group, struct winner *);
@@ -84,8 +79,11 @@ struct tiles {
 	 */
 	void (*two_of_rows)(const void *rows, unsigned n, const struct packed *, uint32_t *label,
 			    void *scores, void *seconds);
-	/* Computes the scores of all centres for a row (relative); room for whole groups. */
-	void (*scores)(const void *row, const struct packed *, void *score);
+	/*
+	 * Computes the scores of all centres for a row (relative); room for whole groups. Returns
+	 * the least.
+	 */
+	double (*scores)(const void *row, const struct packed *, void *score);
 	/*
 	 * Lists the centres that may be nearest to a point of a box, which lies within `extent` of
 	 * its middle in each dimension: all whose score, less that of the centre nearest to the

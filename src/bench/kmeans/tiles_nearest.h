@@ -66,7 +66,7 @@ TARGET static inline REAL NAME(least_but)(const NAME(vector) * s, unsigned but)
  */
 TARGET __attribute__((always_inline)) static inline void
 NAME(least_of_group)(const REAL *x, const REAL *group, const REAL *half, size_t d,
-		     NAME(vector) best[VECTORS], NAME(vector) *parts)
+		     NAME(vector) best[VECTORS], NAME(vector) * parts)
 {
 	UNROLL for (unsigned first = 0; first < GROUP; first += ROWS)
 	{
@@ -98,13 +98,13 @@ NAME(least_of_group)(const REAL *x, const REAL *group, const REAL *half, size_t 
 }
 
 /*
- * See struct tiles; with `bound` nearest_two(), with `parts` nearest_parts(), with `apart`
- * nearest_apart(), else nearest(). The second least score is that of the nearest centre's group
- * with `bound`, of all with `apart`.
+ * See struct tiles; with `apart` nearest_apart(), else nearest_two() or, with `parts`,
+ * nearest_parts(). The second least score is that of all with `apart`, else that of the nearest
+ * centre's group.
  */
 TARGET __attribute__((always_inline)) static inline void
 NAME(look)(const void *block, const struct packed *centres, uint32_t *label, void *scores,
-	   const bool bound, const bool parts, const bool apart, void *bests, void *seconds)
+	   const bool parts, const bool apart, void *bests, void *seconds)
 {
 	const REAL *x = block, *c = centres->value, *half = centres->half;
 	const size_t d = centres->d, step = d * GROUP;
@@ -132,7 +132,7 @@ NAME(look)(const void *block, const struct packed *centres, uint32_t *label, voi
 			if (apart)
 				other[p] = MIN(other[p], MAX(least[p], best[p]));
 			NOTE(least[p], group[p], best[p], g);
-			if (bound && !parts)
+			if (!apart && !parts)
 				*keep++ = best[p];
 		}
 	}
@@ -156,8 +156,7 @@ NAME(look)(const void *block, const struct packed *centres, uint32_t *label, voi
 			const unsigned first = NAME(first_with)(s[q], score + i + q);
 
 			label[i + q] = (uint32_t)groups[i + q] * GROUP + first;
-			if (bound || apart)
-				((REAL *)seconds)[i + q] = NAME(least_but)(s[q], first);
+			((REAL *)seconds)[i + q] = NAME(least_but)(s[q], first);
 		}
 	}
 	for (unsigned p = 0; apart && p < VECTORS; p++)
@@ -165,25 +164,17 @@ NAME(look)(const void *block, const struct packed *centres, uint32_t *label, voi
 }
 
 /* See struct tiles. */
-TARGET static void NAME(nearest)(const void *block, const struct packed *centres, uint32_t *label)
-{
-	REAL scores[BLOCK] __attribute__((aligned(WIDTH)));
-
-	NAME(look)(block, centres, label, scores, false, false, false, NULL, NULL);
-}
-
-/* See struct tiles. */
 TARGET static void NAME(nearest_two)(const void *block, const struct packed *centres,
 				     uint32_t *label, void *scores, void *bests, void *seconds)
 {
-	NAME(look)(block, centres, label, scores, true, false, false, bests, seconds);
+	NAME(look)(block, centres, label, scores, false, false, bests, seconds);
 }
 
 /* See struct tiles. */
 TARGET static void NAME(nearest_parts)(const void *block, const struct packed *centres,
 				       uint32_t *label, void *scores, void *bests, void *seconds)
 {
-	NAME(look)(block, centres, label, scores, true, GROUP != PART, false, bests, seconds);
+	NAME(look)(block, centres, label, scores, GROUP != PART, false, bests, seconds);
 }
 
 /* See struct tiles. */
@@ -195,7 +186,7 @@ TARGET static uint64_t NAME(nearest_apart)(const void *block, const struct packe
 	const REAL most = (REAL)margin;
 	uint64_t apart = 0;
 
-	NAME(look)(block, centres, label, scores, false, false, true, NULL, seconds);
+	NAME(look)(block, centres, label, scores, false, true, NULL, seconds);
 	UNROLL for (unsigned p = 0; p < VECTORS; p++)
 	{
 		const NAME(vector) gap = V(seconds + p * LANES) - V(scores + p * LANES);
@@ -208,11 +199,10 @@ TARGET static uint64_t NAME(nearest_apart)(const void *block, const struct packe
 /* Centres of a list at once: registers also hold labels, least and second least scores. */
 #define OF_LIST (WIDTH == 64 ? 4 : 2)
 
-/* The nearest of n listed centres, and the least scores; with `apart` the second least, too. */
+/* The nearest of n listed centres, and the least and second least scores. */
 TARGET __attribute__((always_inline)) static inline void
 NAME(look_listed)(const void *block, const REAL *value, const REAL *half, const uint32_t *list,
-		  unsigned n, size_t d, uint32_t *label, const bool apart, NAME(vector) *least,
-		  NAME(vector) *other)
+		  unsigned n, size_t d, uint32_t *label, NAME(vector) * least, NAME(vector) * other)
 {
 	NAME(integers) nearest[VECTORS];
 
@@ -239,11 +229,10 @@ NAME(look_listed)(const void *block, const REAL *value, const REAL *half, const 
 					MINUS_PRODUCT(s[r][p], V(x + p * LANES), SPLAT(c[r][j]));
 		UNROLL for (unsigned r = 0; r < OF_LIST; r++)
 			UNROLL for (unsigned p = 0; p < VECTORS; p++)
-			{
-				if (apart)
-					other[p] = MIN(other[p], MAX(least[p], s[r][p]));
-				NOTE(least[p], nearest[p], s[r][p], which[r]);
-			}
+		{
+			other[p] = MIN(other[p], MAX(least[p], s[r][p]));
+			NOTE(least[p], nearest[p], s[r][p], which[r]);
+		}
 	}
 	for (unsigned i = 0; i < BLOCK; i++)
 		label[i] = (uint32_t)((const INT *)nearest)[i];
@@ -257,53 +246,10 @@ TARGET static uint64_t NAME(nearest_listed)(const void *block, const void *value
 	NAME(vector) least[VECTORS], other[VECTORS];
 	uint64_t apart = 0;
 
-	if (margin <= 0) {
-		NAME(look_listed)(block, value, half, list, n, d, label, false, least, other);
-		return UINT64_MAX;
-	}
-	NAME(look_listed)(block, value, half, list, n, d, label, true, least, other);
-	UNROLL for (unsigned p = 0; p < VECTORS; p++)
-		apart |= (uint64_t)BITS(GREATER(other[p] - least[p], SPLAT((REAL)margin)))
-			 << p * LANES;
+	NAME(look_listed)(block, value, half, list, n, d, label, least, other);
+	UNROLL for (unsigned p = 0; p < VECTORS; p++) apart |=
+		(uint64_t)BITS(GREATER(other[p] - least[p], SPLAT((REAL)margin))) << p * LANES;
 	return apart;
-}
-
-/* See struct tiles. */
-TARGET static void NAME(of_rows)(const void *rows, unsigned n, const struct packed *centres,
-				 uint32_t *label)
-{
-	const REAL *c = centres->value, *half = centres->half;
-	const size_t d = centres->d;
-
-	for (unsigned i = 0; i < n; i += 4) {
-		REAL least[4] = { (REAL)INFINITY, (REAL)INFINITY, (REAL)INFINITY, (REAL)INFINITY };
-		uint32_t found[4] = { 0 };
-		const REAL *point[4];
-
-		UNROLL for (unsigned q = 0; q < 4; q++) point[q] =
-			(const REAL *)rows + (i + q < n ? i + q : i) * d;
-		for (unsigned g = 0; g < centres->groups; g++, c += d * GROUP, half += GROUP) {
-			NAME(vector) s[4][GROUP_VECTORS];
-			const REAL *at[4] = { c, c, c, c }, *halves[4] = { half, half, half, half };
-
-#define VALUE(q, j) (point[q] + (j))
-			SCORES_OF_FOUR(s, VALUE, at, halves);
-#undef VALUE
-			UNROLL for (unsigned q = 0; q < 4; q++)
-			{
-				const REAL low = NAME(least_but)(s[q], GROUP);
-
-				if (low >= least[q])
-					continue;
-				least[q] = low;
-				found[q] = g * GROUP + NAME(first_with)(s[q], &low);
-			}
-		}
-		c = centres->value;
-		half = centres->half;
-		for (unsigned q = 0; q < 4 && i + q < n; q++)
-			label[i + q] = found[q];
-	}
 }
 
 /* See struct tiles. */
@@ -390,10 +336,11 @@ TARGET static void NAME(two_of_rows)(const void *rows, unsigned n, const struct 
 }
 
 /* See struct tiles. */
-TARGET static void NAME(scores)(const void *row, const struct packed *centres, void *score)
+TARGET static double NAME(scores)(const void *row, const struct packed *centres, void *score)
 {
 	const REAL *x = row, *c = centres->value, *half = centres->half;
 	const size_t d = centres->d, step = d * GROUP;
+	NAME(vector) least = (NAME(vector)){ 0 } + (REAL)INFINITY;
 
 	/* Four groups at a time; the last ones more than once. */
 	for (unsigned g = 0; g < centres->groups; g += 4) {
@@ -412,8 +359,12 @@ TARGET static void NAME(scores)(const void *row, const struct packed *centres, v
 #undef VALUE
 		UNROLL for (unsigned q = 0; q < 4; q++)
 			UNROLL for (unsigned v = 0; v < GROUP_VECTORS; v++)
-				V((REAL *)score + (size_t)group[q] * GROUP + v * LANES) = s[q][v];
+		{
+			V((REAL *)score + (size_t)group[q] * GROUP + v * LANES) = s[q][v];
+			least = MIN(least, s[q][v]);
+		}
 	}
+	return (double)LEAST(least);
 }
 
 /*
@@ -447,8 +398,8 @@ TARGET static unsigned NAME(rivals)(const void *middle, const void *extent,
 		uint64_t bits = 0;
 
 		for (; v < vectors && v * LANES - first < 64; v++) {
-			const REAL *to = c + v / GROUP_VECTORS * d * GROUP +
-					 v % GROUP_VECTORS * LANES;
+			const REAL *to =
+				c + v / GROUP_VECTORS * d * GROUP + v % GROUP_VECTORS * LANES;
 			NAME(vector) best = V(s + v * LANES);
 
 			for (size_t j = 0; j < d; j++) {

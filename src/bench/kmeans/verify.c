@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/kmeans/spread.h"
 #include "bench/kmeans/verify.h"
 #include "kit/agree.h"
 #include "kit/shares.h"
@@ -15,15 +16,19 @@
  */
 #define MOST_DIFFERENCES (UINT64_C(1) << 25)
 
+#define NO_MEMORY "not enough memory to check the solution"
+
 /* What a worker finds in its share. */
 struct finding {
 	_Alignas(APART) size_t point; /* the wrong one, if `wrong` */
 	/* a nearer centre; the label itself where that is out of range */
 	uint32_t other;
 	bool wrong;
-	double inertia;
-	double *most; /* 2 d: the largest of x and of -x, by dimension */
-	int64_t *sum; /* k rows of d, and k counts */
+	long double inertia;
+	double *side;	  /* 2 d: the largest of x and of -x, by dimension */
+	double *most;	  /* k rows of d: the largest |x| of a cluster's points */
+	long double *sum; /* k rows of d */
+	int64_t *count;	  /* k */
 };
 
 struct verification {
@@ -31,11 +36,9 @@ struct verification {
 	const struct solution *solution;
 	unsigned d;
 	uint32_t k;
-	double *middle, *scale; /* d; scale 0: the dimension can't be summed */
-	/* a power of two: differences times it have squares within the range of any type */
-	double unit;
-	double bound; /* tolerance of squared distances, in that unit */
-	size_t every; /* one point in so many is checked */
+	double roundoff; /* of the points' type */
+	double *width;	 /* d: of all points, without those that lie far out */
+	size_t every;	 /* one point in so many is checked */
 	struct finding *finding;
 };
 
@@ -44,13 +47,15 @@ static double value_at(const struct points *p, size_t i)
 	return real_get(p->real, p->x, i);
 }
 
-static double squared_distance(const struct verification *k, size_t point, const double *centre)
+/* Of any two points, of which squares may exceed a double. */
+static long double squared_distance(const struct verification *k, size_t point,
+				    const double *centre)
 {
-	double sum = 0;
+	long double sum = 0;
 
 	for (unsigned j = 0; j < k->d; j++) {
-		const double delta =
-			(value_at(&k->problem->points, point * k->d + j) - centre[j]) * k->unit;
+		const long double delta =
+			(long double)value_at(&k->problem->points, point * k->d + j) - centre[j];
 
 		sum += delta * delta;
 	}
@@ -65,40 +70,56 @@ static size_t begin_of(const struct verification *k, unsigned worker)
 static void find_box(void *verification, struct worker *self)
 {
 	const struct verification *k = verification;
-	double *most = k->finding[self->index].most;
+	double *side = k->finding[self->index].side;
 
 	for (unsigned j = 0; j < 2 * k->d; j++)
-		most[j] = -INFINITY;
+		side[j] = -INFINITY;
 	for (size_t i = begin_of(k, self->index); i < begin_of(k, self->index + 1); i++)
 		for (unsigned j = 0; j < k->d; j++) {
 			const double x = value_at(&k->problem->points, i * k->d + j);
 
-			most[j] = fmax(most[j], x);
-			most[k->d + j] = fmax(most[k->d + j], -x);
+			side[j] = fmax(side[j], x);
+			side[k->d + j] = fmax(side[k->d + j], -x);
 		}
 }
 
+/* No centre may be nearer by more than what either distance loses by rounding. */
 static bool verify_label(const struct verification *k, size_t i, struct finding *f)
 {
 	const uint32_t label = k->solution->label[i];
-	const double own = squared_distance(k, i, k->solution->from + (size_t)label * k->d);
+	const long double own = squared_distance(k, i, k->solution->from + (size_t)label * k->d);
 
-	for (uint32_t c = 0; c < k->k; c++)
-		if (!(own <=
-		      squared_distance(k, i, k->solution->from + (size_t)c * k->d) + k->bound)) {
-			f->other = c;
-			return false;
-		}
+	for (uint32_t c = 0; c < k->k; c++) {
+		const long double other =
+			squared_distance(k, i, k->solution->from + (size_t)c * k->d);
+
+		if (own - other <= (k->d + 4) * k->roundoff * (own + other))
+			continue;
+		f->other = c;
+		return false;
+	}
 	return true;
+}
+
+static void add_point(const struct verification *k, size_t i, struct finding *f)
+{
+	const uint32_t label = k->solution->label[i];
+
+	f->count[label]++;
+	for (unsigned j = 0; j < k->d; j++) {
+		const double x = value_at(&k->problem->points, i * k->d + j);
+		const size_t at = (size_t)label * k->d + j;
+
+		f->sum[at] += x;
+		f->most[at] = fmax(f->most[at], fabs(x));
+	}
 }
 
 static void verify_share(void *verification, struct worker *self)
 {
 	const struct verification *k = verification;
-	const struct points *p = &k->problem->points;
 	struct finding *f = &k->finding[self->index];
 
-	memset(f->sum, 0, k->k * ((size_t)k->d + 1) * sizeof(*f->sum));
 	for (f->point = begin_of(k, self->index); f->point < begin_of(k, self->index + 1);
 	     f->point++) {
 		const size_t i = f->point;
@@ -107,17 +128,14 @@ static void verify_share(void *verification, struct worker *self)
 		f->wrong = f->other >= k->k || (i % k->every == 0 && !verify_label(k, i, f));
 		if (f->wrong)
 			return;
-		for (unsigned j = 0; j < k->d; j++)
-			f->sum[(size_t)f->other * k->d + j] +=
-				llrint((value_at(p, i * k->d + j) - k->middle[j]) * k->scale[j]);
-		f->sum[(size_t)k->k * k->d + f->other]++;
+		add_point(k, i, f);
 	}
 }
 
 static void sum_inertia(void *verification, struct worker *self)
 {
 	const struct verification *k = verification;
-	double sum = 0;
+	long double sum = 0;
 
 	for (size_t i = begin_of(k, self->index); i < begin_of(k, self->index + 1); i++)
 		sum += squared_distance(k, i,
@@ -128,12 +146,22 @@ static void sum_inertia(void *verification, struct worker *self)
 static void verify_close(struct verification *k)
 {
 	for (unsigned i = 0; k->finding && i < k->problem->threads; i++) {
+		free(k->finding[i].side);
 		free(k->finding[i].most);
 		free(k->finding[i].sum);
+		free(k->finding[i].count);
 	}
 	free(k->finding);
-	free(k->middle);
-	free(k->scale);
+	free(k->width);
+}
+
+static int finding_open(struct finding *f, unsigned d, uint32_t k)
+{
+	f->side = calloc(2 * (size_t)d, sizeof(*f->side));
+	f->most = calloc((size_t)k * d, sizeof(*f->most));
+	f->sum = calloc((size_t)k * d, sizeof(*f->sum));
+	f->count = calloc(k, sizeof(*f->count));
+	return f->side && f->most && f->sum && f->count ? 0 : -1;
 }
 
 static int verify_open(struct verification *k, const struct problem *p, const struct solution *s,
@@ -141,102 +169,109 @@ static int verify_open(struct verification *k, const struct problem *p, const st
 {
 	const unsigned d = p->points.d;
 
-	*k = (struct verification){ .problem = p, .solution = s, .d = d, .k = p->k, .unit = 1 };
+	*k = (struct verification){ .problem = p, .solution = s, .d = d, .k = p->k };
+	k->roundoff = (p->points.real == REAL_FLOAT ? FLT_EPSILON : DBL_EPSILON) / 2;
 	k->finding = aligned_alloc(APART, p->threads * sizeof(*k->finding));
 	if (!k->finding)
 		return -1;
 	memset(k->finding, 0, p->threads * sizeof(*k->finding));
 	if (!whole)
 		return 0;
-	k->middle = calloc(d, sizeof(double));
-	k->scale = calloc(d, sizeof(double));
-	for (unsigned i = 0; i < p->threads; i++) {
-		k->finding[i].most = calloc(2 * (size_t)d, sizeof(double));
-		k->finding[i].sum = calloc(p->k * ((size_t)d + 1), sizeof(int64_t));
-		if (!k->finding[i].most || !k->finding[i].sum)
+	for (unsigned i = 0; i < p->threads; i++)
+		if (finding_open(&k->finding[i], d, p->k))
 			return -1;
-	}
-	return k->middle && k->scale ? 0 : -1;
+	k->width = calloc(d, sizeof(*k->width));
+	return k->width ? 0 : -1;
 }
 
 size_t solution_verify_bytes(const struct problem *p)
 {
-	return p->threads * (p->k * ((size_t)p->points.d + 1) * sizeof(int64_t) +
+	const size_t each = sizeof(long double) + sizeof(double);
+
+	return p->threads * (p->k * ((size_t)p->points.d * each + sizeof(int64_t)) +
 			     (size_t)2 * p->points.d * sizeof(double));
 }
 
-/* The power of two that scales a length to about 1. */
-static double unit_of(double length)
-{
-	int exponent;
-
-	if (!(length > 0) || !isfinite(length))
-		return 1;
-	frexp(length, &exponent);
-	return ldexp(1, -exponent < DBL_MAX_EXP ? -exponent : DBL_MAX_EXP - 1);
-}
-
-/* Finds the box of all points, and from it the tolerances. */
+/* Finds the width of the points, and how many of them are checked. */
 static void measure_box(struct verification *k)
 {
 	const struct problem *p = k->problem;
-	const double unit = p->points.real == REAL_FLOAT ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
-	double *most = k->finding[0].most, diagonal = 0, widest = 0, off = 0;
+	double *side = k->finding[0].side;
 	uint64_t differences = (uint64_t)p->points.n * k->k * k->d;
 
 	team_run(p->team, find_box, k);
 	for (unsigned i = 1; i < p->threads; i++)
 		for (unsigned j = 0; j < 2 * k->d; j++)
-			most[j] = fmax(most[j], k->finding[i].most[j]);
+			side[j] = fmax(side[j], k->finding[i].side[j]);
 	if (p->ranks)
-		p->ranks->most(most, 2 * (size_t)k->d);
+		p->ranks->most(side, 2 * (size_t)k->d);
+	spread_find(p, k->width);
 	for (unsigned j = 0; j < k->d; j++)
-		widest = fmax(widest, most[j] + most[k->d + j]);
-	k->unit = unit_of(widest);
-	for (unsigned j = 0; j < k->d; j++) {
-		const double half = (most[j] + most[k->d + j]) / 2;
-		/* `from` is rounded to double */
-		const double rounding =
-			half > 0 ? (DBL_EPSILON * fmax(fabs(most[j]), fabs(most[k->d + j])) +
-				    DBL_TRUE_MIN) *
-					   k->unit
-				 : 0;
-		double high = most[j], low = -most[k->d + j];
-
-		k->middle[j] = most[j] / 2 - most[k->d + j] / 2;
-		k->scale[j] = half > 0 ? 0x1p62 / (double)p->all / half : 0;
-		if (!isfinite(k->scale[j]))
-			k->scale[j] = 0;
-		for (uint32_t c = 0; c < k->k; c++) {
-			high = fmax(high, k->solution->from[(size_t)c * k->d + j]);
-			low = fmin(low, k->solution->from[(size_t)c * k->d + j]);
-		}
-		off += rounding * rounding;
-		diagonal += ((high - low) * k->unit) * ((high - low) * k->unit);
-	}
-	k->bound = 8 * (k->d + 5.0) * unit * diagonal + 4 * sqrt(off * diagonal) + 2 * off;
+		k->width[j] = fmin(k->width[j], side[j] + side[k->d + j]);
 	k->every = (size_t)(differences / MOST_DIFFERENCES + (differences % MOST_DIFFERENCES > 0));
 }
 
-/* The tolerance of a mean of `count` points, in dimension j. */
-static double tolerance(const struct verification *k, unsigned j, uint64_t count)
+/* Joins the sums of all workers into those of the first. */
+static void join_workers(const struct verification *k)
 {
-	const double *most = k->finding[0].most;
-	const double unit =
-		k->problem->points.real == REAL_FLOAT ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
-	const double largest = fmax(fabs(most[j]), fabs(most[k->d + j])),
-		     width = most[j] + most[k->d + j];
+	struct finding *all = k->finding;
 
-	return (4 * unit + (double)count * 0x1p-52) * largest +
-	       (k->scale[j] > 0 ? (double)k->problem->all * 0x1p-60 : 1) * width;
+	for (unsigned i = 1; i < k->problem->threads; i++)
+		for (size_t at = 0; at < (size_t)k->k * k->d; at++) {
+			all->sum[at] += all[i].sum[at];
+			all->most[at] = fmax(all->most[at], all[i].most[at]);
+		}
+	for (unsigned i = 1; i < k->problem->threads; i++)
+		for (uint32_t c = 0; c < k->k; c++)
+			all->count[c] += all[i].count[c];
+}
+
+/* The same of all ranks: sums as integers, exact to 2^-61 of what they can be. */
+static int join_ranks(const struct verification *k)
+{
+	const struct ranks *ranks = k->problem->ranks;
+	const size_t sums = (size_t)k->k * k->d;
+	struct finding *all = k->finding;
+	int64_t *part;
+
+	if (!ranks)
+		return 0;
+	part = calloc(sums, sizeof(*part));
+	if (agree_any(ranks, !part)) {
+		free(part);
+		return -1;
+	}
+	ranks->sum(all->count, k->k);
+	ranks->most(all->most, sums);
+	for (size_t at = 0; at < sums; at++)
+		if (all->most[at] > 0)
+			part[at] = llrintl(all->sum[at] / all->most[at] /
+					   (long double)all->count[at / k->d] * 0x1p61L);
+	ranks->sum(part, sums);
+	for (size_t at = 0; at < sums; at++)
+		all->sum[at] = (long double)part[at] * 0x1p-61L * all->most[at] *
+			       (long double)all->count[at / k->d];
+	free(part);
+	return 0;
+}
+
+/* The tolerance of the mean of cluster c in dimension j. */
+static double tolerance(const struct verification *k, uint32_t c, unsigned j)
+{
+	const struct finding *all = k->finding;
+	const double least =
+		k->problem->points.real == REAL_FLOAT ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
+
+	return (4 * k->roundoff + (double)all->count[c] * 0x1p-52) *
+		       all->most[(size_t)c * k->d + j] +
+	       (k->roundoff + (double)k->problem->all * 0x1p-60) * k->width[j] + 2 * least;
 }
 
 static const char *verify_centre(const struct verification *k, uint32_t c, char *sentence,
 				 size_t size)
 {
 	const struct solution *s = k->solution;
-	const int64_t *sum = k->finding[0].sum;
-	const uint64_t count = (uint64_t)sum[(size_t)k->k * k->d + c];
+	const uint64_t count = (uint64_t)k->finding[0].count[c];
 
 	if (count != s->count[c]) {
 		snprintf(sentence, size,
@@ -246,11 +281,10 @@ static const char *verify_centre(const struct verification *k, uint32_t c, char 
 	}
 	for (unsigned j = 0; j < k->d; j++) {
 		const size_t at = (size_t)c * k->d + j;
-		const double off = count ? tolerance(k, j, count) : 0;
-		double mean = count ? k->middle[j] : s->from[at];
+		const double off = count ? tolerance(k, c, j) : 0;
+		const double mean =
+			count ? (double)(k->finding[0].sum[at] / (long double)count) : s->from[at];
 
-		if (count && k->scale[j] > 0)
-			mean += (double)sum[at] / (double)count / k->scale[j];
 		if (!(fabs(s->centre[at] - mean) <= off)) {
 			snprintf(sentence, size,
 				 "in dimension %u, centre %u of %llu points is %.17g, but their "
@@ -270,35 +304,38 @@ static const char *verify_centre(const struct verification *k, uint32_t c, char 
 	return NULL;
 }
 
+/* The first label that is wrong. */
+static const char *wrong_label(const struct verification *k, char *sentence, size_t size)
+{
+	for (unsigned i = 0; i < k->problem->threads; i++) {
+		const struct finding *f = &k->finding[i];
+		const uint32_t label = f->wrong ? k->solution->label[f->point] : 0;
+
+		if (!f->wrong)
+			continue;
+		if (label >= k->k)
+			snprintf(sentence, size,
+				 "point %zu has label %u, which is none of the centres", f->point,
+				 label);
+		else
+			snprintf(sentence, size, "point %zu has label %u, but centre %u is nearer",
+				 f->point, label, f->other);
+		return sentence;
+	}
+	return NULL;
+}
+
 static const char *verify_all(struct verification *k, char *sentence, size_t size)
 {
 	const struct problem *p = k->problem;
-	const size_t sums = k->k * ((size_t)k->d + 1);
-	const char *wrong = NULL;
+	const char *wrong;
 
 	measure_box(k);
 	team_run(p->team, verify_share, k);
-	for (unsigned i = 0; i < p->threads; i++) {
-		const struct finding *f = &k->finding[i];
-
-		if (f->wrong && !wrong) {
-			const uint32_t label = k->solution->label[f->point];
-
-			if (label >= p->k)
-				snprintf(sentence, size,
-					 "point %zu has label %u, which is none of the centres",
-					 f->point, label);
-			else
-				snprintf(sentence, size,
-					 "point %zu has label %u, but centre %u is nearer",
-					 f->point, label, f->other);
-			wrong = sentence;
-		}
-		for (size_t j = 0; i && j < sums; j++)
-			k->finding[0].sum[j] += f->sum[j];
-	}
-	if (p->ranks)
-		p->ranks->sum(k->finding[0].sum, sums);
+	wrong = wrong_label(k, sentence, size);
+	join_workers(k);
+	if (join_ranks(k))
+		return NO_MEMORY;
 	for (uint32_t c = 0; c < k->k && !wrong; c++)
 		wrong = verify_centre(k, c, sentence, size);
 	if (!wrong && p->iterations && k->solution->iterations != p->iterations)
@@ -309,7 +346,7 @@ static const char *verify_all(struct verification *k, char *sentence, size_t siz
 const char *solution_verify(const struct problem *p, const struct solution *s)
 {
 	static _Thread_local char sentence[300];
-	const char *wrong = "not enough memory to check the solution";
+	const char *wrong = NO_MEMORY;
 	struct verification verification;
 
 	if (!agree_any(p->ranks, verify_open(&verification, p, s, true)))
@@ -333,7 +370,7 @@ static double sum_over(const struct ranks *ranks, double x)
 double solution_inertia(const struct problem *p, const struct solution *s)
 {
 	struct verification verification;
-	double sum = 0;
+	long double sum = 0;
 
 	if (agree_any(p->ranks, verify_open(&verification, p, s, false))) {
 		verify_close(&verification);
@@ -343,5 +380,5 @@ double solution_inertia(const struct problem *p, const struct solution *s)
 	for (unsigned i = 0; i < p->threads; i++)
 		sum += verification.finding[i].inertia;
 	verify_close(&verification);
-	return p->ranks ? sum_over(p->ranks, sum) : sum;
+	return p->ranks ? sum_over(p->ranks, (double)sum) : (double)sum;
 }

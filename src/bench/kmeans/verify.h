@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks a solution independently of the solvers, in double and in integers. */
+/* Checks a solution independently of the solvers, by differences of long doubles. */
 #ifndef LOCUS_KMEANS_VERIFY_H
 #define LOCUS_KMEANS_VERIFY_H
 
@@ -7,18 +7,18 @@
 
 /*
  * Run on the team; only worker 0 may call these functions. u is the unit roundoff of the points'
- * type, S the squared diagonal of the box around all points and centres, e = 2^-52 |x| of the
- * farthest corner of the points' box. Checked are:
+ * type. Checked are:
  *
- *	labels   no centre of `from` is nearer than the label's by more than 8 (d + 5) u S +
- *	         4 e sqrt(S) + 2 e^2 in squared distance. That covers the rounding of distances,
- *	         computed by differences or by |c|^2 / 2 - x c, and of `from` to double. Of all
+ *	labels   no centre of `from` is nearer than the label's by more than (d + 4) u of the sum
+ *	         of both squared distances. That is what either loses where it is computed by
+ *	         differences: a point's own distances bound it, and no other point does. Of all
  *	         points, or, where n k d exceeds 2^25, of evenly spaced ones.
  *	counts   are exactly those of the labels
  *	centres  are the means of their points; tolerance in each dimension: 4 u max|x| (the mean is
- *	         rounded to the points' type) + count 2^-52 max|x| (sums of double in any order) +
- *	         all 2^-60 of the box's width (sums of 64-bit integers; the whole width where the
- *	         box is too thin to be scaled). A centre without points stays where it was.
+ *	         rounded to the points' type) + count 2^-52 max|x| (sums of double in any order) of
+ *	         the cluster's points + (u + all 2^-60) of the width of all points, without those
+ *	         that lie far out (spread.h; sums of 64-bit integers). A centre without points stays
+ *	         where it was.
  *	end      without a number of iterations: centres equal `from`, within twice that tolerance
  *
  * NULL when right, else what is wrong, valid until the thread's next call.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "bench/kmeans/deal.h"
+#include "bench/kmeans/exact.h"
 #include "bench/kmeans/tiles.h"
 #include "bench/kmeans/workspace.h"
 #include "kit/carve.h"
@@ -31,6 +32,7 @@ static void lay_out_common(struct workspace *w, struct carver *c, const struct p
 	w->solution.from = carve(c, p->k * row);
 	w->solution.centre = carve(c, p->k * row);
 	w->solution.count = carve(c, p->k * sizeof(uint64_t));
+	w->most = carve(c, p->k * row);
 }
 
 /* Bytes of a joint row: the longest that a method needs. */
@@ -55,6 +57,8 @@ static void lay_out_share(struct share *s, struct carver *c, const struct proble
 
 	s->n = share_size(p->points.n, worker, p->threads);
 	s->change = carve_sums(c, p);
+	s->scratch = exact_carve(c, p->points.d, p->k);
+	s->most = carve(c, (size_t)p->k * p->points.d * sizeof(*s->most));
 	if (row_of(p, choice)) {
 		s->place = carve(c, s->n * sizeof(*s->place));
 		s->of_part = carve(c, MOST_PARTS * sizeof(*s->of_part));

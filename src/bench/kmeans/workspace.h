@@ -21,6 +21,8 @@ struct workspace {
 	size_t box_stride;
 	/* change: of this rank, then of all ranks; total: over all iterations */
 	struct sums change, total;
+	bool own;     /* sums are relative to each cluster's own largest values: own.h */
+	double *most; /* k rows of d: these */
 	void *common; /* what all workers share, but for the labels */
 	size_t common_bytes;
 };
