@@ -107,8 +107,6 @@ def test_a_quota_that_is_set(done):
     found = [line for line in done.record if line["type"] == "trial"]
     assert found and done.record[-1]["type"] == "end"
     reasons = [sentence for trial in found for sentence in trial.get("reasons", [])]
-    assert any(
-        "the cgroup gives 5 % of a CPU (cpu." in sentence for sentence in reasons
-    ), reasons
+    assert any("the cgroup gives 5 % of a CPU (cpu." in sentence for sentence in reasons), reasons
     change = "the cgroup's CPU quota changed from none to 5 % of a CPU during the run"
     assert change in reasons, reasons
