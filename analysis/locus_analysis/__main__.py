@@ -47,16 +47,16 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
             speech.abandon(sys.stdout)
         return _complain(f"{error.filename or 'standard output'}: {error.strerror}", CANNOT)
     except MemoryError:
-        return _complain("not enough memory for these records: give fewer of them", CANNOT)
+        return _complain("not enough memory for these records: give fewer of them", FAULT)
     except ModuleNotFoundError as error:
-        return _complain(LACKING.format(error.name), CANNOT)
+        return _complain(LACKING.format(error.name), FAULT)
     except KeyboardInterrupt:
         return INTERRUPTED
     except (SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # also what a library in Rust raises
         if _is_shortage(error):
-            return _complain(str(error).splitlines()[0], CANNOT)
+            return _complain(str(error).splitlines()[0], FAULT)
         return _fault(error)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import jinja2
 import markupsafe
+import numpy as np
 
 from . import charts, compare_told, draw
 from . import vega_lite as vl
@@ -20,10 +21,12 @@ from .schema import HERE
 Row = dict[str, Any]
 
 WIDE, NAMES = 420, 70  # pixels of the picture; characters of a name
+MOST = 40  # points of a side: of more units, so many quantiles
 OLD, NEW = "#767676", "#2F6C9F"
 HELP = (
     "Each row is a metric, divided by the mean of the old runs. Circles: old runs; diamonds: new"
-    " ones. The line: the 95 % interval of the change; dashed: the threshold."
+    f" ones; of more than {MOST} their quantiles. The line: the 95 % interval of the change;"
+    " dashed: the threshold."
 )
 
 
@@ -36,10 +39,10 @@ def write(made: Comparison, page: Path) -> None:
     for name, own in groups.items():
         parts = [own[i : i + charts.ROWS] for i in range(0, len(own), charts.ROWS)]
         named = charts.numbered(name, f"{name} before and after", parts)
-        pictures += [_picture(part, file, title) for file, title, part in named]
+        pictures += [picture(part, file, title) for file, title, part in named]
     with draw.Drawing() as drawing:
-        for picture in pictures:
-            drawing.begin(picture)
+        for one in pictures:
+            drawing.begin(one)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -60,7 +63,7 @@ def write(made: Comparison, page: Path) -> None:
         raise CannotWrite(f"{page}: cannot be written: {error.strerror}") from error
 
 
-def _picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
+def picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
     rows, points = [], []
     for i, m in enumerate(metrics):
         label = compare_told.label(m)
@@ -78,7 +81,7 @@ def _picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
         points += [
             {"row": i, "ratio": ratio, "side": side, "trial": label}
             for side, ratios in (("old", m["runs"][0]), ("new", m["runs"][1]))
-            for ratio in ratios
+            for ratio in _few(ratios)
         ]
     ends = [r[key] for r in rows for key in ("low", "high", "least", "most")]
     ends += [p["ratio"] for p in points]
@@ -127,6 +130,13 @@ def _picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
     middle = charts.joined("layer", *layers, width=WIDE, height=height)
     panel = charts.joined("hconcat", names, middle, said, spacing=8)
     return charts.picture(name, title, HELP, [], [panel], data)
+
+
+def _few(ratios: Sequence[float]) -> list[float]:
+    """All of them or, of many, quantiles from the least to the greatest."""
+    if len(ratios) <= MOST:
+        return list(ratios)
+    return [float(r) for r in np.quantile(ratios, np.linspace(0, 1, MOST))]
 
 
 def _text(chart: vl.Chart, field: str) -> vl.Chart:

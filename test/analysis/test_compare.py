@@ -15,13 +15,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
+import duckdb
 import pytest
 from locus_analysis import __main__ as program
 from locus_analysis import compare, sides
 from make_records import ONE, Line, Point, record, run_id, write
 from some import some
 
-GOOD, WORSE, BAD_INPUT, CANNOT_TELL = 0, 1, 2, 4
+GOOD, WORSE, BAD_INPUT, CANNOT_TELL, FAULT = 0, 1, 2, 4, 70
 Change = Callable[[list[Line]], None]
 
 
@@ -382,6 +383,22 @@ def test_nothing_to_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     out, _ = told(capsys, old, new, status=CANNOT_TELL)
     assert "no metric is on both sides" in out
     told(capsys, "--require", "*", old, new, status=CANNOT_TELL)
+
+
+@pytest.mark.parametrize(
+    "error", (MemoryError(), duckdb.OutOfMemoryException("out of memory"), RuntimeError("a bug"),
+              ModuleNotFoundError("no module", name="numpy"))
+)  # fmt: skip
+def test_a_failure_is_no_metric_that_is_slower(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Any
+) -> None:
+    def fail(*_: Any) -> None:
+        raise error
+
+    old, new = runs(tmp_path / "old", 1), runs(tmp_path / "new", 1)
+    monkeypatch.setattr(compare, "compare", fail)
+    out, err = told(capsys, old, new, status=FAULT)
+    assert not out and err.count("\n") == 1 and err.startswith("locus: ")
 
 
 # Measured in turn: the commands are scripts that write a record to --output.

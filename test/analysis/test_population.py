@@ -13,7 +13,17 @@ from typing import Any, Callable
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import compare_command, draw, population, processes, records, schema, sides
+from locus_analysis import (
+    compare,
+    compare_command,
+    compare_page,
+    draw,
+    population,
+    processes,
+    records,
+    schema,
+    sides,
+)
 from make_records import ONE, Line, numa, record, run_id, write
 from some import some
 from test_report import Page, make
@@ -171,6 +181,26 @@ def test_a_comparison_holds_no_more_than_values(made: Any) -> None:
         kept.append((own, written))
     assert kept[1][1] > 10 * kept[0][1]
     assert kept[1][0] == pytest.approx(kept[0][0], rel=0.001)  # values have not all as many digits
+
+
+def test_the_page_of_a_comparison_has_few_points(
+    made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thousand points in each of hundreds of rows are no picture: quantiles, with both ends."""
+    monkeypatch.setattr(compare_page, "MOST", 5)
+    lines = record(ONE, numa(ONE, kernels=("sum",))[:4], run_id("a"))
+    old, new = (sides.load([made(lines, n, n)], "a")[0] for n in (4, 12))
+    metrics = compare.compare(old, new).metrics
+    data = compare_page.picture(metrics, "numa", "numa").spec["datasets"]
+    points = [row for rows in data.values() for row in rows if "ratio" in row]
+    for i, m in enumerate(some(metrics)):
+        shown = [
+            [r["ratio"] for r in points if (r["row"], r["side"]) == (i, side)]
+            for side in ("old", "new")
+        ]
+        assert sorted(shown[0]) == sorted(m["runs"][0]) and len(shown[1]) == 5
+        ends = [min(m["runs"][1]), max(m["runs"][1])]
+        assert [min(shown[1]), max(shown[1])] == pytest.approx(ends)
 
 
 @pytest.mark.parametrize("killed", (False, True))
