@@ -129,7 +129,8 @@ def _ratios(data: Data, rows: Sequence[Row], axis: str) -> Drawing:
         }
         for i, r in enumerate(rows)
     ]
-    ends = [v for c in cells for v in (1, c["value"], c["low"], c["high"], c["goal"]) if v]
+    told = [v for c in cells for v in (1, c["value"], c["low"], c["high"], c["goal"])]
+    ends = [v for v in told if v is not None and v > 0]  # what a logarithmic axis can show
     low, high = min(ends) / 1.1, max(ends) * 1.1
     of = {
         "title": axis,

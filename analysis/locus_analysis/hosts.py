@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which machine a run is of: its name does not suffice, since many are called localhost. Machines of
-one name are told apart by their class, and boards of one class by their names, where these are
+"""Which machine a run is of: its name does not suffice, since many are called localhost. Machines
+of one name are told apart by their class, and those of one class by their boards, where these are
 known. A machine stays the same across boots; once it was set up anew it is another one, and so are
 its numbers."""
 

@@ -79,7 +79,7 @@ def _total(trial: Row, name: str) -> float:
 
 def _cell(trials: Sequence[Row], name: str) -> Row:
     totals = [_total(t, name) for t in trials]
-    unit = next(t["counters"][name]["unit"] for t in trials if name in t["counters"])
+    unit = next((t["counters"][name]["unit"] for t in trials if name in t["counters"]), "1")
     total = math.fsum(totals)
     text = f"{total:.0f}" if unit == "1" and total < 1e4 else units.count(total, unit)
     return {"text": text, "trials": sum(n > 0 for n in totals)}

@@ -234,6 +234,7 @@ def _rows(records: Records, path: Path, flaws: list[str]) -> Iterator[Row]:
     """Rows of the table `line`. `copy` is the line of the run's header, since a file may have a run
     twice."""
     headers: dict[str, Optional[int]] = {}  # None: that run cannot be read
+    declared = schema.Declared()
     name = sources.name(path)
     for given in sources.lines(path):
         if not headers and len(flaws) >= HOPELESS:
@@ -242,6 +243,8 @@ def _rows(records: Records, path: Path, flaws: list[str]) -> Iterator[Row]:
             continue
         try:
             line = _line(given)
+            if line:
+                declared.check(line)
         except schema.Flaw as flaw:
             flaws.append(f"{name}:{given.number}: {flaw}")
             if header := schema.header_of(given.text):

@@ -26,6 +26,7 @@ DOUBTFUL = re.compile(rb"\\u[dD]|[\s:,\[-][0-9.]+[eE][+-]?[0-9]{3}|[\s:,\[-][0-9
 # Numbers are within what all readers hold exactly, and can compute with.
 MOST_INTEGER = 1 << 53
 LEAST, MOST = 1e-99, 1e99
+NUMBERS = ("count", "size", "real", "node", "found")  # types of parameters; others are texts
 HEADER = re.compile(rb'\{"type": ?"header", ?"run": ?"([0-9a-f]{16})"')
 
 Line = dict[str, Any]
@@ -90,6 +91,27 @@ def check(line: Any, strict: bool) -> None:
         raise Flaw(f"is not a line of a record: $: {error}") from error
     if flaw:
         raise Flaw(f"is not a line of a record: {_where_and_what(flaw)}")
+
+
+class Declared:
+    """What earlier lines say of later ones: which parameters of a benchmark are numbers."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, str], dict[str, bool]] = {}
+
+    def check(self, line: Line) -> None:
+        """Of each line of a file, in order. Raises Flaw."""
+        if line["type"] == "benchmark":
+            self._numbers[line["run"], line["name"]] = {
+                p["name"]: p["type"] in NUMBERS for p in line["parameters"]
+            }
+        elif line["type"] == "trial":
+            numbers = self._numbers.get((line["run"], line["benchmark"]), {})
+            for name, value in line.get("parameters", {}).items():
+                if numbers.get(name, not isinstance(value, str)) == isinstance(value, str):
+                    kind = "number" if numbers[name] else "text"
+                    where = f"$.parameters.{name}: {json.dumps(value):.60}"
+                    raise Flaw(_printable(f"is not a line of a record: {where} is no {kind}"))
 
 
 @cache

@@ -49,6 +49,7 @@ def flaws(paths: Sequence[Path], checked: Checked) -> Iterator[str]:
 
 def _flaws(path: Path, checked: Checked) -> Iterator[str]:
     runs: set[str] = set()
+    declared = schema.Declared()
     for given in sources.lines(path):
         checked.lines += 1
         try:
@@ -56,6 +57,7 @@ def _flaws(path: Path, checked: Checked) -> Iterator[str]:
                 raise schema.Flaw(given.flaw)
             line: Any = schema.parse(given.text)
             schema.check(line, strict=True)
+            declared.check(line)
             if line["type"] == "header":
                 runs.add(line["run"])
                 checked.machines.append(hosts.of_header(line))
