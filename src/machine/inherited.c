@@ -70,8 +70,8 @@ static void warn_before_cpu_limit(void)
 }
 
 /*
- * The main thread, which measures too, needs about 100 KiB, and OpenMP up to 9 MiB more to start the
- * most threads that --threads takes. A stack may grow up to the soft limit of that moment.
+ * The main thread, which measures too, needs about 100 KiB; OpenMP needs up to 9 MiB more, to start
+ * the most threads that --threads takes. A stack may grow up to the soft limit of that moment.
  */
 static bool raise_stack(void)
 {
@@ -84,7 +84,7 @@ static bool raise_stack(void)
 	setrlimit(RLIMIT_STACK, &stack);
 	if (stack.rlim_cur >= LEAST)
 		return true;
-	message_own("the limit of the stack is %ju KiB, and locus needs %d KiB: ulimit -s %d",
+	message_own("the limit of the stack is %ju KiB, and %d KiB are needed: ulimit -s %d",
 		    (uintmax_t)stack.rlim_max >> 10, LEAST >> 10, ENOUGH >> 10);
 	return false;
 }

@@ -34,8 +34,9 @@ enum { SIGNALLED = 128 };
 
 /*
  * From users, batch systems and limits; SIGALRM from a timer that was set before exec(). Two may be
- * left ignored: nohup means SIGHUP, a script's background SIGINT. The others announce the end of the
- * job. A wrapper that ignores them, to outlive locus, does not mean that locus should miss them.
+ * left ignored: nohup means SIGHUP, a script's background SIGINT. The others announce the end of
+ * the job: a wrapper that ignores them, to outlive locus, does not mean that locus should miss
+ * them.
  */
 static const struct {
 	int number;
