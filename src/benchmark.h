@@ -114,6 +114,11 @@ struct metric {
 		M_IMBALANCE,	/* report_by_worker(): the most over the mean */
 		M_DISTRIBUTION, /* report_distribution(): the median; the record has quantiles */
 	} kind;
+	/*
+	 * The metric is an answer: of trials whose values differ by a larger part of themselves, no
+	 * ratio is printed. 0: it is none.
+	 */
+	double same;
 };
 /* Every benchmark has this row: wall time over the units that a worker did. */
 #define TIME_METRIC(UNIT)                                                                 \

@@ -159,6 +159,64 @@ def test_variants_are_right_in_float(run):
     assert {trial["parameters"]["type"] for trial in trials} == {"float"}
 
 
+PRUNED = ["auto", "none", "bounds", "cells", "filter", "exponion", "balls", "boxes"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "outlier"),
+    [
+        ("float", 0.0, -9999.0),
+        ("float", 40.0, 0.0),
+        ("float", 0.0, 65504.0),
+        ("double", 0.0, 1e9),
+        ("double", 1e6, -1e18),
+        ("double", 0.0, 1e300),
+    ],
+)
+def test_a_point_far_out_merges_no_clusters(run, tmp_path, kind, place, outlier):
+    """Clusters 1 apart, 3 points each, and one point far out in one dimension."""
+    rows = [[place + c, place + i / 8] for c in range(20) for i in range(3)] + [[outlier, place]]
+    files = [save(tmp_path / f"{name}.npy", rows[::step]) for name, step in (("p", 1), ("c", 3))]
+    for prune in PRUNED:
+        if (prune, kind) == ("filter", "float"):
+            continue
+        labels = tmp_path / f"{prune}.npy"
+        done, trials = run(
+            *(
+                "--points",
+                files[0],
+                "--centres",
+                files[1],
+                "--type",
+                kind,
+                "--variant",
+                "best",
+            ),
+            *("--prune", prune, "--threads", 1, "--save-labels", labels),
+        )
+        assert done.status == 0 and trials[0]["status"] in MEASURED, done
+        assert load(labels)[1] == [i // 3 for i in range(len(rows))]
+
+
+def test_no_gain_between_different_answers(run, tmp_path):
+    """A point as far from two centres, but for the rounding of squares in float."""
+    tie = [float.fromhex("0x1.9ed6dep+0"), float.fromhex("0x1.d6a928p+1")]
+    two = [[-1.875, 0.75], [1.875, -0.875]]
+    rows, centres = (
+        save(tmp_path / f"{name}.npy", rows)
+        for name, rows in (("p", [two[0], *two, tie]), ("c", two))
+    )
+    words = f"--points {rows} --centres {centres} --iterations 1 --threads 1 --variant 2p,best"
+    for kind in "double", "float":
+        done, (first, second) = run(*words.split(), "--type", kind)
+        same = value(first, "inertia") == pytest.approx(value(second, "inertia"), rel=1e-6)
+        assert done.status == 0 and same == (kind == "double")
+        assert len(first["ratios"]) == same
+        notes = [note for note in first["notes"] if "inertia" in note]
+        assert len(notes) == (not same) and ("gain 2p/best" in done.out) == same
+        assert same or "no gain of 2p over best: their inertia differs" in done.out
+
+
 def test_iterations_are_forced(run):
     _, trials = run("--points", 500, "--clusters", 5, "--iterations", "1,7", "--threads", 1)
     assert len(trials) == 2 * len(VARIANTS)

@@ -311,75 +311,53 @@ static struct job run(const struct given *g, enum prune prune, unsigned threads,
 	return job;
 }
 
-/*
- * How exact square distances have to be: scores are of the points' type, and relative to the middle
- * of the box.
- */
-static double tolerance(const struct given *g)
+/* In long double, whose range holds the square of any double. */
+static long double square_distance(const double *a, const double *b, unsigned d)
 {
-	const struct points *p = &g->problem.points;
-	double square = 0;
-
-	for (unsigned j = 0; j < p->d; j++) {
-		double low = INFINITY, high = -INFINITY;
-
-		for (size_t i = 0; i < p->n; i++) {
-			low = fmin(low, g->x[i * p->d + j]);
-			high = fmax(high, g->x[i * p->d + j]);
-		}
-		for (unsigned c = 0; c < g->problem.k; c++) {
-			low = fmin(low, g->start[c * p->d + j]);
-			high = fmax(high, g->start[c * p->d + j]);
-		}
-		square += (high - low) * (high - low) + fmax(fabs(low), fabs(high)) * DBL_EPSILON;
-	}
-	return (p->d + 8) * (p->real == REAL_FLOAT ? FLT_EPSILON : DBL_EPSILON) * 4 * square;
-}
-
-static double square_distance(const double *a, const double *b, unsigned d)
-{
-	double square = 0;
+	long double square = 0;
 
 	for (unsigned j = 0; j < d; j++)
-		square += (a[j] - b[j]) * (a[j] - b[j]);
+		square += ((long double)a[j] - b[j]) * ((long double)a[j] - b[j]);
 	return square;
 }
 
-/* A label may differ from the plain one's only where two centres are as good as equally near. */
+/* A label may differ from the plain one's only where the point's own distances are equal. */
 static void labels_are_right(const struct given *g, const struct kept *s)
 {
 	const unsigned d = g->problem.points.d;
-	const double allowed = tolerance(g);
 
 	for (size_t i = 0; i < g->problem.points.n; i++) {
-		double least = INFINITY, own = 0;
+		long double least = INFINITY, own = 0;
 
 		assert_true(s->label[i] < g->problem.k);
 		for (unsigned c = 0; c < g->problem.k; c++) {
-			const double square =
+			const long double square =
 				square_distance(g->x + i * d, s->from + (size_t)c * d, d);
 
-			least = fmin(least, square);
+			least = fminl(least, square);
 			own = c == s->label[i] ? square : own;
 		}
-		if (own > least + allowed)
-			fail_msg(PROBLEM "point %zu is at %.17g from %u, but %.17g is possible",
+		if (own > least * (1 + (d + 4) * DBL_EPSILON))
+			fail_msg(PROBLEM "point %zu is at %.17Lg from %u, but %.17Lg is possible",
 				 SAID(g), i, own, s->label[i], least);
 	}
 }
 
-static void centres_are_right(const struct given *g, const struct kept *s)
+static void centres_are_right(const struct given *g, const struct kept *s, double bulk)
 {
 	const unsigned d = g->problem.points.d, k = g->problem.k;
 	long double *sum = calloc((size_t)k * d, sizeof(*sum));
 	uint64_t *count = calloc(k, sizeof(*count));
-	double largest = 0;
+	double *largest = calloc((size_t)k * d, sizeof(*largest)), most = 0;
 
 	for (size_t i = 0; i < g->problem.points.n; i++) {
 		count[s->label[i]]++;
 		for (unsigned j = 0; j < d; j++) {
-			sum[s->label[i] * d + j] += g->x[i * d + j];
-			largest = fmax(largest, fabs(g->x[i * d + j]));
+			const size_t at = s->label[i] * d + j;
+
+			sum[at] += g->x[i * d + j];
+			largest[at] = fmax(largest[at], fabs(g->x[i * d + j]));
+			most = fmax(most, fabs(g->x[i * d + j]));
 		}
 	}
 	for (unsigned c = 0; c < k; c++) {
@@ -390,12 +368,16 @@ static void centres_are_right(const struct given *g, const struct kept *s)
 			const double mean =
 				count[c] ? (double)(sum[(size_t)c * d + j] / count[c]) : was;
 
-			/* of floats: those that are relative to the origin were rounded */
-			if (count[c] ? fabs(is - mean) >
-					       largest * (g->problem.points.real == REAL_FLOAT
-								  ? FLT_EPSILON
-								  : 0x1p-46)
-				     : is != was)
+			/*
+			 * of floats: those that are relative to the origin were rounded; `bulk`: of
+			 * most points, where some lie far out
+			 */
+			const double eps = g->problem.points.real == REAL_FLOAT ? FLT_EPSILON
+										: 0x1p-46,
+				     off = bulk > 0 ? fmax(largest[(size_t)c * d + j], 64 * bulk)
+						    : most;
+
+			if (count[c] ? fabs(is - mean) > eps * off : is != was)
 				fail_msg(PROBLEM "centre %u has %.17g in dimension %u, but %.17g "
 						 "is the mean",
 					 SAID(g), c, is, j, mean);
@@ -403,6 +385,7 @@ static void centres_are_right(const struct given *g, const struct kept *s)
 	}
 	free(sum);
 	free(count);
+	free(largest);
 }
 
 /* Each iteration begins with what the one before it ended with: so all are right if each is. */
@@ -422,7 +405,7 @@ static void test_each_iteration_is_a_plain_one(void **state)
 					 iterations * g.problem.points.n * g.problem.k);
 			assert_memory_equal(job.kept.from, centre, g.problem.k * row);
 			labels_are_right(&g, &job.kept);
-			centres_are_right(&g, &job.kept);
+			centres_are_right(&g, &job.kept, 0);
 			memcpy(centre, job.kept.centre, g.problem.k * row);
 			drop(&job.kept);
 		}
@@ -484,6 +467,65 @@ static void test_pruning_and_threads_change_nothing(void **state)
 		struct given g = random_problem(seed);
 
 		any_way_gives_the_same(&g, seed % 3 ? 0 : 1 + seed % 7);
+		forget(&g);
+	}
+}
+
+#define CLUSTERS_WIDE 6 /* half of what the start centres cover below */
+
+/*
+ * Clusters 1 apart, from some place on, and points far out: one, in all or in one dimension, or
+ * three; or a start centre alone.
+ */
+static struct given problem_with_outlier(uint64_t seed, double size, double place)
+{
+	enum { POINTS = 120, CENTRES = 12 };
+	struct dice dice = { seed, 0 };
+	const unsigned d = 1 + (unsigned)seed % 4, how = (unsigned)(seed / 4 % 4);
+	double *x = malloc(sizeof(*x) * POINTS * d), *start = malloc(sizeof(*start) * CENTRES * d);
+	struct given g;
+
+	for (size_t e = 0; e < (size_t)POINTS * d; e++)
+		x[e] = place + (double)(e / d % CENTRES) + 0.1 * uniform(&dice);
+	for (size_t e = 0; e < (size_t)CENTRES * d; e++)
+		start[e] = x[e];
+	for (size_t i = 50; i < (how == 2 ? 53 : how == 3 ? 50 : 51); i++)
+		for (unsigned j = 0; j < (how == 1 ? 1 : d); j++)
+			x[i * d + j] = (i % 2 ? -1 : 1) * size * (1 + (double)(i % 3));
+	for (unsigned j = 0; how == 3 && j < d; j++)
+		start[5 * d + j] = size;
+	g = problem_of(size < 1e37 && seed & 1 ? REAL_FLOAT : REAL_DOUBLE, POINTS, d, CENTRES, x,
+		       start);
+	g.kind = "outlier";
+	g.seed = seed;
+	return g;
+}
+
+static void outlier_hides_nothing(const struct given *g)
+{
+	for (unsigned prune = PRUNE_AUTO; prune <= PRUNE_BOXES; prune++)
+		for (uint64_t iterations = 1; iterations < 4; iterations++) {
+			struct job job = run(g, prune, 1 + (prune + g->seed) % 2, iterations);
+
+			if (!job.fits)
+				continue;
+			labels_are_right(g, &job.kept);
+			centres_are_right(g, &job.kept, CLUSTERS_WIDE);
+			drop(&job.kept);
+		}
+}
+
+static void test_points_far_out_hide_nothing(void **state)
+{
+	static const double place[] = { 0, 1, -1000, 1e5 };
+	uint64_t seed = 0;
+
+	(void)state;
+	for (int exponent = 0; exponent <= 306; exponent += exponent < 40 ? 2 : 19, seed++) {
+		struct given g = problem_with_outlier(seed * 5 + seed / 4, pow(10, exponent),
+						      place[seed % LENGTH(place)]);
+
+		outlier_hides_nothing(&g);
 		forget(&g);
 	}
 }
@@ -2189,6 +2231,7 @@ int main(void)
 		cmocka_unit_test(test_rate_is_a_number),
 		cmocka_unit_test(test_each_iteration_is_a_plain_one),
 		cmocka_unit_test(test_pruning_and_threads_change_nothing),
+		cmocka_unit_test(test_points_far_out_hide_nothing),
 		cmocka_unit_test(test_of_many_points_too),
 		cmocka_unit_test(test_what_is_far_from_zero_loses_nothing),
 		cmocka_unit_test(test_of_more_points_than_a_method_can_count),

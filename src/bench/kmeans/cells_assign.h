@@ -170,8 +170,8 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 			else
 				for (uint32_t i = 1; i < n; i++)
 					NAME(meet)
-					(&near, tile + v,
-					 NAME(rival)(x->rival + (size_t)i * (d + 1), ids[i], d), d);
+			(&near, tile + v, NAME(rival)(x->rival + (size_t)i * (d + 1), ids[i], d),
+			 d);
 			near.other -= near.best;
 			changed |= BITS(DIFFER(near.which, had)) << v;
 			/* negated, so that NaN is not sure */

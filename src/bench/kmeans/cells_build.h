@@ -2,8 +2,8 @@
 /*
  * Points are sorted into cells, and within a cell into tiles. Part of cells_loops.h.
  */
-#define ROW(x, i)	((REAL *)(x)->row + (size_t)(i)*d)
-#define SPARE_ROW(x, i) ((REAL *)(x)->spare_row + (size_t)(i)*d)
+#define ROW(x, i)	((REAL *)(x)->row + (size_t)(i) * d)
+#define SPARE_ROW(x, i) ((REAL *)(x)->spare_row + (size_t)(i) * d)
 
 /*
  * A grid of buckets: along each dimension they begin at `low`, with `per` of them per unit of
@@ -62,7 +62,7 @@ INLINE void NAME(relate)(REAL *row, const REAL *given, const REAL *origin, unsig
 INLINE void NAME(box)(const REAL *row, size_t n, const REAL *origin, unsigned d, REAL *low,
 		      REAL *high)
 {
-	const enum real real = _Generic((REAL)0, float : REAL_FLOAT, default : REAL_DOUBLE);
+	const enum real real = _Generic((REAL)0, float: REAL_FLOAT, default: REAL_DOUBLE);
 	char scratch[2 * MOST_DIMENSIONS * MOST_WIDTH] __attribute__((aligned(MOST_WIDTH)));
 	double least[MOST_DIMENSIONS], negated[MOST_DIMENSIONS];
 

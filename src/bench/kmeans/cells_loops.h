@@ -5,7 +5,7 @@
  */
 #define EVERY ((1u << LANES) - 1)
 
-#define EPSILON	 _Generic((REAL)0, float : (double)FLT_EPSILON, default : DBL_EPSILON)
+#define EPSILON	 _Generic((REAL)0, float: (double)FLT_EPSILON, default: DBL_EPSILON)
 #define IS_FLOAT (sizeof(REAL) == sizeof(float))
 #define INLINE	 TARGET UNROLL_INLINE
 

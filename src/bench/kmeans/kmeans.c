@@ -64,6 +64,9 @@ static const struct parameter parameters[] = {
 	{ 0 }
 };
 
+/* The same labels have the same inertia, but for the rounding of floats. */
+#define SAME_INERTIA 1e-6
+
 enum { TIME, PAIR_TIME, TOTAL, TURNS, INERTIA, COMPUTED, FMA_SHARE, COMMUNICATION };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("iteration"),
@@ -73,7 +76,7 @@ static const struct metric metrics[] = {
 	[TURNS] = { "iterations", "iteration", "iterations that were done", NEITHER_IS_BETTER,
 		    NULL },
 	[INERTIA] = { "inertia", "1", "sum of squared distances of points to their centres",
-		      NEITHER_IS_BETTER, NULL },
+		      NEITHER_IS_BETTER, NULL, .same = SAME_INERTIA },
 	[COMPUTED] = { "computed", "1",
 		       "share of the distances between points and centres that were computed",
 		       NEITHER_IS_BETTER, NULL },

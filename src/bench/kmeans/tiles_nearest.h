@@ -148,7 +148,7 @@ NAME(look)(const void *block, const struct packed *centres, uint32_t *label, voi
 			at[q] = c + (size_t)groups[i + q] * step;
 			halves[q] = half + (size_t)groups[i + q] * GROUP;
 		}
-#define VALUE(q, j) (from + (j)*BLOCK + (q))
+#define VALUE(q, j) (from + (j) * BLOCK + (q))
 		SCORES_OF_FOUR(s, VALUE, at, halves);
 #undef VALUE
 		UNROLL for (unsigned q = 0; q < 4; q++)

@@ -158,6 +158,27 @@ static struct estimate estimate_ratio(const struct series *of, const struct seri
 	return e;
 }
 
+/* The metric by which two trials have found different answers; NULL: none. */
+static const struct metric *differing_answer(const struct series *s, const struct series *to)
+{
+	const struct benchmark *b = s->planned->trial.benchmark;
+
+	for (const struct metric *m = b->metrics; m < b->metrics + metric_count(b); m++) {
+		const double one = number_of(s, m), other = number_of(to, m);
+
+		if (m->same > 0 && fabs(one - other) > m->same * fmax(fabs(one), fabs(other)))
+			return m;
+	}
+	return NULL;
+}
+
+static void note_answers(struct verdict *v, const struct ratio *r, const struct series *s,
+			 const struct series *to, const struct metric *m)
+{
+	verdict_add(v, STATUS_OK, "no %s of %s over %s: their %s differs, %.6g and %.6g", r->name,
+		    r->of, r->to, m->name, number_of(s, m), number_of(to, m));
+}
+
 /* NULL if one has no number, or a wrong answer. */
 static json_t *ratio_json(const struct ratio *r, const struct series *s, const struct series *to)
 {
@@ -177,19 +198,30 @@ static json_t *ratio_json(const struct ratio *r, const struct series *s, const s
 			 estimates_range(e));
 }
 
-json_t *ratios_json(const struct series *s, const struct series *group, unsigned n)
+/* Adds the ratio of a trial to another one, or notes why there is none. */
+static void add_ratio(json_t *list, const struct ratio *r, const struct series *s,
+		      const struct series *to, struct verdict *v)
+{
+	json_t *ratio = ratio_json(r, s, to);
+	const struct metric *differing = ratio ? differing_answer(s, to) : NULL;
+
+	if (differing) {
+		note_answers(v, r, s, to, differing);
+		json_decref(ratio);
+	} else if (ratio) {
+		json_array_append_new(list, ratio);
+	}
+}
+
+json_t *ratios_json(const struct series *s, const struct series *group, unsigned n,
+		    struct verdict *v)
 {
 	const struct trial *t = &s->planned->trial;
 	json_t *list = json_array();
 
 	for (const struct ratio *r = t->benchmark->ratios; r && r->name && s->samples; r++)
-		for (unsigned i = 0; i < n && is_related(r, t); i++) {
-			json_t *ratio = relates(r, s, &group[i], group, n)
-						? ratio_json(r, s, &group[i])
-						: NULL;
-
-			if (ratio)
-				json_array_append_new(list, ratio);
-		}
+		for (unsigned i = 0; i < n && is_related(r, t); i++)
+			if (relates(r, s, &group[i], group, n))
+				add_ratio(list, r, s, &group[i], v);
 	return list;
 }

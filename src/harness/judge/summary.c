@@ -78,12 +78,13 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	const struct estimates time = estimates_time(s);
 	const double cycle = samples_cycle(s, time.kept.value);
 	struct verdict v = { STATUS_OK, json_array(), json_array() };
-	json_t *line = trial_json(p), *samples = samples_json(s, &v), *pairs, *counters,
+	json_t *line = trial_json(p), *samples = samples_json(s, &v), *pairs, *counters, *ratios,
 	       *counting = counts_cost_json(s);
 	const char *why;
 
 	judge(s, time, &v);
 	pairs = summary_pairs(s->pairs, &p->trial, &v);
+	ratios = ratios_json(s, group, n, &v);
 	region_note(s, &v);
 	why = json_array_size(v.reasons) ? json_string_value(json_array_get(v.reasons, 0))
 					 : "not measured";
@@ -100,11 +101,11 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 		line,
 		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, "
 			  "s:o, s:o, s:o}",
-			  "ratios", ratios_json(s, group, n), "pairs", pairs, "counters", counters,
-			  "kernel", counts_kernel_json(s), "kernel_unknown",
-			  counts_kernel_unknown_json(s), "counting", counting, "placement",
-			  placement_json(s), "noise", noise_json(s), "cycle", record_number(cycle),
-			  "cycles", record_number(time.kept.value / cycle), "skew",
+			  "ratios", ratios, "pairs", pairs, "counters", counters, "kernel",
+			  counts_kernel_json(s), "kernel_unknown", counts_kernel_unknown_json(s),
+			  "counting", counting, "placement", placement_json(s), "noise",
+			  noise_json(s), "cycle", record_number(cycle), "cycles",
+			  record_number(time.kept.value / cycle), "skew",
 			  record_number(samples_skew(s)), "group", (int)p->group, "stopped",
 			  stopped_json(s), "at", record_number(at), "elapsed",
 			  record_number(s->elapsed), "region", region_json(s)));
