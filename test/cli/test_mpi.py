@@ -355,6 +355,18 @@ def test_tasks_that_do_not_know_each_other(mpi, setting, tasks):
     assert err.startswith(said) if tasks else err == ""
 
 
+@OTHER
+def test_only_shared_memory_is_divided(mpi):
+    """A limit of each process is not."""
+    words = "dummy --variant steady --oversubscribe --repeats 1 --size 900000G"
+    shared = mpi(words, ranks=2)
+    assert shared.status == 3 and re.search(r"because of the .*, shared by 2 ranks;", shared.err)
+    own = mpi(words, ranks=2, prefix=["prlimit", f"--as={1 << 32}"])
+    assert own.status == 3, own
+    there = re.search(r"only ([\d.]+) GiB can be had, because of ulimit -v 4 GiB, less", own.err)
+    assert there and 2 < float(there[1]) < 4 and "shared" not in own.err
+
+
 def test_a_single_rank_of_mpirun_in_srun(mpi):
     assert mpi("list", ranks=1, env={"SLURM_STEP_NUM_TASKS": "2"}).status == 0
 

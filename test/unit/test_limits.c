@@ -292,6 +292,44 @@ static struct memory_limit limit_of(const struct file *const *sets)
 }
 #define LIMIT(...) limit_of((const struct file *const[]){ __VA_ARGS__, NULL })
 
+/* Each process gets its part of what it shares with others, and all of what it has alone. */
+static void only_what_is_shared_is_divided(void **state)
+{
+	static const struct file memory[] = { { "/proc/meminfo",
+						"MemTotal: 16777216 kB\nMemFree: 8388608 kB\n"
+						"MemAvailable: 8388608 kB\n" },
+					      { 0 } };
+	static const struct file ulimit[] = {
+		{ "/proc/self/limits", "Max address space 536870912 unlimited bytes\n" }, { 0 }
+	};
+	struct limit_sharers sharers = { .host = 4 };
+	uint64_t id[SHARED_GROUPS];
+	struct memory_limit l;
+
+	(void)state;
+	put_files(hybrid);
+	put_files(memory);
+	cgroup_ids(root, id);
+	assert_true(id[0] && id[1] && id[2] && id[0] != id[1] && !id[3]);
+	for (unsigned i = 0; i < 3; i++) {
+		sharers.group[i].id = id[i];
+		sharers.group[i].sharers = i ? 4 : 1;
+	}
+	memory_limit_read_part(root, &sharers, &l); /* 1 GiB of its own; of 8 GiB a quarter */
+	assert_true(l.available == 1ull << 30 && l.sharers == 1);
+	sharers.group[0].sharers = 2;
+	memory_limit_read_part(root, &sharers, &l);
+	assert_true(l.available == 1ull << 29 && l.sharers == 2);
+	sharers.group[0].sharers = 1;
+	sharers.host = 16;
+	memory_limit_read_part(root, &sharers, &l);
+	assert_true(l.available == 1ull << 29 && l.sharers == 16);
+	put_files(ulimit);
+	sharers.host = 8;
+	memory_limit_read_part(root, &sharers, &l);
+	assert_true(l.available == 1ull << 29 && l.sharers == 1);
+}
+
 static void nothing_known_is_no_limit(void **state)
 {
 	struct memory_limit l;
@@ -695,6 +733,7 @@ int main(void)
 		TEST(odd_files_do_no_harm),
 		TEST(choices_are_read),
 		TEST(nothing_known_is_no_limit),
+		TEST(only_what_is_shared_is_divided),
 		TEST(available_memory_binds),
 		TEST(old_kernels_name_no_available_memory),
 		TEST(ancestors_bind_v2),

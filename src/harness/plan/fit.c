@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -39,17 +38,15 @@ static char *refuse_nodes(const struct trial *t)
 	return NULL;
 }
 
-/* The ranks of this host share its memory evenly. */
 static char *refuse_bytes(const struct setting *setting, size_t bytes)
 {
-	const uint64_t ranks = setting->host_ranks > 1 ? setting->host_ranks : 1,
-		       most = setting->memory.available / ranks;
+	const uint64_t most = setting->memory.available;
 	char needed[TEXT_BYTES], more[TEXT_BYTES], there[TEXT_BYTES], parts[64] = "";
 
 	if (!bytes || bytes + memory_beside(bytes) <= most)
 		return NULL;
-	if (ranks > 1)
-		snprintf(parts, sizeof(parts), ", shared by %" PRIu64 " ranks", ranks);
+	if (setting->memory.sharers > 1)
+		snprintf(parts, sizeof(parts), ", shared by %u ranks", setting->memory.sharers);
 	return text_of("it needs %s of memory and %s beside it (page tables, samples), but only %s "
 		       "can be had, because of %s%s; choose a smaller size",
 		       text_bytes(needed, bytes), text_bytes(more, memory_beside(bytes)),

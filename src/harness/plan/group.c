@@ -150,7 +150,8 @@ static void bring_together(struct plan *plan)
 double plan_room(const struct setting *setting)
 {
 	const struct machine *m = setting->machine;
-	double least = (double)setting->memory.available;
+	const unsigned ranks = setting->host_ranks > 1 ? setting->host_ranks : 1;
+	double least = (double)setting->memory.available; /* this rank's */
 	struct node_memory now;
 
 	for (unsigned i = 0; m->nodes > 1 && i < m->nodes; i++) {
@@ -158,10 +159,10 @@ double plan_room(const struct setting *setting)
 			     !node_memory_read(SYSFS_ROOT, m->node[i].number, &now);
 		double has = known ? (double)now.available : (double)m->node[i].memory;
 
-		if (m->node[i].memory && has < least)
-			least = has;
+		if (m->node[i].memory && has / ranks < least)
+			least = has / ranks;
 	}
-	return MEMORY_SHARE * least / (setting->host_ranks > 1 ? setting->host_ranks : 1);
+	return MEMORY_SHARE * least;
 }
 
 static double room_of(const struct setting *setting)

@@ -72,12 +72,45 @@ static char *find_crowd(const struct setting *s)
 	s->ranks->sum_host(on_cpu, room);
 	for (unsigned cpu = 0; cpu < room; cpu++)
 		if (on_cpu[cpu] > 1 && mine[cpu])
-			return text_of("%d ranks of this node may use CPU %u: bind each to CPUs "
-				       "of its own (srun -c N --cpu-bind=cores, mpirun "
-				       "--map-by slot:PE=N), or allow more than one on a CPU with "
-				       "--oversubscribe",
-				       (int)on_cpu[cpu], cpu);
+			return text_of(
+				"%d ranks of this node may use CPU %u: bind each to CPUs "
+				"of its own (srun -c N --cpu-bind=cores; mpirun of Open MPI: "
+				"--map-by slot:PE=N, of MPICH: -bind-to core:N), or allow "
+				"more than one on a CPU with --oversubscribe",
+				(int)on_cpu[cpu], cpu);
 	return NULL;
+}
+
+/* Counts the ranks of this host in each of our groups: all ranks see the groups of all. */
+static void count_sharers(const struct setting *s, struct limit_sharers *sharers)
+{
+	const size_t n = (size_t)s->ranks->ranks * SHARED_GROUPS;
+	int64_t *all = calloc(n, sizeof(*all));
+	uint64_t own[SHARED_GROUPS];
+
+	if (!all)
+		abort(); /* MPI then ends the other ranks */
+	cgroup_ids(SYSFS_ROOT, own);
+	for (unsigned i = 0; i < SHARED_GROUPS; i++)
+		all[s->ranks->rank * SHARED_GROUPS + i] = (int64_t)own[i];
+	s->ranks->sum_host(all, n);
+	for (unsigned i = 0; i < SHARED_GROUPS && own[i]; i++) {
+		sharers->group[i].id = own[i];
+		for (size_t k = 0; k < n; k++)
+			sharers->group[i].sharers += (uint64_t)all[k] == own[i];
+	}
+	free(all);
+}
+
+/* Replaces the limit of memory by this rank's part of it. */
+static void share_memory(struct setting *s)
+{
+	struct limit_sharers sharers = { .host = s->host_ranks };
+
+	count_sharers(s, &sharers);
+	if (s->affinity) /* this machine, not a described one */
+		memory_limit_read_part(SYSFS_ROOT, &sharers, &s->memory);
+	s->most = -agree_most(s->ranks, -(double)s->memory.available);
 }
 
 void setting_share(struct setting *s)
@@ -88,7 +121,7 @@ void setting_share(struct setting *s)
 		return;
 	s->ranks->sum_host(&beside, 1);
 	s->host_ranks = (unsigned)beside;
-	s->most = -agree_most(s->ranks, -(double)s->memory.available / (double)beside);
+	share_memory(s);
 	s->crowd = find_crowd(s);
 	agree_words(s->ranks, &s->crowd);
 }

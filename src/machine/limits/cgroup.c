@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/arithmetic.h"
 #include "base/fields.h"
@@ -73,7 +74,39 @@ static uint64_t limit_of(const char *root, const struct hierarchy *h, const char
 		       : NO_LIMIT;
 }
 
-void cgroup_limit_memory(const char *root, struct memory_limit *l)
+/* Names may be the same in two containers; the folder's number is not. 0: it can't be read. */
+static uint64_t id_of(const char *root, const struct hierarchy *h)
+{
+	char path[2 * PATH_MAX];
+	struct stat s;
+
+	snprintf(path, sizeof(path), "%s%s", root, h->group);
+	return stat(path, &s) ? 0 : ((uint64_t)s.st_dev << 40) + (uint64_t)s.st_ino;
+}
+
+void cgroup_ids(const char *root, uint64_t id[SHARED_GROUPS])
+{
+	struct hierarchy h;
+	unsigned n = 0;
+
+	memset(id, 0, SHARED_GROUPS * sizeof(*id));
+	if (hierarchy_find(root, "memory", &h))
+		return;
+	do
+		id[n++] = id_of(root, &h);
+	while (n < SHARED_GROUPS && hierarchy_up(&h));
+}
+
+static unsigned sharers_of(const struct limit_sharers *s, uint64_t id)
+{
+	for (unsigned i = 0; i < SHARED_GROUPS && s->group[i].id; i++)
+		if (s->group[i].id == id)
+			return s->group[i].sharers;
+	return 1;
+}
+
+void cgroup_limit_memory(const char *root, const struct limit_sharers *sharers,
+			 struct memory_limit *l)
 {
 	char limit_text[TEXT_BYTES], held_text[TEXT_BYTES];
 	struct hierarchy h;
@@ -89,7 +122,8 @@ void cgroup_limit_memory(const char *root, struct memory_limit *l)
 			if (limit == NO_LIMIT || !(own || counts_children(root, &h)))
 				continue;
 			held = memory_held(root, &h);
-			limit_consider(l, saturating_sub(limit, held),
+			limit_consider(l, sharers_of(sharers, id_of(root, &h)),
+				       saturating_sub(limit, held),
 				       "%s %s of cgroup %s, with %s in use", file,
 				       text_bytes(limit_text, limit), hierarchy_group(&h),
 				       text_bytes(held_text, held));
@@ -117,7 +151,7 @@ void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *l)
 		limit = limit_of(root, &h, file);
 		sysfs_number(root, &usage, "%s/%s.%s", h.group, kind, usages[h.version]);
 		if (limit != NO_LIMIT)
-			limit_consider(l, saturating_sub(limit, usage),
+			limit_consider(l, 1, saturating_sub(limit, usage),
 				       "%s %s of cgroup %s, with %s in use", file,
 				       text_bytes(limit_text, limit), hierarchy_group(&h),
 				       text_bytes(usage_text, usage));

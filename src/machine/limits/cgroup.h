@@ -12,6 +12,19 @@
 
 struct memory_limit;
 
+/*
+ * How many processes of a run draw on the host's memory, and how many on that of a control group:
+ * those in it, and below it. Groups that are not named are this process's alone.
+ */
+enum { SHARED_GROUPS = 16 };
+struct limit_sharers {
+	unsigned host;
+	struct {
+		uint64_t id;
+		unsigned sharers;
+	} group[SHARED_GROUPS]; /* up to the first id 0 */
+};
+
 struct cgroup {
 	int version;	       /* of the group that limits memory: 1 or 2; 0: none */
 	char *path;	       /* that group's, as /proc/self/cgroup has it; NULL: none */
@@ -23,8 +36,14 @@ struct cgroup {
 void cgroup_read(const char *root, struct cgroup *);
 void cgroup_free(struct cgroup *);
 
+/*
+ * Numbers of this process's group for memory and of those above it, the same for all processes of
+ * the host; the rest is 0.
+ */
+void cgroup_ids(const char *root, uint64_t id[SHARED_GROUPS]);
+
 /* Lower the limit to what the groups leave of memory, or of huge pages of one size. */
-void cgroup_limit_memory(const char *root, struct memory_limit *);
+void cgroup_limit_memory(const char *root, const struct limit_sharers *, struct memory_limit *);
 void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *);
 
 /* Whether a group may have no more threads; its limit as text: "pids.max 64 of cgroup /job". */

@@ -6,16 +6,18 @@
 
 void limit_begin(struct memory_limit *l)
 {
-	*l = (struct memory_limit){ .available = NO_LIMIT, .what = "no known limit" };
+	*l = (struct memory_limit){ .available = NO_LIMIT, .sharers = 1, .what = "no known limit" };
 }
 
-void limit_consider(struct memory_limit *l, uint64_t available, const char *format, ...)
+void limit_consider(struct memory_limit *l, unsigned sharers, uint64_t available,
+		    const char *format, ...)
 {
 	va_list arguments;
 
-	if (available >= l->available)
+	if (available / sharers >= l->available)
 		return;
-	l->available = available;
+	l->available = available / sharers;
+	l->sharers = sharers;
 	va_start(arguments, format);
 	vsnprintf(l->what, sizeof(l->what), format, arguments);
 	va_end(arguments);

@@ -10,7 +10,6 @@
 #include "base/fields.h"
 #include "base/sysfs.h"
 #include "base/text.h"
-#include "machine/limits/cgroup.h"
 #include "machine/topology/node_memory.h"
 #include "machine/topology/policy.h"
 
@@ -36,7 +35,7 @@ static void restrict_to(hwloc_bitmap_t nodes, hwloc_bitmap_t allowed, const char
 }
 
 /* A cpuset, or a binding policy (numactl --membind), may allow only some of the nodes. */
-static void consider_nodes(const char *root, struct memory_limit *l)
+static void consider_nodes(const char *root, unsigned sharers, struct memory_limit *l)
 {
 	char *status = sysfs_text(root, "/proc/self/status"),
 	     *cpuset = field_text(status, "Mems_allowed_list"), *list = NULL;
@@ -66,7 +65,7 @@ static void consider_nodes(const char *root, struct memory_limit *l)
 	several = strpbrk(list, ",-") ? "s" : "";
 	if (known)
 		limit_consider(
-			l, sum,
+			l, sharers, sum,
 			"the memory available on node%s %s, the only one%s that the %s allows",
 			several, list, several, by);
 out:
@@ -76,7 +75,7 @@ out:
 	free(status);
 }
 
-static void consider_commit(const char *root, struct memory_limit *l)
+static void consider_commit(const char *root, unsigned sharers, struct memory_limit *l)
 {
 	uint64_t mode = 0, limit, committed;
 	char *meminfo, text[TEXT_BYTES];
@@ -86,12 +85,13 @@ static void consider_commit(const char *root, struct memory_limit *l)
 	meminfo = sysfs_text(root, "/proc/meminfo");
 	if (field_number(meminfo, "CommitLimit", &limit) &&
 	    field_number(meminfo, "Committed_AS", &committed))
-		limit_consider(l, saturating_sub(limit, committed),
+		limit_consider(l, sharers, saturating_sub(limit, committed),
 			       "CommitLimit %s (vm.overcommit_memory is 2), less what is committed",
 			       text_bytes(text, limit));
 	free(meminfo);
 }
 
+/* Each process has its own. */
 static void consider_ulimits(const char *root, struct memory_limit *l)
 {
 	static const struct {
@@ -112,23 +112,31 @@ static void consider_ulimits(const char *root, struct memory_limit *l)
 		    limit == NO_LIMIT)
 			continue;
 		field_number(status, rows[i].used, &used);
-		limit_consider(l, saturating_sub(limit, used), "%s %s, less what is mapped",
+		limit_consider(l, 1, saturating_sub(limit, used), "%s %s, less what is mapped",
 			       rows[i].name, text_bytes(text, limit));
 	}
 	free(limits);
 	free(status);
 }
 
-void memory_limit_read(const char *root, struct memory_limit *l)
+void memory_limit_read_part(const char *root, const struct limit_sharers *sharers,
+			    struct memory_limit *l)
 {
 	struct node_memory m;
 
 	limit_begin(l);
 	if (!node_memory_read(root, ALL_NODES, &m))
-		limit_consider(l, m.available,
+		limit_consider(l, sharers->host, m.available,
 			       "the memory available on this machine (MemAvailable)");
-	consider_nodes(root, l);
-	cgroup_limit_memory(root, l);
-	consider_commit(root, l);
+	consider_nodes(root, sharers->host, l);
+	cgroup_limit_memory(root, sharers, l);
+	consider_commit(root, sharers->host, l);
 	consider_ulimits(root, l);
+}
+
+void memory_limit_read(const char *root, struct memory_limit *l)
+{
+	const struct limit_sharers alone = { .host = 1 };
+
+	memory_limit_read_part(root, &alone, l);
 }

@@ -6,6 +6,7 @@
 #ifndef LOCUS_LIMITS_H
 #define LOCUS_LIMITS_H
 
+#include "machine/limits/cgroup.h"
 #include "machine/limits/limit.h"
 
 /*
@@ -13,6 +14,8 @@
  * cpuset and the inherited memory policy allow, commit limit and ulimits.
  */
 void memory_limit_read(const char *root, struct memory_limit *);
+/* The same for one of several processes, of which each gets its part of what they share. */
+void memory_limit_read_part(const char *root, const struct limit_sharers *, struct memory_limit *);
 
 /*
  * Bytes needed in addition to a trial's data: page tables and claims, 12 bytes a page; samples and
