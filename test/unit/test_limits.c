@@ -303,7 +303,7 @@ static void only_what_is_shared_is_divided(void **state)
 		{ "/proc/self/limits", "Max address space 536870912 unlimited bytes\n" }, { 0 }
 	};
 	struct limit_sharers sharers = { .host = 4 };
-	uint64_t id[SHARED_GROUPS];
+	uint64_t id[CGROUP_LEVELS];
 	struct memory_limit l;
 
 	(void)state;

@@ -84,17 +84,17 @@ static char *find_crowd(const struct setting *s)
 /* Counts the ranks of this host in each of our groups: all ranks see the groups of all. */
 static void count_sharers(const struct setting *s, struct limit_sharers *sharers)
 {
-	const size_t n = (size_t)s->ranks->ranks * SHARED_GROUPS;
+	const size_t n = (size_t)s->ranks->ranks * CGROUP_LEVELS;
 	int64_t *all = calloc(n, sizeof(*all));
-	uint64_t own[SHARED_GROUPS];
+	uint64_t own[CGROUP_LEVELS];
 
 	if (!all)
 		abort(); /* MPI then ends the other ranks */
 	cgroup_ids(SYSFS_ROOT, own);
-	for (unsigned i = 0; i < SHARED_GROUPS; i++)
-		all[s->ranks->rank * SHARED_GROUPS + i] = (int64_t)own[i];
+	for (unsigned i = 0; i < CGROUP_LEVELS; i++)
+		all[s->ranks->rank * CGROUP_LEVELS + i] = (int64_t)own[i];
 	s->ranks->sum_host(all, n);
-	for (unsigned i = 0; i < SHARED_GROUPS && own[i]; i++) {
+	for (unsigned i = 0; i < CGROUP_LEVELS && own[i]; i++) {
 		sharers->group[i].id = own[i];
 		for (size_t k = 0; k < n; k++)
 			sharers->group[i].sharers += (uint64_t)all[k] == own[i];

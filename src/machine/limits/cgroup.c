@@ -84,22 +84,22 @@ static uint64_t id_of(const char *root, const struct hierarchy *h)
 	return stat(path, &s) ? 0 : ((uint64_t)s.st_dev << 40) + (uint64_t)s.st_ino;
 }
 
-void cgroup_ids(const char *root, uint64_t id[SHARED_GROUPS])
+void cgroup_ids(const char *root, uint64_t id[CGROUP_LEVELS])
 {
 	struct hierarchy h;
 	unsigned n = 0;
 
-	memset(id, 0, SHARED_GROUPS * sizeof(*id));
+	memset(id, 0, CGROUP_LEVELS * sizeof(*id));
 	if (hierarchy_find(root, "memory", &h))
 		return;
 	do
 		id[n++] = id_of(root, &h);
-	while (n < SHARED_GROUPS && hierarchy_up(&h));
+	while (n < CGROUP_LEVELS && hierarchy_up(&h));
 }
 
 static unsigned sharers_of(const struct limit_sharers *s, uint64_t id)
 {
-	for (unsigned i = 0; i < SHARED_GROUPS && s->group[i].id; i++)
+	for (unsigned i = 0; i < CGROUP_LEVELS && s->group[i].id; i++)
 		if (s->group[i].id == id)
 			return s->group[i].sharers;
 	return 1;

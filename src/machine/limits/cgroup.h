@@ -16,13 +16,13 @@ struct memory_limit;
  * How many processes of a run draw on the host's memory, and how many on that of a control group:
  * those in it, and below it. Groups that are not named are this process's alone.
  */
-enum { SHARED_GROUPS = 16 };
+enum { CGROUP_LEVELS = 16 };
 struct limit_sharers {
 	unsigned host;
 	struct {
 		uint64_t id;
 		unsigned sharers;
-	} group[SHARED_GROUPS]; /* up to the first id 0 */
+	} group[CGROUP_LEVELS]; /* up to the first id 0 */
 };
 
 struct cgroup {
@@ -40,7 +40,7 @@ void cgroup_free(struct cgroup *);
  * Numbers of this process's group for memory and of those above it, the same for all processes of
  * the host; the rest is 0.
  */
-void cgroup_ids(const char *root, uint64_t id[SHARED_GROUPS]);
+void cgroup_ids(const char *root, uint64_t id[CGROUP_LEVELS]);
 
 /* Lower the limit to what the groups leave of memory, or of huge pages of one size. */
 void cgroup_limit_memory(const char *root, const struct limit_sharers *, struct memory_limit *);
