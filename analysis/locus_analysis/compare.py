@@ -140,20 +140,10 @@ def _place(m: Row) -> tuple[int, bool, float]:
 
 
 def words(metrics: Sequence[Row]) -> list[str]:
-    """What tells each trial from others of its variant: parameters, threads and binding that
-    vary."""
-    told = [{**m["parameters"], "threads": m["threads"], "bind": m["bind"]} for m in metrics]
-    values: dict[tuple[str, str, str], set[str]] = {}
-    for m, own in zip(metrics, told):
-        for k, v in own.items():
-            values.setdefault((m["benchmark"], m["variant"], k), set()).add(str(v))
+    """What tells each trial from others of its variant."""
     return [
-        ", ".join(
-            f"{k} {units.short(v)}".replace("\u00a0", " ")
-            for k, v in own.items()
-            if len(values[m["benchmark"], m["variant"], k]) > 1
-        )
-        for m, own in zip(metrics, told)
+        ", ".join(f"{k} {units.short(v)}".replace("\u00a0", " ") for k, v in own.items())
+        for own in sides.varying(metrics)
     ]
 
 

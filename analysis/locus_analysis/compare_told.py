@@ -96,7 +96,7 @@ def _said(made: Comparison, lost: Lost) -> str:
     if len(lost.trials) > 1:
         return f"{lost.counted} {where}: {units.some(lost.trials)}"
     name, _, parameters = lost.trials[0].partition(" ")
-    return f"{name} {lost.status} {where}: {parameters}"
+    return f"{name} {lost.status} {where}" + (f": {parameters}" if parameters else "")
 
 
 def summary(made: Comparison) -> list[str]:

@@ -101,8 +101,12 @@ class Side:
     @cached_property
     def names(self) -> dict[str, str]:
         """Of trials with a valid result in some run: their names, by id."""
-        there = np.asarray(self.valid.any(0))
-        return {i: name_of(t) for (i, t), valid in zip(self.trials.items(), there) if valid}
+        trials, there = self.trials.values(), np.asarray(self.valid.any(0))
+        names = [
+            " ".join([f"{t['benchmark']}/{t['variant']}", *(f"{k}={v}" for k, v in own.items())])
+            for t, own in zip(trials, varying([*trials]))
+        ]
+        return {id_: name for id_, name, valid in zip(self.trials, names, there) if valid}
 
     def of(self, chosen: Iterable[int]) -> Side:
         """These runs alone."""
@@ -130,9 +134,19 @@ class Side:
         return [place[id_] for id_ in trials]
 
 
-def name_of(trial: Row) -> str:
-    told = " ".join(f"{k}={v}" for k, v in trial["parameters"].items())
-    return f"{trial['benchmark']}/{trial['variant']} {told}".rstrip()
+def varying(trials: Sequence[Row]) -> list[Row]:
+    """What tells each trial from others of its variant: parameters, threads and binding that
+    vary."""
+    told = [{**t["parameters"], "threads": t["threads"], "bind": t["bind"]} for t in trials]
+    of = [(t["benchmark"], t["variant"]) for t in trials]
+    values: dict[tuple[str, str, str], set[str]] = {}
+    for variant, own in zip(of, told):
+        for key, value in own.items():
+            values.setdefault((*variant, key), set()).add(str(value))
+    return [
+        {key: value for key, value in own.items() if len(values[(*variant, key)]) > 1}
+        for variant, own in zip(of, told)
+    ]
 
 
 def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
