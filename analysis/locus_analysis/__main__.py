@@ -74,10 +74,9 @@ def _run(words: list[str]) -> int:
 
 def _is_shortage(error: BaseException) -> bool:
     """Of memory, or of room for temporary files. Not every command imports the database."""
-    database = sys.modules.get("duckdb")
-    return bool(database) and isinstance(
-        error, (database.OutOfMemoryException, database.IOException)
-    )
+    database: Any = sys.modules.get("duckdb")
+    short = (database.OutOfMemoryException, database.IOException) if database else ()
+    return isinstance(error, short)
 
 
 def _fault(error: BaseException) -> int:

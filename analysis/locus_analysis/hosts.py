@@ -33,8 +33,11 @@ def told_apart(machines: Iterable[Machine]) -> tuple[dict[str, str], list[str]]:
     """A name for each run, the same for runs of one machine alone; and a note for each name that
     several have."""
     runs, notes = dict[str, str](), list[str]()
-    for name, alike in _by(machines, "name").items():
-        own = {}
+    named: dict[str, list[Machine]] = {}
+    for machine in machines:
+        named.setdefault(machine.name, []).append(machine)
+    for name, alike in named.items():
+        own = dict[str, str]()
         kinds = _by(alike, "kind")
         for kind, equal in kinds.items():
             boards = _by(equal, "board")

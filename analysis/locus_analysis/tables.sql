@@ -60,7 +60,8 @@ FROM placed;
 CREATE TABLE pages AS
 WITH node AS (SELECT whole, id, placement, unnest(json_keys(placement, '$.on_node')) AS node
 	FROM trial WHERE json_type(placement) = 'OBJECT')
-SELECT whole, id, node::BIGINT AS node, (placement->>('$.on_node."' || node || '"'))::BIGINT AS pages,
+SELECT whole, id, node::BIGINT AS node,
+	(placement->>('$.on_node."' || node || '"'))::BIGINT AS pages,
 	pages / nullif((placement->>'$.pages')::BIGINT, 0) AS share
 FROM node;
 
@@ -260,8 +261,8 @@ FROM run JOIN part ON part.part = run.run WHERE json_type(header->'$.counters') 
 CREATE TABLE event AS
 WITH e AS (
 	SELECT whole, part, ordinal, unnest(from_json(events, '[{"name": "VARCHAR",
-			"source": "VARCHAR", "unit": "VARCHAR", "scope": "VARCHAR", "pass": "BIGINT",
-			"proven": "BOOLEAN", "why": "VARCHAR"}]')) AS e,
+			"source": "VARCHAR", "unit": "VARCHAR", "scope": "VARCHAR",
+			"pass": "BIGINT", "proven": "BOOLEAN", "why": "VARCHAR"}]')) AS e,
 		generate_subscripts(from_json(events, '["JSON"]'), 1) AS place
 	FROM counters_asked)
 SELECT whole, part, ordinal, place, e.name, e.source, e.unit, e.scope, e.pass, e.proven, e.why

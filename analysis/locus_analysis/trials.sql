@@ -139,8 +139,8 @@ SELECT whole, id, place, d.name, d.unit, d.better, d.kind, m.value,
 		WHEN m.value IS NULL THEN coalesce(reasons[1], 'not measured') END AS why
 FROM timed;
 
--- Ratios of trials, which are above zero, each with what its benchmark's line says of it. In a trial line `to` is the
--- other trial's threads.
+-- Ratios of trials, which are above zero, each with what its benchmark's line says of it. In a
+-- trial line `to` is the other trial's threads.
 CREATE TABLE ratio AS
 WITH declared AS (
 	SELECT run, benchmark, unnest(from_json(json->'$.ratios', '[{"name": "VARCHAR",

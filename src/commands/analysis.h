@@ -20,7 +20,7 @@ enum {
 /*
  * The begin of each command line that starts Python, which must not be NULL. Python is isolated: it
  * runs nothing that lies in the current folder, where others may write, and nothing that PYTHONPATH
- * and PYTHONHOME of other software name. It has the modules of its own folder (a venv's, too) alone.
+ * and PYTHONHOME of other software name. It has the modules of its own installation, or venv.
  */
 void analysis_isolate(char *words[ANALYSIS_BEGIN], const char *code);
 

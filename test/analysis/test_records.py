@@ -492,7 +492,11 @@ def test_files_folders_and_compressed_ones_are_read_once_each(
     assert count(given) == len(one) + len(two) and given.notes == []
 
 
-COMPRESS = {"gzip": gzip.compress, "xz": lzma.compress, "bzip2": bz2.compress}
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "xz": lzma.compress,
+    "bzip2": bz2.compress,
+}
 
 
 @pytest.mark.parametrize("name", COMPRESS)

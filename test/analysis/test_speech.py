@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import records, summary
+from locus_analysis import records, schema, summary
 from make_records import ONE, numa, record, run_id, write
 from some import some
 
@@ -118,8 +118,9 @@ def test_a_reader_that_has_ended_is_no_error(command: str, file: Path) -> None:
 @pytest.mark.parametrize("command", ALL)
 def test_what_is_closed_is_written_nowhere(command: str, file: Path) -> None:
     """Python has no object for a stream that is closed when it starts."""
-    for closed in ({"stdin": None}, {"stdout": None}, {"stderr": None}):
-        assert (Done(words(command, file), **closed).status) == GOOD, closed
+    for name in ("stdin", "stdout", "stderr"):
+        closed: dict[str, Any] = {name: None}
+        assert Done(words(command, file), **closed).status == GOOD, name
 
 
 def test_what_nobody_reads_changes_no_status() -> None:
@@ -149,7 +150,7 @@ def test_a_fault_is_one_line_with_its_place(
     def wrong(text: object) -> None:
         raise KeyError("a\nb")
 
-    monkeypatch.setattr(records.schema, "parse", wrong)
+    monkeypatch.setattr(schema, "parse", wrong)
     monkeypatch.delenv("LOCUS_TRACEBACK", raising=False)
     assert program.main(words(command, file)) == FAULT
     out, err = capsys.readouterr()
