@@ -26,11 +26,6 @@
 #include "machine/topology/topology.h"
 #include "trial.h"
 
-#ifdef __aarch64__
-#define FUSED true /* the baseline has fused multiply-add */
-#else
-#define FUSED false
-#endif
 
 static uint64_t turns;
 
@@ -210,74 +205,52 @@ static void drop(struct run *r)
 /* What the driver would show to the method. */
 struct scene {
 	struct problem p;
-	bool fused;
 	struct stage stage;
 	struct joint joint;
 	struct share share;
 	char origin[4 * 8], *x, *centre, *half;
-	double low[3], high[3], scale[3], *moved;
+	double low[3], high[3], scale[3], *moved, *given;
 	int64_t *row, *total;
 	uint32_t *label, *before; /* before: in the last iteration */
 };
 
-static inline __attribute__((always_inline)) double score_with(const struct scene *s, size_t i,
-							       unsigned c, bool fused)
+/* The squared distance of a point from a centre, both as given. */
+static long double square_of(const struct scene *s, size_t i, unsigned c)
 {
-	const enum real real = s->p.points.real;
 	const unsigned d = s->p.points.d;
-
-	if (real == REAL_FLOAT) {
-		float score = ((const float *)s->half)[c];
-
-		for (unsigned j = 0; j < d; j++) {
-			const float x = ((const float *)s->x)[i * d + j],
-				    y = ((const float *)s->centre)[c * d + j];
-
-			score = fused ? fmaf(-x, y, score) : score - x * y;
-		}
-		return (double)score;
-	}
-	double score = ((const double *)s->half)[c];
+	long double sum = 0;
 
 	for (unsigned j = 0; j < d; j++) {
-		const double x = ((const double *)s->x)[i * d + j],
-			     y = ((const double *)s->centre)[c * d + j];
+		const long double apart =
+			(long double)real_get(s->p.points.real, s->p.points.x, i * d + j) -
+			s->given[c * d + j];
 
-		score = fused ? fma(-x, y, score) : score - x * y;
+		sum += apart * apart;
 	}
-	return score;
-}
-
-/* By the CPU's instruction: calls of the library would take a third of these tests' time. */
-#ifdef __x86_64__
-__attribute__((target("fma")))
-#endif
-static double fused_score(const struct scene *s, size_t i, unsigned c)
-{
-	return score_with(s, i, c, true);
-}
-
-static double score_of(const struct scene *s, size_t i, unsigned c)
-{
-	return s->fused ? fused_score(s, i, c) : score_with(s, i, c, false);
+	return sum;
 }
 
 /* Moves a centre to this place, or to the nearest one in the box. */
 static void put(struct scene *s, unsigned c, const double *to)
 {
 	const enum real real = s->p.points.real;
-	double square = 0, way = 0;
+	double square = 0, way = 0, least = 0;
 
 	for (unsigned j = 0; j < s->p.points.d; j++) {
 		const size_t at = (size_t)c * s->p.points.d + j;
-		const double old = real_get(real, s->centre, at);
+		const double old = real_get(real, s->centre, at), was = s->given[at],
+			     origin = real_get(real, s->origin, j);
 
-		real_set(real, s->centre, at, fmin(fmax(to[j], s->low[j]), s->high[j]));
+		/* as given, in the points' type; then relative */
+		real_set(real, s->centre, at, fmin(fmax(to[j], s->low[j]), s->high[j]) + origin);
+		s->given[at] = real_get(real, s->centre, at);
+		real_set(real, s->centre, at, s->given[at] - origin);
+		least = s->given[at] < was || s->given[at] > was ? (double)FLT_MIN : least;
 		square += real_get(real, s->centre, at) * real_get(real, s->centre, at);
 		way += pow(real_get(real, s->centre, at) - old, 2);
 	}
 	real_set(real, s->half, c, square / 2);
-	s->moved[c] = sqrt(way) * (1 + 16 * DBL_EPSILON);
+	s->moved[c] = fmax(sqrt(way) * (1 + 16 * DBL_EPSILON), least);
 }
 
 static void *some(size_t bytes)
@@ -297,11 +270,11 @@ static void open_scene(struct scene *s, struct problem p, enum isa widest)
 	double square = 0;
 
 	*s = (struct scene){ .p = p,
-			     .fused = widest != ISA_BASELINE || FUSED,
 			     .x = some(n * d * value),
 			     .centre = some(p.k * d * value),
 			     .half = some(p.k * value) };
 	s->moved = some(p.k * sizeof(double));
+	s->given = memset(some(p.k * d * sizeof(double)), 0, p.k * d * sizeof(double));
 	s->row = some(length);
 	s->total = memset(some(length), 0, length);
 	s->label = some(n * sizeof(uint32_t));
@@ -344,6 +317,7 @@ static void open_scene(struct scene *s, struct problem p, enum isa widest)
 				   .origin = s->origin,
 				   .centre = s->centre,
 				   .half = s->half,
+				   .given = s->given,
 				   .low = s->low,
 				   .high = s->high,
 				   .moved = s->moved,
@@ -353,6 +327,7 @@ static void open_scene(struct scene *s, struct problem p, enum isa widest)
 	s->stage.slack =
 		(d + 4) * ((real == REAL_FLOAT ? FLT_EPSILON : DBL_EPSILON) * 1.5 * square +
 			   (real == REAL_FLOAT ? FLT_MIN : DBL_MIN));
+	s->stage.margin = 4 * s->stage.slack;
 	s->share = (struct share){ .n = n,
 				   .x = p.points.x,
 				   .memory = some(method_cells.bytes(&p, n)),
@@ -377,6 +352,7 @@ static void close_scene(struct scene *s)
 	free(s->centre);
 	free(s->half);
 	free(s->moved);
+	free(s->given);
 	free(s->row);
 	free(s->total);
 	free(s->label);
@@ -384,8 +360,8 @@ static void close_scene(struct scene *s)
 }
 
 /*
- * Checks that all labels are those of the least scores, that the changes add up to the sums of the
- * clusters, and that each point with a new label is counted.
+ * Checks that all labels are those of the nearest centres, that the changes add up to the sums of
+ * the clusters, and that each point with a new label is counted.
  */
 static void check_scene(struct scene *s, const char *kind)
 {
@@ -399,27 +375,28 @@ static void check_scene(struct scene *s, const char *kind)
 		s->total[i] = (int64_t)((uint64_t)s->total[i] + (uint64_t)s->row[i]);
 	sums_clear(&fresh);
 	for (size_t i = 0; i < n; i++) {
-		double least = INFINITY;
+		const uint32_t label = s->label[i];
+		long double least = INFINITY;
 		unsigned nearest = 0;
 
 		for (unsigned c = 0; c < k; c++) {
-			const double score = score_of(s, i, c);
+			const long double square = square_of(s, i, c);
 
-			nearest = score < least ? c : nearest;
-			least = score < least ? score : least;
+			nearest = square < least ? c : nearest;
+			least = fminl(square, least);
 		}
-		if (s->label[i] != nearest)
+		if (label >= k || square_of(s, i, label) > least * (1 + 8 * DBL_EPSILON))
 			fail_msg("%s: n %zu, d %u, k %u, %s, up to %s, iteration %d: point %zu has "
 				 "label %u, not %u",
 				 kind, n, d, k, s->p.points.real == REAL_FLOAT ? "float" : "double",
-				 isa_name(s->stage.widest), (int)s->stage.iteration, i, s->label[i],
+				 isa_name(s->stage.widest), (int)s->stage.iteration, i, label,
 				 nearest);
 		if (s->p.points.real == REAL_FLOAT)
 			sums_move_float(&fresh, (const float *)s->x + i * d, s->scale, SUM_NONE,
-					nearest);
+					label);
 		else
 			sums_move_double(&fresh, (const double *)s->x + i * d, s->scale, SUM_NONE,
-					 nearest);
+					 label);
 	}
 	for (size_t i = 0; i < n; i++)
 		moves += s->label[i] != s->before[i];
@@ -478,7 +455,7 @@ static const struct {
 	unsigned k;
 } sizes[] = { { 1, 1 }, { 9, 9 }, { 300, 1 }, { 600, 300 }, { 1100, 40 } };
 
-static void always_least(void **argument)
+static void always_nearest(void **argument)
 {
 	static const enum isa widths[] = { ISA_AVX512, ISA_AVX2, ISA_BASELINE };
 	const unsigned kind = *(const unsigned *)*argument;
@@ -637,9 +614,9 @@ int main(void)
 
 	for (unsigned i = 0; i < LENGTH(kinds); i++) {
 		number[i] = i;
-		snprintf(name[n], sizeof(name[n]), "%s: labels are the least scores'",
+		snprintf(name[n], sizeof(name[n]), "%s: labels are those of the nearest centres",
 			 kinds[i].name);
-		tests[n] = (struct CMUnitTest){ name[n], always_least, NULL, NULL, &number[i] };
+		tests[n] = (struct CMUnitTest){ name[n], always_nearest, NULL, NULL, &number[i] };
 		n++;
 		snprintf(name[n], sizeof(name[n]), "%s: the same as brute force", kinds[i].name);
 		tests[n] = (struct CMUnitTest){ name[n], is_brute_force, NULL, NULL, &number[i] };
