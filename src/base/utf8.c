@@ -49,17 +49,15 @@ char *utf8_print(const char *text, char *utf8, size_t size)
 
 	while (*text) {
 		const size_t n = is_escape(text) ? 0 : character(text);
-		char piece[8];
-		int length;
+		const size_t length = n ? n : strlen("\\xff");
 
-		if (n)
-			length = snprintf(piece, sizeof(piece), "%.*s", (int)n, text);
-		else
-			length = snprintf(piece, sizeof(piece), "\\x%02x", (unsigned char)*text);
-		if (used + (size_t)length >= size)
+		if (used + length >= size)
 			break;
-		memcpy(utf8 + used, piece, (size_t)length);
-		used += (size_t)length;
+		if (n)
+			memcpy(utf8 + used, text, n);
+		else
+			sprintf(utf8 + used, "\\x%02x", (unsigned char)*text);
+		used += length;
 		text += n ? n : 1;
 	}
 	utf8[used] = 0;
