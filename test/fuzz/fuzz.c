@@ -28,6 +28,8 @@ const struct target targets[] = {
 	{ 0 },
 };
 
+bool in_parts;
+
 const struct target *find_target(const char *name)
 {
 	for (const struct target *t = targets; t->name; t++)

@@ -21,6 +21,9 @@ struct target {
 extern const struct target targets[];		    /* ends with a row without a name */
 const struct target *find_target(const char *name); /* NULL after a message */
 
+/* Whether an input is for a part of its target, where that has parts (trees.c); else for all. */
+extern bool in_parts;
+
 void fuzz_cpuid(const uint8_t *data, size_t size);
 void fuzz_csv(const uint8_t *data, size_t size);
 void fuzz_dmi(const uint8_t *data, size_t size);

@@ -17,6 +17,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	target = find_target(name ? name : "");
 	if (!target)
 		exit(2);
+	in_parts = true;
 	return 0;
 }
 

@@ -125,22 +125,28 @@ static void print(FILE *out, const struct check *c, const struct finding *f)
 		print_remedy(out, remedy);
 }
 
-int doctor_at(const char *root, const struct machine *machine, FILE *out)
+int doctor_row(unsigned row, const char *root, const struct machine *machine, FILE *out)
 {
 	const struct patient patient = { root, machine };
+	struct finding f = { .state = FINDING_UNKNOWN };
+
+	if (row >= LENGTH(checks))
+		return -1;
+	if (checks[row].live && strcmp(root, SYSFS_ROOT))
+		finding_set(&f, FINDING_UNKNOWN, "not this machine");
+	else
+		checks[row].look(&patient, &f);
+	print(out, &checks[row], &f);
+	fflush(out);
+	return (int)f.state;
+}
+
+int doctor_at(const char *root, const struct machine *machine, FILE *out)
+{
 	unsigned count[FINDING_STATES] = { 0 };
 
-	for (unsigned i = 0; i < LENGTH(checks); i++) {
-		struct finding f = { .state = FINDING_UNKNOWN };
-
-		if (checks[i].live && strcmp(root, SYSFS_ROOT))
-			finding_set(&f, FINDING_UNKNOWN, "not this machine");
-		else
-			checks[i].look(&patient, &f);
-		count[f.state]++;
-		print(out, &checks[i], &f);
-		fflush(out);
-	}
+	for (unsigned i = 0; i < LENGTH(checks); i++)
+		count[doctor_row(i, root, machine, out)]++;
 	fprintf(out, "%s [!!], %s missing [--], %u unknown [??]\n",
 		text_count(count[FINDING_WRONG], "problem").of,
 		text_count(count[FINDING_MISSING], "optional feature").of, count[FINDING_UNKNOWN]);

@@ -23,6 +23,8 @@
 int doctor(const struct machine *, FILE *);
 /* The same for a copy of /proc and /sys (sysfs.h); checks that try something are unknown there. */
 int doctor_at(const char *root, const struct machine *, FILE *);
+/* One of its checks, printed: what it found (enum finding_state); -1: there are fewer. */
+int doctor_row(unsigned row, const char *root, const struct machine *, FILE *);
 /* See struct command. */
 int doctor_command(const struct program *, int argc, char **argv);
 

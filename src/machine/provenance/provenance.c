@@ -33,7 +33,7 @@ static int visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-static json_t *mitigations_of(const char *root)
+json_t *provenance_mitigations(const char *root)
 {
 	static const char folder[] = SOURCE_CPUS "/vulnerabilities";
 	json_t *mitigations = NULL;
@@ -134,7 +134,7 @@ json_t *provenance_machine_at(const char *root, const struct machine *m)
 	json_object_set_new(machine, "memory", provenance_memory(root, m));
 	json_object_set_new(machine, "kernel", provenance_kernel(root));
 	json_object_set_new(machine, "frequency", provenance_frequency(root, m));
-	mitigations = mitigations_of(root);
+	mitigations = provenance_mitigations(root);
 	source_put_value(machine, "mitigations", mitigations, SOURCE_CPUS "/vulnerabilities: %s",
 			 strerror(errno));
 	json_object_set_new(machine, "cgroup", cgroup_of(root));

@@ -14,6 +14,8 @@ struct tlb;
 
 json_t *provenance_machine(const struct machine *);
 json_t *provenance_machine_at(const char *root, const struct machine *);
+/* {name: state} of the CPU's mitigations; NULL with errno. */
+json_t *provenance_mitigations(const char *root);
 json_t *provenance_tlb(const struct tlb *, unsigned n); /* the list `tlb` of the machine */
 
 #endif
