@@ -9,11 +9,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from lacking import lacking
 from some import some
+from waits import PATIENCE, wait_for, written
 
 STANDIN = pathlib.Path(os.environ.get("BUILD", ".")) / "test/likwid"
 # LIKWID's libraries leak if they can't count, and are loaded before a sanitizer's.
@@ -277,11 +277,9 @@ def test_interrupted_the_file_is_written(locus, read, wrapped, marked, tmp_path)
         file,
         env=wrapped(),
     ) as process:
-        while not (file.exists() and '"samples"' in file.read_text()):
-            assert process.poll() is None
-            time.sleep(0.05)
+        wait_for(written(file, "samples"), "a batch")
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + signal.SIGTERM
     (trial,) = trial_lines(read(file))
     assert max(marked()[trial["region"]["name"], 0].values()) == trial["region"]["calls"] > 0

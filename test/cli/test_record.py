@@ -527,4 +527,4 @@ def test_suite_takes_no_longer_than_its_budget(locus, tmp_path, read):
     }
     # A batch or a first touch may be under way when the time is up; the plan alone would take
     # minutes.
-    assert lines[-1]["elapsed"] < 30
+    assert lines[-1]["elapsed"] < 60

@@ -4,7 +4,6 @@ expect no absolute times."""
 
 import re
 import signal
-import time
 
 import pytest
 from conftest import value
@@ -12,6 +11,7 @@ from listed import unwrapped
 from read_record import check_ratio
 from retries import tries
 from some import some
+from waits import wait_for, written
 
 DEALT = ["whole", "routed", "divided", "weighted", "stealing"]
 TREES = ["best", "best-partitioned"]
@@ -256,10 +256,7 @@ def test_a_signal_ends_it(locus, tmp_path, read, variant):
         " 100000 --duration 2ms --counters faults --output"
     )
     process = locus.start(words, file)
-    end = time.monotonic() + 180
-    while not file.exists() or b'"type":"samples"' not in file.read_bytes():
-        assert time.monotonic() < end and process.poll() is None
-        time.sleep(0.02)
+    wait_for(written(file, "samples"), "a batch")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=180)
     assert process.returncode == 128 + signal.SIGINT
