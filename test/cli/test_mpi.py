@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 import signal
+import subprocess
 
 import pytest
 from conftest import Program
@@ -365,6 +366,21 @@ def test_only_shared_memory_is_divided(mpi):
     assert own.status == 3, own
     there = re.search(r"only ([\d.]+) GiB can be had, because of ulimit -v 4 GiB, less", own.err)
     assert there and 2 < float(there[1]) < 4 and "shared" not in own.err
+
+
+@OTHER
+def test_the_end_of_the_budget_within_a_sample(mpi):
+    """The option of Open MPI 4 that the man page names: no error of mpirun's, and our status."""
+    version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=True)
+    if not re.search(r"Open MPI\) 4\.", version.stdout):
+        lacking("Open MPI 4", "Debian: openmpi-bin")
+    done = mpi(
+        "dummy --variant stuck --where collect --delay 1e9 --threads 1 --oversubscribe --quiet"
+        " --time-budget 1s",
+        env={"OMPI_MCA_orte_allowed_exit_without_sync": "1"},
+    )
+    (said,) = done.err.splitlines()
+    assert done.status == 0 and said.startswith("locus-mpi: time budget spent: cut off"), done
 
 
 def test_a_single_rank_of_mpirun_in_srun(mpi):
