@@ -157,7 +157,6 @@ def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
     runs, trials = [_run(r) for r in rows(db, RUNS)], {r["id"]: r for r in rows(db, TRIALS)}
     if not trials:
         raise records.BadInput(f"{name}: these records hold no trial")
-    _tell_machines_apart(runs)
     for trial in trials.values():
         trial["parameters"] = json.loads(trial["parameters"])
     found = rows(db, "FROM a_metric ORDER BY m")
@@ -198,16 +197,6 @@ def _run(row: Row) -> Row:
     machine = header["machine"]
     row.update({"class": str(machine.get("class")), "cpu": str(machine["cpu"].get("model"))})
     return {**row, "settings": dict(differences.settings(header))}
-
-
-def _tell_machines_apart(runs: Sequence[Row]) -> None:
-    """Machines of several classes may have one name, such as localhost."""
-    classes: dict[str, set[str]] = {}
-    for r in runs:
-        classes.setdefault(r["host"], set()).add(r["class"])
-    for r in runs:
-        if len(classes[r["host"]]) > 1:
-            r["host"] += f" ({r['class']})"
 
 
 def _arrays(
