@@ -76,8 +76,8 @@ struct index {
 	uint16_t *order;    /* buckets, in the order in which they lie */
 	const void *origin; /* the stage's */
 	/*
-	 * rows of d values, as given, of the cells' points, and the place of each before it was sorted again;
-	 * spare ones, in the memory that becomes `tile`
+	 * rows of d values, as given, of the cells' points, and the place of each before it was
+	 * sorted again; spare ones, in the memory that becomes `tile`
 	 */
 	void *row, *spare_row;
 	uint32_t *was, *spare_was;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The coordinate system of a clustering - relative to the middle of the box of all points, scaled
- * into [-1, 1], or nearly (method.h says why) - and the centres in it. Only worker 0 changes it; but workers
- * may call frame_put_centre() at once, for different centres.
+ * into [-1, 1], or nearly (method.h says why) - and the centres in it. Only worker 0 changes it;
+ * but workers may call frame_put_centre() at once, for different centres.
  */
 #ifndef LOCUS_KMEANS_FRAME_H
 #define LOCUS_KMEANS_FRAME_H
