@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every command bears all that the schema allows: records in which each field in turn has each of
+the values that are valid there - null, nothing, zero, the least, the largest, any text. A seventh
+of them, unless MUTANTS=all."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import os
+import traceback
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, Union
+
+import pytest
+from locus_analysis import __main__ as program
+from locus_analysis import records, schema, summary
+from locus_analysis.processes import Processes
+from make_records import (
+    PEERS,
+    TWO,
+    Line,
+    as_written,
+    checkpoint,
+    core_to_core,
+    count,
+    event,
+    kmeans,
+    latency,
+    numa,
+    over_ranks,
+    peer,
+    record,
+    run_id,
+    search,
+)
+from make_records import sharing as sharing_points
+from some import some
+
+Where = tuple[Union[str, int], ...]
+STATUSES = (0, 1, 2, 4)  # of the man page: what a command may say of records
+TOGETHER = 8  # runs in a file, each of another machine: no more are drawn one by one
+COMMANDS: dict[str, list[str]] = {
+    "summary": ["summary"],
+    "levels": ["levels"],
+    "validate": ["validate"],
+    "report": ["report", "--force", "--output", "PAGE"],
+    "compare": ["compare", "--all", "RECORD"],
+    "csv": ["export"],
+    "google": ["export", "--format", "google-benchmark"],
+    "expect": ["export", "--expect"],
+}
+
+# Values that are tried at every place; the schema says which of them are valid there.
+LARGE, SMALL = 1e99, 1e-99  # the format's limits
+ABSENT = object()
+ODD = "\u2028<b>%s{}'\"\\x00 "
+VALUES: tuple[Any, ...] = (
+    *(ABSENT, None, True, False, 0, 2.0, 1 << 53, -(1 << 53), LARGE, -LARGE, SMALL),
+    *("", ODD, [], {}, [None]),
+)
+OF_BENCHMARKS = ("variant", "parameters", "metrics", "pairs", "threads", "ratios")
+
+
+class Mutant(NamedTuple):
+    place: int  # of the line
+    name: str
+    line: Line
+
+
+@cache
+def base() -> list[Line]:
+    """A record with lines of all types, and few trials of each benchmark."""
+    points = [
+        *latency(TWO, octave=1)[::8],
+        *numa(TWO, kernels=("sum",))[::6],
+        *core_to_core(TWO)[:1],
+        *sharing_points(TWO, threads=(2,))[::6],
+        *kmeans(threads=(1,))[::3],
+        *checkpoint(TWO, threads=(1, 2))[:2],
+        *search()[:3],
+        over_ranks(1, 1 << 20),
+    ]
+    points[1].status, points[1].reasons = "noisy", ["the CPU was taken from it"]
+    lines = record(TWO, points, run_id("base"))
+    lines = count(lines, {"faults": (event("faults", "kernel"), lambda trial: 3.0)})
+    several = [line for line in lines if line["type"] == "samples"][4:]  # are like the first
+    lines = [line for line in lines if line not in several]
+    return as_written([*lines[:-1], peer(run_id("base"), **PEERS[0]), lines[-1]])
+
+
+@cache
+def enumerators() -> tuple[str, ...]:
+    found: set[str] = set()
+
+    def look(part: Any) -> None:
+        for inner in part.values() if isinstance(part, dict) else part:
+            if isinstance(inner, (dict, list)):
+                look(inner)
+        if isinstance(part, dict):
+            found.update(x for x in part.get("enum", []) if isinstance(x, str))
+
+    look(json.loads((schema.HERE / schema.SCHEMA_FILE).read_text(encoding="utf-8")))
+    return tuple(sorted(some(found)))
+
+
+def places(value: Any, path: Where = ()) -> Iterator[tuple[Where, Any]]:
+    yield path, value
+    keys: Sequence[Any] = ()
+    if isinstance(value, dict):
+        keys = list(value)
+    elif isinstance(value, list):
+        keys = range(min(len(value), 2))  # the others are alike
+    for key in keys:
+        yield from places(value[key], (*path, key))
+
+
+def changed(line: Line, path: Where, value: Any) -> Line:
+    line = copy.deepcopy(line)
+    at: Any = line
+    for key in path[:-1]:
+        at = at[key]
+    if value is ABSENT:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return line
+
+
+@cache
+def declared() -> schema.Declared:
+    made = schema.Declared()
+    for line in base():
+        made.check(line)
+    return made
+
+
+def is_valid(line: Line) -> bool:
+    try:
+        schema.check(line, strict=True)
+        known = schema.Declared() if line["type"] == "benchmark" else declared()
+        for one in (line, *(base() if line["type"] == "benchmark" else ())):
+            if one["type"] == "trial" or one is line:
+                known.check(one)
+    except schema.Flaw:
+        return False
+    return True
+
+
+def mutants() -> Iterator[Mutant]:
+    seen = set()
+    for place, line in enumerate(base()):
+        for path, value in places(line):
+            of = line.get("benchmark", "") if path and path[0] in OF_BENCHMARKS else ""
+            name = f"{line['type']} {of} " + ".".join(map(str, path))
+            if path and path[0] not in ("type", "run") and name not in seen:
+                seen.add(name)
+                yield from of_one(place, name, path, value)
+
+
+def of_one(place: int, name: str, path: Where, value: Any) -> Iterator[Mutant]:
+    line = base()[place]
+    free = is_valid(changed(line, path, "a" * 300))
+    for other in (*VALUES, *(() if free or not isinstance(value, str) else enumerators())):
+        if other is ABSENT or type(other) is not type(value) or other != value:
+            made = changed(line, path, other)
+            if is_valid(made):
+                yield Mutant(
+                    place, f"{name} = {'absent' if other is ABSENT else other!r:.40}", made
+                )
+
+
+def files(all_of: Sequence[Mutant]) -> Iterator[list[list[Mutant]]]:
+    """Mutants for each of the runs of a file: in a run each line is changed but once."""
+    waiting = list(all_of)
+    while waiting:
+        runs: list[dict[int, Mutant]] = [{} for _ in range(TOGETHER)]
+        later = []
+        for mutant in waiting:
+            free = next((run for run in runs if mutant.place not in run), None)
+            if free is None:
+                later.append(mutant)
+            else:
+                free[mutant.place] = mutant
+        waiting = later
+        yield [list(run.values()) for run in runs if run]
+
+
+def write(path: Path, runs: Sequence[Sequence[Mutant]]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for number, own in enumerate(runs):
+            instead = {mutant.place: mutant.line for mutant in own}
+            name = run_id(str(number))
+            for place, line in enumerate(base()):
+                told = {**instead.get(place, line), "run": name}
+                if place == 0 and told["host"] == base()[0]["host"]:
+                    told["host"] = f"host{number}"
+                file.write(json.dumps(told) + "\n")
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is read once for all commands; nothing is drawn, but all that would be is defined."""
+    given: dict[Any, Any] = {}
+    read, tables = records.read, records.tables
+
+    def read_once(paths: Sequence[Path], **how: Any) -> records.Records:
+        if how.get("lean"):  # compare keeps less of each line
+            return read(paths, **how)
+        key = [path.read_bytes() for path in paths]
+        if given.get("read") != key:
+            made = read(paths)
+            given.update(read=key, records=made, db=tables(made))
+        return records.Records(given["records"].db, runs=given["records"].runs)
+
+    def undrawn(processes: Processes, function: str, *arguments: Any) -> Future[Any]:
+        drawn: Future[Any] = Future()
+        drawn.set_result("<svg/>")
+        return drawn
+
+    monkeypatch.setattr(records, "read", read_once)
+    monkeypatch.setattr(records, "tables", lambda _: given["db"])
+    monkeypatch.setattr(Processes, "call", undrawn)
+    monkeypatch.setattr(summary, "MOST", TOGETHER)
+
+
+def fails(path: Path, runs: Sequence[Sequence[Mutant]], command: str) -> str:
+    """The traceback of a fault, or nothing."""
+    caught: list[BaseException] = []
+    words = {"PAGE": str(path.parent / "page"), "RECORD": str(path)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program, "_fault", lambda error: caught.append(error))
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as err:
+            status = program.main([*(words.get(w, w) for w in COMMANDS[command]), str(path)])
+    if caught:
+        return "".join(traceback.format_exception(None, caught[0], caught[0].__traceback__)[-6:])
+    bad = status not in STATUSES or (status == 2 and command != "google")
+    return f"status {status}: {err.getvalue():.300}" if bad else ""
+
+
+def culprit(path: Path, runs: Sequence[Sequence[Mutant]], command: str, fault: str) -> list[str]:
+    """The mutant that makes it fail; all of them, if none does alone."""
+    every = [mutant for own in runs for mutant in own]
+    for mutant in every:
+        write(path, [[mutant]])
+        if fails(path, [[mutant]], command).splitlines()[-1:] == fault.splitlines()[-1:]:
+            return [mutant.name]
+    return [mutant.name for mutant in every]
+
+
+def test_commands_bear_all_that_the_schema_allows(quick: None, tmp_path: Path) -> None:
+    every = list(mutants())
+    assert len(every) > 1000 and len({m.name for m in every}) == len(every)
+    if os.environ.get("MUTANTS") != "all":
+        every = every[::7]  # not a multiple of the values of a field
+    path, told, known = tmp_path / "a.jsonl", [], set()
+    for runs in files(every):
+        for command in COMMANDS:
+            write(path, runs)
+            fault = fails(path, runs, command)
+            if fault and fault not in known:
+                known.add(fault)
+                told.append(f"{command}: {culprit(path, runs, command, fault)}\n{fault}")
+    assert told == [], "\n".join(told)
