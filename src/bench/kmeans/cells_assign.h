@@ -144,7 +144,8 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 {
 	const uint32_t *const ids = candidates(x, cell);
 	const double margin = NAME(rivals)(x, cell, g, real, d);
-	const NAME(vector) sure = SPLAT((float)margin * (1 + FLT_EPSILON));
+	/* floats as given have scores of the points' type */
+	const float sure = (float)(real == REAL_FLOAT ? g->margin : margin) * (1 + FLT_EPSILON);
 	float *const until = x->until + (size_t)(cell - x->cell) * x->stride;
 	struct NAME(rival) rival[FEW];
 
@@ -155,8 +156,9 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 	for (; due; due &= due - 1) {
 		const uint32_t t = (uint32_t)__builtin_ctzll(due);
 		float *const tile = tile_of(x, cell, t, d), *const label = tile + (size_t)d * TILE;
-		NAME(vector) apart = SPLAT(INFINITY);
+		NAME(vector) apart = SPLAT(INFINITY), gap[TILE / LANES];
 		uint32_t changed = 0, unsure = 0, used = (1u << TILE) - 1;
+		float nearest;
 		double least;
 
 		for (unsigned v = 0; v < TILE; v += LANES) {
@@ -172,15 +174,18 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 					NAME(meet)
 			(&near, tile + v, NAME(rival)(x->rival + (size_t)i * (d + 1), ids[i], d),
 			 d);
-			near.other -= near.best;
+			gap[v / LANES] = near.other - near.best;
 			changed |= BITS(DIFFER(near.which, had)) << v;
-			/* negated, so that NaN is not sure */
-			unsure |= (~BITS(GREATER(near.other, sure)) & EVERY) << v;
-			apart = MIN(apart, near.other);
+			apart = MIN(apart, gap[v / LANES]);
 			V(next->old + v) = had;
 			V(label + v) = near.which;
 		}
-		least = (double)LEAST(apart) - margin + cell->gone;
+		nearest = LEAST(apart);
+		if (!(nearest > sure)) /* few tiles, so this can be predicted */
+			for (unsigned v = 0; v < TILE; v += LANES)
+				unsure |= (~BITS(GREATER(gap[v / LANES], SPLAT(sure))) & EVERY)
+					  << v;
+		least = (double)nearest - margin + cell->gone;
 		until[t] = (float)least * (1 - 4 * FLT_EPSILON);
 		if (cell->points - t * TILE < TILE) /* the rest of the last one is padding */
 			used >>= TILE - cell->points % TILE;
