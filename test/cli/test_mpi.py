@@ -346,7 +346,7 @@ def test_tasks_that_do_not_know_each_other(mpi, setting, tasks):
     """Launchers of another MPI, as far as a process sees them: by their variables. `tasks` is what
     the message says; None: no message, 0: not refused."""
     env = dict(word.split("=") for word in setting.split())
-    alone = Program.start(mpi, "list", env=env)
+    alone = Program.start(mpi, "list", env={**mpi.setting, **env})
     out, err = alone.communicate(timeout=PATIENCE)
     if tasks == 0:
         assert alone.returncode == 0 and out and err == ""

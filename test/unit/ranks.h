@@ -17,7 +17,7 @@
 
 #include "benchmark.h"
 
-enum { RANKS = 3, MOST_VALUES = 4000, LETTERS = 4, LETTER = 1 << 16 };
+enum { RANKS = 3, MOST_VALUES = 4000, MOST_REALS = 1000, LETTERS = 4, LETTER = 1 << 16 };
 
 /* What one rank sends to another: as many at once as exchanges may overlap, and one more. */
 struct mailbox {
@@ -30,7 +30,7 @@ struct mailbox {
 static struct shared {
 	pthread_barrier_t all;
 	int64_t integer[RANKS][MOST_VALUES];
-	double real[RANKS][16];
+	double real[RANKS][MOST_REALS];
 	struct mailbox mail[RANKS][RANKS]; /* from, to */
 } * shared;
 static unsigned me;
@@ -49,7 +49,7 @@ static void sum(int64_t *x, size_t n)
 
 static void most(double *x, size_t n)
 {
-	assert_true(n <= 16);
+	assert_true(n <= MOST_REALS);
 	memcpy(shared->real[me], x, n * sizeof(*x));
 	pthread_barrier_wait(&shared->all);
 	for (unsigned rank = 0; rank < RANKS; rank++)
@@ -75,8 +75,8 @@ static void copy(unsigned from, void *bytes, size_t size)
 /* All ranks are on one host. */
 static void most_host(double *x, size_t n)
 {
-	for (size_t at = 0; at < n; at += 16)
-		most(x + at, n - at < 16 ? n - at : 16);
+	for (size_t at = 0; at < n; at += MOST_REALS)
+		most(x + at, n - at < MOST_REALS ? n - at : MOST_REALS);
 }
 
 static void *begin(const struct piece *out, struct piece *in)

@@ -226,6 +226,14 @@ static void join_workers(const struct verification *k)
 			all->count[c] += all[i].count[c];
 }
 
+/* No sum of a cluster's values in a dimension is larger. */
+static long double largest_sum(const struct finding *all, size_t at, unsigned d)
+{
+	const int64_t count = all->count[at / d];
+
+	return (long double)all->most[at] * (long double)count;
+}
+
 /* The same of all ranks: sums as integers, exact to 2^-61 of what they can be. */
 static int join_ranks(const struct verification *k)
 {
@@ -237,7 +245,7 @@ static int join_ranks(const struct verification *k)
 	if (!ranks)
 		return 0;
 	part = calloc(sums, sizeof(*part));
-	if (agree_any(ranks, !part)) {
+	if (agree_any(ranks, !part) || !part) {
 		free(part);
 		return -1;
 	}
@@ -245,12 +253,10 @@ static int join_ranks(const struct verification *k)
 	ranks->most(all->most, sums);
 	for (size_t at = 0; at < sums; at++)
 		if (all->most[at] > 0)
-			part[at] = llrintl(all->sum[at] / all->most[at] /
-					   (long double)all->count[at / k->d] * 0x1p61L);
+			part[at] = llrintl(all->sum[at] / largest_sum(all, at, k->d) * 0x1p61L);
 	ranks->sum(part, sums);
 	for (size_t at = 0; at < sums; at++)
-		all->sum[at] = (long double)part[at] * 0x1p-61L * all->most[at] *
-			       (long double)all->count[at / k->d];
+		all->sum[at] = (long double)part[at] * 0x1p-61L * largest_sum(all, at, k->d);
 	free(part);
 	return 0;
 }
