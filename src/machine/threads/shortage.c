@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "machine/threads/shortage.h"
 
-#include <stdbool.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,11 @@
 #include "base/sysfs.h"
 #include "machine/limits/cgroup.h"
 
-/* Of the region that is being opened; no threads: none is. exit() has no other access. */
-static struct {
+/*
+ * Of the region that this thread is opening; no threads: none is. Where that fails, the same thread
+ * calls exit(), whose functions have no other access.
+ */
+static _Thread_local struct {
 	unsigned threads, before; /* wanted; there were in the process */
 } region;
 
@@ -57,10 +60,10 @@ static void explain(void)
 
 void shortage_begin(unsigned threads)
 {
-	static bool known;
+	static atomic_flag known = ATOMIC_FLAG_INIT;
 
-	if (!known)
-		known = !atexit(explain);
+	if (!atomic_flag_test_and_set(&known))
+		atexit(explain);
 	region.before = threads_now();
 	region.threads = threads;
 }

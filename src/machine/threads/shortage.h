@@ -6,7 +6,7 @@
 #ifndef LOCUS_SHORTAGE_H
 #define LOCUS_SHORTAGE_H
 
-/* Before a parallel region, and in it, once its threads are there. By the main thread only. */
+/* Before a parallel region, and in it, once its threads are there; by the same thread. */
 void shortage_begin(unsigned threads);
 void shortage_end(void);
 
