@@ -169,13 +169,13 @@ class Panic(BaseException):
 
 
 SHORT = {
-    "memory": (MemoryError(), CANNOT, "not enough memory for these records: give fewer of them"),
+    "memory": (MemoryError(), FAULT, "not enough memory for these records: give fewer of them"),
     "memory of the database": (
-        *(duckdb.OutOfMemoryException("Out of Memory Error: 1 GiB is used\nmore"), CANNOT),
+        *(duckdb.OutOfMemoryException("Out of Memory Error: 1 GiB is used\nmore"), FAULT),
         "Out of Memory Error: 1 GiB is used",
     ),
     "room": (
-        *(duckdb.IOException("IO Error: No space left on device"), CANNOT),
+        *(duckdb.IOException("IO Error: No space left on device"), FAULT),
         "IO Error: No space left on device",
     ),
     "a file": (OSError(28, "No space left", "/a/b"), CANNOT, "/a/b: No space left"),
@@ -184,7 +184,7 @@ SHORT = {
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_what_is_short_is_no_fault(
+def test_what_is_short_is_named(
     name: str,
     file: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -204,7 +204,7 @@ def test_little_memory_of_the_database_is_said(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(records, "MOST_MEMORY", "1MB")
-    assert program.main(["summary", str(file)]) == CANNOT
+    assert program.main(["summary", str(file)]) == FAULT
     (line,) = some(capsys.readouterr().err.splitlines())
     assert "emory" in line
 
@@ -230,7 +230,7 @@ def test_a_module_that_is_lacking_is_named(
         raise ModuleNotFoundError("No module named 'duckdb'", name="duckdb")
 
     monkeypatch.setattr(summary, "text", lacking)
-    assert program.main(["summary", str(file)]) == CANNOT
+    assert program.main(["summary", str(file)]) == FAULT
     assert capsys.readouterr().err == (
         f"locus: {sys.executable} lacks the module duckdb: locus doctor says how to install it\n"
     )

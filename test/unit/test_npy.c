@@ -101,6 +101,12 @@ static void test_columns_one_by_one_are_read(void **state)
 	assert_int_equal(matrix_read(s, 1, 2, REAL_DOUBLE, row, &why), -1);
 	assert_reason("(row 3, column 2): nan; expected a finite number");
 	matrix_close(s);
+	s = opened(put_npy(1, NPY_ENTRIES("'<f2'", "False", "(2,)"), "\0|\0~", 4));
+	assert_int_equal(matrix_read(s, 0, 1, REAL_DOUBLE, row, &why), -1);
+	assert_reason("(row 1, column 1): inf; expected a finite number");
+	assert_int_equal(matrix_read(s, 1, 1, REAL_DOUBLE, row, &why), -1);
+	assert_reason("(row 2, column 1): nan; expected a finite number");
+	matrix_close(s);
 }
 
 /* Row 5 of column 2 is 2000005. */
