@@ -172,10 +172,8 @@ static void move(struct boxes *x, struct share *s, const struct stage *g, const 
 	uint32_t *label = x->points.label + place;
 	unsigned row[MOST_BLOCK], rest = 0;
 
-	for (unsigned i = 0; i < n; i++) {
-		row[rest] = i;
-		rest += !(told >> i & 1);
-	}
+	for (uint64_t others = ~told & UINT64_MAX >> (64 - n); others; others &= others - 1)
+		row[rest++] = (unsigned)__builtin_ctzll(others);
 	if (!narrow)
 		rest = decide_by_doubles(x, g, rows, row, rest, centres, now);
 	for (unsigned i = 0; i < rest; i++)

@@ -71,11 +71,12 @@ void brute_force(const struct tiles *t, const struct packed *centres, char *bloc
 		if (fill)
 			t->transpose(block, (const char *)s->x + first * row, g->origin, n, g->d);
 		others = ~t->nearest_apart(block, centres, g->margin, now);
-		for (size_t i = 0; i < n; i++)
-			if (others >> i & 1)
-				now[i] = exact_of_packed(s, g,
-							 (const char *)s->x + (first + i) * row,
-							 centres, NULL);
+		for (others &= UINT64_MAX >> (64 - n); others; others &= others - 1) {
+			const unsigned i = (unsigned)__builtin_ctzll(others);
+
+			now[i] = exact_of_packed(s, g, (const char *)s->x + (first + i) * row,
+						 centres, NULL);
+		}
 		t->move(&s->change, block, g->scale, n, label + first, now);
 	}
 }

@@ -123,7 +123,7 @@ INLINE NAME(vector) NAME(score)(const float *points, struct NAME(rival) r, unsig
 	return score;
 }
 
-INLINE void NAME(meet)(struct NAME(nearest) * of, const float *points, struct NAME(rival) r,
+INLINE void NAME(meet)(struct NAME(nearest) *of, const float *points, struct NAME(rival) r,
 		       unsigned d)
 {
 	const NAME(vector) score = NAME(score)(points, r, d);
@@ -171,9 +171,10 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 					NAME(meet)(&near, tile + v, rival[i], d);
 			else
 				for (uint32_t i = 1; i < n; i++)
-					NAME(meet)
-			(&near, tile + v, NAME(rival)(x->rival + (size_t)i * (d + 1), ids[i], d),
-			 d);
+					NAME(meet)(&near, tile + v,
+						   NAME(rival)(x->rival + (size_t)i * (d + 1),
+							       ids[i], d),
+						   d);
 			gap[v / LANES] = near.other - near.best;
 			changed |= BITS(DIFFER(near.which, had)) << v;
 			apart = MIN(apart, gap[v / LANES]);
@@ -205,9 +206,8 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 INLINE void NAME(move)(struct sums *change, const struct stage *g, const struct index *x,
 		       const struct tile *of, enum real real, unsigned d)
 {
-	const float *const tile = tile_of(x, of->cell, of->number, d), *const label =
-									       tile +
-									       (size_t)d * TILE;
+	const float *const tile = tile_of(x, of->cell, of->number, d);
+	const float *const label = tile + (size_t)d * TILE;
 	const double *const row = rows_of(x, of, d), *const origin = g->origin;
 	uint64_t term[MOST_DIMENSIONS] = { 0 };
 	uint32_t n = 0, changed = of->changed;
