@@ -82,8 +82,8 @@ struct parameter {
 	 */
 	bool (*input)(const union value *);
 	/*
-	 * With input: how the file is read, where that is a guess, to be freed; users are told once
-	 * of each file. NULL: nothing is guessed
+	 * With input: returns a sentence on how the file is read, where that had to be guessed, or
+	 * NULL; the caller frees it. Users are told once for each file. NULL: nothing is guessed
 	 */
 	char *(*guess)(const char *path);
 	/* shown for 0 where that has a meaning of its own: "auto"; NULL: 0 */
@@ -115,8 +115,8 @@ struct metric {
 		M_DISTRIBUTION, /* report_distribution(): the median; the record has quantiles */
 	} kind;
 	/*
-	 * The metric is an answer: of trials whose values differ by a larger part of themselves, no
-	 * ratio is printed. 0: it is none.
+	 * The metric is an answer: no ratio compares two trials whose values differ by more than
+	 * this part of the larger one. 0: it is no answer.
 	 */
 	double same;
 };

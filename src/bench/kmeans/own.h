@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums relative to the largest value of the cluster itself, in each dimension: for points of which
- * some lie so much farther out than most that sums relative to all (sums.h) would tell nothing of
- * the others. They don't follow the points that move: all points are added up in each iteration.
+ * Sums relative to the largest value of the cluster itself, in each dimension. They are for points
+ * of which some lie very far out: sums relative to all points (sums.h) would lose the others to
+ * rounding. They don't follow the points that move: each iteration adds up all points.
  */
 #ifndef LOCUS_KMEANS_OWN_H
 #define LOCUS_KMEANS_OWN_H
