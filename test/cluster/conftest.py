@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 from lacking import lacking
-from slurm import SOURCE, Job, ask, minicluster, script_of, wait_for, wait_until_idle
+from slurm import SOURCE, Gate, Job, ask, minicluster, script_of, wait_for, wait_until_idle
 
 
 @pytest.fixture(scope="session")
@@ -66,6 +66,11 @@ def submit(nodes, source):
     for job in jobs:
         job.cancel()
     wait_until_idle()
+
+
+@pytest.fixture
+def gate(source):
+    return Gate(source / "gate")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 from lacking import lacking
-from slurm import ENDLESS, MANY, ONE, TRIALS, ask, minicluster, wait_for
+from slurm import ENDLESS, MANY, ONE, TRIALS, Gate, ask, minicluster, wait_for
 
 
 def check_interrupted(job, read, node="n1"):
@@ -135,39 +135,43 @@ def submit_again(job, submit):
 
 
 @pytest.mark.parametrize(("act", "restart"), [(requeue, "1"), (submit_again, None)])
-def test_it_goes_on(submit, read, act, restart):
-    job = submit("dummy", *MANY, sbatch=["--nodelist=n1"])
+def test_it_goes_on(submit, read, gate, act, restart):
+    job = submit("dummy", *MANY, sbatch=["--nodelist=n1"], shell=gate.shell)
     job.has('"type":"trial"', times=2)
     job = act(job, submit)
+    gate.open()
     assert job.until("COMPLETED") == 0
     assert check_resumed(job, read, restart=restart) >= 2
     table = (job.results / "n1.txt").read_text()
     assert "interrupted" in table and "trials were complete in the file already" in table
 
 
-def test_on_another_node_it_begins_anew(submit, read):
-    job = submit("dummy", *MANY)
+def test_on_another_node_it_begins_anew(submit, read, gate):
+    job = submit("dummy", *MANY, shell=gate.shell)
     job.has('"type":"trial"', times=2)
     requeue(job, submit)
     ask("scontrol", "update", f"JobId={job.id}", "ExcNodeList=n1")
+    gate.open()
     assert job.until("COMPLETED") == 0
     (header,) = (line for line in read(job.record(job["NodeList"])) if line["type"] == "header")
     assert header["resumes"] == [] and header["job"]["restart"] == "1"
     check_interrupted(job, read)
 
 
-def test_only_what_is_left_goes_on(submit, read, source):
+def test_only_what_is_left_goes_on(submit, read, source, gate):
     """A node that fails by itself does not end the others. The advice names only the node whose
     locus was killed: not the one that is done, nor the one whose record can't be written. Results
     are in the folder of an array's task."""
     (source / "results/mine_1/n2.jsonl").mkdir(parents=True)
     sbatch = ["--array=1", "--nodes=3"]
-    (job,) = submit("dummy", *MANY, sbatch=sbatch, results="results/mine").tasks(1)
+    array = submit("dummy", *MANY, sbatch=sbatch, results="results/mine", shell=gate.shell)
+    (job,) = array.tasks(1)
     assert job.results.name == "mine_1"
     for node in ("n1", "n3"):
         job.has('"type":"trial"', node)
     wait_for(lambda: "n2.jsonl" in (job.results / "n2.txt").read_text(), job)
     minicluster("on", "n3", "pkill", "-KILL", "-x", "locus")
+    gate.open()
     assert job.until("FAILED") != 0
     assert read(job.record())[-1]["status"] == 0
     said = job.said()
@@ -182,16 +186,20 @@ def test_only_what_is_left_goes_on(submit, read, source):
     assert check_resumed(job, read, "n3", restart=None) >= 1
 
 
-def test_loss_of_a_node(submit, read):
+def test_loss_of_a_node(submit, read, source):
     """A job that loses a node is requeued. With --no-kill it continues without the node, and must
     fail, even if srun does not."""
-    ends = submit("dummy", *MANY, sbatch=["--nodes=2", "--nodelist=n1,n2"])
-    goes_on = submit("dummy", *MANY, sbatch=["--nodes=2", "--nodelist=n3,n4", "--no-kill"])
+    gates = [Gate(source / f"gate-{name}") for name in ("ends", "goes-on")]
+    ends, goes_on = (
+        submit("dummy", *MANY, sbatch=["--nodes=2", *more], shell=gate.shell)
+        for gate, more in zip(gates, (["--nodelist=n1,n2"], ["--nodelist=n3,n4", "--no-kill"]))
+    )
     for job, node in ((ends, "n1"), (ends, "n2"), (goes_on, "n3"), (goes_on, "n4")):
         job.has('"type":"trial"', node)
     try:
         for lost in ("n2", "n4"):
             minicluster("kill", lost)
+        gates[1].open()
         ends.until("PENDING")
         assert goes_on.until("FAILED") != 0
     finally:
@@ -202,6 +210,7 @@ def test_loss_of_a_node(submit, read):
         assert read(job.record(lost), whole=False)[-1]["type"] != "end"
     assert "no good end on n4" in goes_on.said() and "no good end on n3" not in goes_on.said()
     ends.start_again()
+    gates[0].open()
     assert ends.until("COMPLETED") == 0
     assert check_resumed(ends, read, "n1") >= 1 and check_resumed(ends, read, "n2") >= 1
 

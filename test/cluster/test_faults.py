@@ -12,15 +12,16 @@ from slurm import MANY, ask, check_complete, check_good, minicluster, wait_for
 
 
 @pytest.fixture
-def at_work(submit):
+def at_work(submit, gate):
     """at_work("n1", "n2"): a running job that has a complete trial on each of these nodes, and
-    many left."""
+    others that wait for gate.open()."""
 
     def run(*nodes, sbatch=()):
         job = submit(
             "dummy",
             *MANY,
             sbatch=[f"--nodelist={','.join(nodes)}", f"--nodes={len(nodes)}", *sbatch],
+            shell=gate.shell,
         )
         for node in nodes:
             job.has('"type":"trial"', node)
@@ -29,22 +30,24 @@ def at_work(submit):
     return run
 
 
-def test_a_network_that_fails_for_3_s(at_work, read):
+def test_a_network_that_fails_for_3_s(at_work, gate, read):
     job = at_work("n1", "n2")
     minicluster("cut", "n2")
     try:
         time.sleep(3)  # the fault
     finally:
         minicluster("mend", "n2")
+    gate.open()
     check_good(job, read, "n1", "n2")
 
 
-def test_a_network_that_fails_for_ever(at_work, read, submit):
+def test_a_network_that_fails_for_ever(at_work, gate, read, submit):
     """SLURM gives the node up. When the network is back, the advised command continues the
     node's record."""
     job = at_work("n1", "n2", sbatch=["--no-kill"])
     minicluster("on", "n2", "pkill", "-STOP", "-x", "locus")
     minicluster("cut", "n2")
+    gate.open()
     try:
         assert job.until("FAILED") != 0
     finally:
@@ -63,10 +66,11 @@ def test_a_network_that_fails_for_ever(at_work, read, submit):
     check_complete(job, read, "n2", runs=2)
 
 
-def test_slurmd_is_killed_and_started_again(at_work, read):
+def test_slurmd_is_killed_and_started_again(at_work, gate, read):
     job = at_work("n1", "n2")
     minicluster("on", "n2", "sh", "-c", 'kill -KILL "$(cat "$MINICLUSTER/spool/slurmd.pid")"')
     minicluster("on", "n2", "slurmd", "-N", "n2")
+    gate.open()
     check_good(job, read, "n1", "n2")
 
 
@@ -91,13 +95,15 @@ def without_slurmctld():
     return kill
 
 
-def test_slurmctld_is_killed_and_started_again(at_work, read, without_slurmctld):
+def test_slurmctld_is_killed_and_started_again(at_work, gate, read, without_slurmctld):
     """The job must not end while slurmctld is down: SLURM would find it missing, and might requeue
     it."""
     job = at_work("n1", "n2")
     with without_slurmctld(job):
+        gate.open(8)
         for node in ("n1", "n2"):
-            job.writes('"type":"trial"', node, times=5)
+            job.writes('"type":"trial"', node, times=8)
+    gate.open()
     check_good(job, read, "n1", "n2")
 
 
@@ -115,7 +121,7 @@ def test_without_slurmctld_the_advice_is_the_same(at_work, read, submit, without
     check_complete(job, read, "n1", runs=2)
 
 
-def test_stopped_for_20_s(at_work, read):
+def test_stopped_for_20_s(at_work, gate, read):
     """20 s are longer than each of the timeouts in slurm.conf (minicluster)."""
     job = at_work("n1", "n2")
     minicluster("on", "n2", "pkill", "-STOP", "-x", "locus")
@@ -123,4 +129,5 @@ def test_stopped_for_20_s(at_work, read):
         time.sleep(20)  # the fault
     finally:
         minicluster("on", "n2", "pkill", "-CONT", "-x", "locus")
+    gate.open()
     check_good(job, read, "n1", "n2")

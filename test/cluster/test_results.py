@@ -81,17 +81,18 @@ def test_full_results(submit, results, source, read):
 
 
 @pytest.mark.parametrize("disk", [False, True], ids=["file system", "disk"])
-def test_results_that_fail_while_it_measures(submit, source, read, disk):
+def test_results_that_fail_while_it_measures(submit, source, read, gate, disk):
     """Every write fails, or only those that reach the disk: lines on the disk are kept, the cause
     is told, and after the mend the advised command completes the record."""
     with Disk(source / "results") as place:
-        job = submit("dummy", *MANY, sbatch=["--nodelist=n1"])
+        job = submit("dummy", *MANY, sbatch=["--nodelist=n1"], shell=gate.shell)
         job.has('"type":"trial"', times=4)
         lines = job.record().read_text().splitlines(keepends=True)
         trials = [n for n, line in enumerate(lines) if line.startswith('{"type":"trial"')]
         # Lines after the last trial but one may not be on the disk yet.
         whole = "".join(lines[: trials[-2] + 1])
         place.fail(disk)
+        gate.open()
         assert job.until("FAILED") == 1
         # Read-only: if ext4 met the error before locus did, and remounted itself
         cause = "(Input/output error|Read-only file system); complete trials are kept"
@@ -128,7 +129,7 @@ def test_two_jobs_in_one_folder(submit, source, read, over_ranks):
 FAKETIME = next(pathlib.Path("/").glob("usr/lib*/**/faketime/libfaketimeMT.so.1"), None)
 
 
-def test_clocks_an_hour_apart(submit, source, read):
+def test_clocks_an_hour_apart(submit, source, read, gate):
     """Both clocks are wrong, too. A run that resumes after its clock was set back must still
     count as the later one."""
     if not FAKETIME:
@@ -147,7 +148,7 @@ def test_clocks_an_hour_apart(submit, source, read):
     locus.chmod(0o755)
     set_clock("n1", "+90m")
     set_clock("n2", "+30m")
-    job = submit("dummy", *MANY, sbatch=["--nodelist=n1,n2", "--nodes=2"])
+    job = submit("dummy", *MANY, sbatch=["--nodelist=n1,n2", "--nodes=2"], shell=gate.shell)
     for node in ("n1", "n2"):
         job.has('"type":"trial"', node)
     ask("scancel", "--signal=TERM", job.id)

@@ -7,11 +7,14 @@
  * Unlike every real kernel it reads the clock, because a test chooses the time that it takes.
  *
  * The environment variable LOCUS_DUMMY_SLOWER, a factor, makes all delays longer. It plants a
- * change that comparisons are to find: a parameter would make another trial of it.
+ * change that comparisons are to find: a parameter would make another trial of it. LOCUS_DUMMY_GATE,
+ * a file, holds trials of `stuck` up that map more bytes than it has, until it has grown: so a test
+ * decides how far a run gets before a fault comes.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "benchmark.h"
@@ -23,6 +26,7 @@
 #include "machine/clock.h"
 
 #define PLANTED "LOCUS_DUMMY_SLOWER"
+#define GATE "LOCUS_DUMMY_GATE"
 enum { DELAY, SIZE_OF_MAP, WHERE, POOL, WRITERS };
 enum { A_TURN = 64 };	 /* bytes */
 enum { NAP = 10000000 }; /* ns */
@@ -109,14 +113,27 @@ static const struct behaviour *behaviour_of(const struct trial *trial)
 	return b->sum || rank_of(trial->ranks) + 1 == ranks_of(trial->ranks) ? b : &steady;
 }
 
-/* Sleeps: what hangs for minutes in a test leaves the CPU to other tests. */
+/* What hangs for minutes in a test leaves the CPU to other tests. */
+static void nap(double ns)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = (long)fmin(ns, NAP) }, NULL);
+}
+
 static void wait_in(const struct state *s, enum where where)
 {
 	const double end = clock_now() + s->delay;
 	double left;
 
 	while (s->where == where && (left = end - clock_now()) > 0)
-		nanosleep(&(struct timespec){ .tv_nsec = (long)fmin(1e9 * left + 1, NAP) }, NULL);
+		nap(1e9 * left + 1);
+}
+
+static bool gate_is_shut(uint64_t bytes)
+{
+	const char *path = getenv(GATE);
+	struct stat file;
+
+	return path && (stat(path, &file) || (uint64_t)file.st_size < bytes);
 }
 
 /* The factor that is planted; 0: what is given is none. */
@@ -160,6 +177,8 @@ static void *prepare(const struct trial *trial)
 	s->drawn = random_word(trial->seed, trial->allocation);
 	s->where = b->stuck ? trial->value[WHERE].choice : NOWHERE;
 	wait_in(s, IN_PREPARE);
+	while (b->stuck && gate_is_shut(bytes))
+		nap(NAP);
 	if (b->grows)
 		s->pool = pool_open(trial, "the turns", trial->value[POOL].count, PAGES_BASE);
 	if (b->tells)
