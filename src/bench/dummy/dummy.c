@@ -7,9 +7,9 @@
  * Unlike every real kernel it reads the clock, because a test chooses the time that it takes.
  *
  * The environment variable LOCUS_DUMMY_SLOWER, a factor, makes all delays longer. It plants a
- * change that comparisons are to find: a parameter would make another trial of it. LOCUS_DUMMY_GATE,
- * a file, holds trials of `stuck` up that map more bytes than it has, until it has grown: so a test
- * decides how far a run gets before a fault comes.
+ * change that comparisons are to find: a parameter would make another trial of it. LOCUS_DUMMY_GATE
+ * names a file: trials of `stuck` that map more bytes than it has wait until it has grown. So a
+ * test decides how far a run gets before a fault comes.
  */
 #include <errno.h>
 #include <math.h>
