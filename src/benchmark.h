@@ -30,6 +30,9 @@
 
 enum profile { QUICK, STANDARD, PAPER, PROFILES };
 
+/* The rows of a table, in an initialiser: ROWS(variants, variants). The compiler counts them. */
+#define ROWS(MEMBER, ARRAY) .MEMBER = (ARRAY), .n_##MEMBER = sizeof(ARRAY) / sizeof(*(ARRAY))
+
 /*
  * Something a user can vary: --NAME=LIST. The trials of a run are the product of all lists. A list
  * is "1,2,4", a range "16K..256M*2" (from, to, factor) or "0..64+8" (step), or words; in a P_PATH a
@@ -211,10 +214,11 @@ struct variant {
 	const void *data; /* what differs from other variants, if data can express it */
 	/* BIT(A) | BIT(B): parameters that the variant does not use: not in its identity */
 	uint64_t unused;
-	const struct override *defaults; /* ends with a row without values; NULL: none */
+	const struct override *defaults; /* ROWS; none: the parameters' own */
 	const struct ops *ops;		 /* NULL: the benchmark's */
-	const struct role *roles;	 /* NULL: the benchmark's */
-	bool divided;			 /* can be divided over ranks: locus-mpi runs it */
+	const struct role *roles;	 /* ROWS; none: the benchmark's */
+	unsigned n_defaults, n_roles;
+	bool divided; /* can be divided over ranks: locus-mpi runs it */
 	/*
 	 * Differs from the others only where memory has several nodes: on a machine with one it is
 	 * left out, unless asked for by name or by a parameter that only such variants have.
@@ -292,13 +296,15 @@ struct benchmark {
 		const char *part;
 		double (*parts)(const struct trial *);
 	} unit;
+	/* ROWS of each; ratios, counters and parameters may have none */
 	const struct parameter *parameters;
 	const struct metric *metrics;
-	const struct ratio *ratios;	  /* NULL: none; ends with a row without a name */
-	const struct explained *counters; /* ends with a row without events */
+	const struct ratio *ratios;
+	const struct explained *counters;
 	const struct variant *variants;
+	const struct role *roles;
+	unsigned n_parameters, n_metrics, n_ratios, n_counters, n_variants, n_roles;
 	struct ops ops;
-	const struct role *roles; /* ends with a row without a name */
 	struct preset preset[PROFILES];
 	/*
 	 * Called first when a trial is planned: fills in values that follow from others, so that

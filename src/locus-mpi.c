@@ -26,7 +26,7 @@ static const struct command commands[] = {
 
 static bool is_divided(const struct benchmark *b)
 {
-	for (const struct variant *v = b->variants; v->name; v++)
+	for (const struct variant *v = b->variants; v < b->variants + b->n_variants; v++)
 		if (v->divided)
 			return true;
 	return false;

@@ -133,7 +133,7 @@ static void offer_threads(const struct cursor *c, const struct benchmark *b)
 
 static void offer_events(const struct cursor *c, const struct benchmark *b)
 {
-	for (const struct explained *e = b->counters; e && e->events; e++) {
+	for (const struct explained *e = b->counters; e && e < b->counters + b->n_counters; e++) {
 		char event[LONGEST_WORD];
 
 		/* of several, separated by |, the first */
@@ -153,7 +153,7 @@ static void offer_values_of_row(const struct cursor *c, const struct option_row 
 		for (enum profile i = QUICK; i < PROFILES; i++)
 			offer(c, profile_names[i], NULL);
 	if (b && !strcmp(o->name, "variant"))
-		for (const struct variant *v = b->variants; v->name; v++)
+		for (const struct variant *v = b->variants; v < b->variants + b->n_variants; v++)
 			offer_more(c, v->name, v->summary);
 	if (b && !strcmp(o->name, "threads"))
 		offer_threads(c, b);
@@ -173,7 +173,8 @@ static bool is_option(const char *name, const char *text, size_t n)
 static bool complete_value(const struct cursor *c, const struct benchmark *b, const char *name,
 			   size_t n)
 {
-	for (const struct parameter *p = b ? b->parameters : NULL; p && p->name; p++)
+	for (const struct parameter *p = b ? b->parameters : NULL;
+	     p && p < b->parameters + b->n_parameters; p++)
 		if (p->type != P_FOUND && is_option(p->name, name, n)) {
 			offer_values(c, p);
 			return true;
@@ -220,7 +221,8 @@ static void complete_measuring(const struct benchmark *b, unsigned n, char **wor
 	}
 	if (!strncmp(before, "--", 2) && complete_value(&c, b, before + 2, strlen(before + 2)))
 		return;
-	for (const struct parameter *p = b ? b->parameters : NULL; p && p->name; p++)
+	for (const struct parameter *p = b ? b->parameters : NULL;
+	     p && p < b->parameters + b->n_parameters; p++)
 		if (p->type != P_FOUND)
 			offer_option(p->name, p->help, n, word, f);
 	for (const struct option_row *o = option_rows; o->name; o++)

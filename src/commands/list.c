@@ -87,19 +87,19 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 	if (b->protocol.source)
 		fprintf(f, "source: %s\n", b->protocol.source);
 	fprintf(f, "\nvariants\n");
-	for (const struct variant *v = b->variants; v->name; v++)
+	for (const struct variant *v = b->variants; v < b->variants + b->n_variants; v++)
 		list_variant(v, f);
 	fprintf(f, "\nparameters (a profile without a value takes the one before it)\n");
-	for (const struct parameter *p = b->parameters; p && p->name; p++)
+	for (const struct parameter *p = b->parameters; p && p < b->parameters + b->n_parameters; p++)
 		if (p->type != P_FOUND)
 			list_parameter(p, f);
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (own[i].name)
 			list_parameter(&own[i], f);
 	fprintf(f, "\nmetrics\n");
-	for (const struct metric *m = b->metrics; m && m->name; m++)
+	for (const struct metric *m = b->metrics; m && m < b->metrics + b->n_metrics; m++)
 		put_row(m->name, text_of("%s (%s)", m->help, m->unit), f);
-	for (const struct ratio *r = b->ratios; r && r->name; r++)
+	for (const struct ratio *r = b->ratios; r && r < b->ratios + b->n_ratios; r++)
 		put_row(r->name,
 			text_of("%s (%s, %s/%s)", r->help, r->metric ? r->metric : "time", r->of,
 				r->to),
@@ -109,7 +109,7 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 			"\ncounters (--counters default; for each %s; of several, the first that "
 			"can be counted)\n",
 			counting_per(b));
-	for (const struct explained *e = b->counters; e && e->events; e++) {
+	for (const struct explained *e = b->counters; e && e < b->counters + b->n_counters; e++) {
 		wrapped_row("  ", e->events, COLUMN + 2, f);
 		put_row("", text_of("%s", e->what), f);
 	}
@@ -119,7 +119,8 @@ static void list_names(const struct benchmark *const *table, const struct benchm
 {
 	for (; !b && *table; table++)
 		fprintf(f, "%s\n", (*table)->name);
-	for (const struct parameter *p = b ? b->parameters : NULL; p && p->name; p++)
+	for (const struct parameter *p = b ? b->parameters : NULL;
+	     p && p < b->parameters + b->n_parameters; p++)
 		if (p->type != P_FOUND)
 			fprintf(f, "--%s\n", p->name);
 	for (const struct option_row *o = option_rows; b && o->name; o++)
@@ -186,20 +187,20 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 	fprintf(f, ".\nProtocol: ");
 	put_man(b->protocol.text, f);
 	fprintf(f, ".\n.PP\nVariants:\n");
-	for (const struct variant *v = b->variants; v->name; v++)
+	for (const struct variant *v = b->variants; v < b->variants + b->n_variants; v++)
 		put_variant(v, f);
 	fprintf(f, ".PP\nParameters, with their values by profile (a profile without a value takes "
 		   "the one before it):\n");
-	for (const struct parameter *p = b->parameters; p && p->name; p++)
+	for (const struct parameter *p = b->parameters; p && p < b->parameters + b->n_parameters; p++)
 		if (p->type != P_FOUND)
 			put_parameter(p, f);
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (own[i].name)
 			put_parameter(&own[i], f);
 	fprintf(f, ".PP\nMetrics:\n");
-	for (const struct metric *m = b->metrics; m && m->name; m++)
+	for (const struct metric *m = b->metrics; m && m < b->metrics + b->n_metrics; m++)
 		put_tagged("", m->name, m->unit, m->help, f);
-	for (const struct ratio *r = b->ratios; r && r->name; r++) {
+	for (const struct ratio *r = b->ratios; r && r < b->ratios + b->n_ratios; r++) {
 		char times[128];
 
 		snprintf(times, sizeof(times), "%s%s%s/%s", r->metric ? r->metric : "",
@@ -208,7 +209,7 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 	}
 	if (b->counters)
 		fprintf(f, ".PP\nCounters by default, for each %s:\n", counting_per(b));
-	for (const struct explained *e = b->counters; e && e->events; e++)
+	for (const struct explained *e = b->counters; e && e < b->counters + b->n_counters; e++)
 		put_tagged("", e->events, NULL, e->what, f);
 }
 

@@ -36,7 +36,8 @@ bool wishes_read(struct wishes *w, const char *list, const struct benchmark *con
 
 		for (unsigned i = 0; all && i < n; i++)
 			for (const struct explained *e = benchmarks[i]->counters;
-			     good && e && e->events; e++)
+			     good && e && e < benchmarks[i]->counters + benchmarks[i]->n_counters;
+			     e++)
 				good = add(w, benchmarks[i], e->events, strlen(e->events));
 		if (!all)
 			good = add(w, NULL, list, length);

@@ -209,24 +209,24 @@ static void be_told(void *state, struct worker *w)
 	w->done = 1;
 }
 
-static const struct role to_completion[] = { { "worker", NULL, TO_COMPLETION }, { 0 } };
-static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
-static const struct parameter of_files[] = { { "rows", NULL, "of the file", P_FOUND }, { 0 } };
+static const struct role to_completion[] = { { "worker", NULL, TO_COMPLETION } };
+static const struct metric just_time[] = { TIME_METRIC("turn") };
+static const struct parameter of_files[] = { { "rows", NULL, "of the file", P_FOUND } };
 
 /* One rank gets a signal while it measures. */
 static int run_until_signalled(const struct ranks *ranks)
 {
 	static const struct variant variants[] = {
-		{ .name = "told", .summary = "is told to end", .divided = true }, { 0 }
-	};
+		{ .name = "told", .summary = "is told to end", .divided = true },
+};
 	static const struct benchmark benchmark = { .name = "told",
 						    .summary = "is told to end",
 						    .protocol = { 1, "none" },
 						    .unit = { "turn" },
-						    .metrics = just_time,
-						    .variants = variants,
+						    ROWS(metrics, just_time),
+						    ROWS(variants, variants),
 						    .ops = { .work = be_told },
-						    .roles = to_completion,
+						    ROWS(roles, to_completion),
 						    .preset = { [QUICK] = { .threads = "1",
 									    .sample = 1e-3 } } };
 	const struct benchmark *const table[] = { &benchmark, NULL };
@@ -246,17 +246,17 @@ static const char *find_by_rank(const struct trial *t, union value *value, uint6
 static int run_with_other_files(const struct ranks *ranks)
 {
 	static const struct variant variants[] = {
-		{ .name = "reads", .summary = "reads", .divided = true }, { 0 }
-	};
+		{ .name = "reads", .summary = "reads", .divided = true },
+};
 	static const struct benchmark benchmark = { .name = "file",
 						    .summary = "has a file",
 						    .protocol = { 1, "none" },
 						    .unit = { "turn" },
-						    .parameters = of_files,
-						    .metrics = just_time,
-						    .variants = variants,
+						    ROWS(parameters, of_files),
+						    ROWS(metrics, just_time),
+						    ROWS(variants, variants),
 						    .ops = { .work = be_told },
-						    .roles = to_completion,
+						    ROWS(roles, to_completion),
 						    .preset = { [QUICK] = { .threads = "1",
 									    .sample = 1e-3 } },
 						    .settle = find_by_rank };

@@ -221,31 +221,30 @@ static double four(const struct trial *t)
 
 static const struct role roles[] = { { "first", one_worker, TO_COMPLETION },
 				     { "others", NULL, TO_COMPLETION },
-				     { 0 } };
+};
 static const struct variant variants[] = {
 	{ .name = "plain", .summary = "works", .divided = true },
-	{ .name = "led", .summary = "has a role", .roles = roles, .divided = true },
-	{ 0 }
+	{ .name = "led", .summary = "has a role", ROWS(roles, roles), .divided = true },
 };
 static const struct explained set[] = { { "lacking|threes|ones", "the first that there is" },
 					{ "lacking", "not here" },
 					{ "ones", "here" },
-					{ 0 } };
-static const struct role alike[] = { { "worker", NULL, TO_COMPLETION }, { 0 } };
-static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
+};
+static const struct role alike[] = { { "worker", NULL, TO_COMPLETION } };
+static const struct metric just_time[] = { TIME_METRIC("turn") };
 #define BENCHMARK(NAME, ...)                                          \
 	{ .name = (NAME),                                             \
 	  .summary = "counts",                                        \
 	  .protocol = { 1, "none" },                                  \
 	  .unit.name = "turn",                                        \
-	  .metrics = just_time,                                       \
-	  .variants = variants,                                       \
+	  ROWS(metrics, just_time),                                       \
+	  ROWS(variants, variants),                                       \
 	  .ops = { .work = work },                                    \
-	  .roles = alike,                                             \
+	  ROWS(roles, alike),                                             \
 	  .preset = { [QUICK] = { .threads = "2", .sample = 1e-3 } }, \
 	  __VA_ARGS__ }
 static const struct benchmark plain = BENCHMARK("plain", .counters = set),
-			      fourfold = BENCHMARK("fourfold", .counters = set,
+			      fourfold = BENCHMARK("fourfold", ROWS(counters, set),
 						   .unit.part = "quarter", .unit.parts = four),
 			      bare = BENCHMARK("bare", .counters = NULL);
 static const struct benchmark *const table[] = { &plain, &fourfold, &bare, NULL };

@@ -75,17 +75,17 @@ static struct needs needs(const struct trial *t)
 	return (struct needs){ .bytes = PAGES * t->machine->page };
 }
 
-static const struct variant variants[] = { { "a", "touches pages" }, { 0 } };
-static const struct metric metrics[] = { TIME_METRIC("turn"), { 0 } };
-static const struct role roles[] = { { "worker", NULL, TO_COMPLETION }, { 0 } };
+static const struct variant variants[] = { { "a", "touches pages" } };
+static const struct metric metrics[] = { TIME_METRIC("turn") };
+static const struct role roles[] = { { "worker", NULL, TO_COMPLETION } };
 static const struct benchmark benchmark = {
 	.name = "frames",
 	.summary = "touches pages",
 	.protocol = { 1, "none" },
 	.unit = { "turn" },
-	.metrics = metrics,
-	.variants = variants,
-	.roles = roles,
+	ROWS(metrics, metrics),
+	ROWS(variants, variants),
+	ROWS(roles, roles),
 	.ops = { .prepare = prepare, .enter = enter, .work = work },
 	.preset = { [QUICK] = { .threads = "1", .sample = 1e-3 } },
 	.needs = needs,

@@ -130,8 +130,8 @@ static void release(void *state)
 static const struct metric metrics[] = { { "ordinal", "1", "number of the sample",
 					   NEITHER_IS_BETTER, NULL },
 					 TIME_METRIC("turn"),
-					 { 0 } };
-static const struct role by_units[] = { { "worker", NULL, BY_COUNT }, { 0 } },
+};
+static const struct role by_units[] = { { "worker", NULL, BY_COUNT } },
 			 timed[] = { { "worker", NULL, BY_DEADLINE }, { 0 } },
 			 to_completion[] = { { "worker", NULL, TO_COMPLETION }, { 0 } },
 			 roles[] = { { "chase", one_worker, BY_COUNT },
@@ -185,7 +185,9 @@ static void set_up(struct bench *b, void (*work)(void *, struct worker *), unsig
 	b->benchmark = benchmark;
 	b->benchmark.ops = (struct ops){ prepare, enter, reset, work, collect, verify, release };
 	b->benchmark.variants = b->variant;
+	b->benchmark.n_variants = 1;
 	b->benchmark.metrics = metrics;
+	b->benchmark.n_metrics = sizeof(metrics) / sizeof(*metrics);
 	b->planned.sample = 1e-3;
 	b->planned.trial = (struct trial){ .benchmark = &b->benchmark,
 					   .variant = b->variant,
@@ -218,7 +220,7 @@ static void test_life_of_a_trial(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, by_count, 2, (struct benchmark){ .roles = by_units });
+	run(&b, by_count, 2, (struct benchmark){ ROWS(roles, by_units) });
 	assert_int_equal(b.diary.prepared, 2);
 	assert_int_equal(b.diary.entered, 2);
 	assert_int_equal(b.diary.verified, 2);
@@ -237,7 +239,7 @@ static void test_calibration_finds_a_count(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, by_count, 1, (struct benchmark){ .roles = by_units });
+	run(&b, by_count, 1, (struct benchmark){ ROWS(roles, by_units) });
 	/*
 	 * A turn is a microsecond and the reading of a clock, a sample a millisecond; noise can
 	 * only make turns longer, and so counts smaller.
@@ -267,7 +269,7 @@ static void test_a_pause_is_no_unit(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, with_a_pause, 1, (struct benchmark){ .roles = by_units });
+	run(&b, with_a_pause, 1, (struct benchmark){ ROWS(roles, by_units) });
 	assert_true(b.diary.of[0].calls >= 2 + b.series.samples);
 	end(&b);
 }
@@ -327,7 +329,7 @@ static void test_a_fixed_count_is_kept(void **state)
 	struct bench b;
 
 	(void)state;
-	set_up(&b, by_count, 3, (struct benchmark){ .roles = by_units });
+	set_up(&b, by_count, 3, (struct benchmark){ ROWS(roles, by_units) });
 	b.planned.needs.units = FIXED;
 	go(&b);
 	for (unsigned i = 0; i < 3; i++)
@@ -340,7 +342,7 @@ static void test_a_deadline_ends_the_work(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, by_flag, 2, (struct benchmark){ .roles = timed });
+	run(&b, by_flag, 2, (struct benchmark){ ROWS(roles, timed) });
 	/* no time if the deadline passed before anybody had begun, on a slow machine */
 	for (size_t i = 0; i < b.series.samples; i++)
 		assert_true(isnan(b.series.time[i]) || b.series.time[i] > 0);
@@ -353,7 +355,7 @@ static void test_work_that_ends_by_itself(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, to_the_end, 2, (struct benchmark){ .roles = to_completion });
+	run(&b, to_the_end, 2, (struct benchmark){ ROWS(roles, to_completion) });
 	for (size_t i = 0; i < b.series.samples; i++)
 		assert_true(b.series.time[i] >= 0.99e-6);
 	end(&b);
@@ -365,7 +367,7 @@ static void test_roles(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, by_role, THREADS, (struct benchmark){ .roles = roles });
+	run(&b, by_role, THREADS, (struct benchmark){ ROWS(roles, roles) });
 	for (unsigned i = 0; i < THREADS; i++)
 		assert_int_equal(b.diary.of[i].role, i > 0);
 	assert_int_equal(b.diary.of[0].count, b.series.units);
@@ -376,14 +378,16 @@ static void test_roles(void **state)
 /* A variant's roles are in the place of its benchmark's. */
 static void test_roles_of_a_variant(void **state)
 {
-	static const struct role all_alike[] = { { "chase", NULL, BY_COUNT }, { 0 } };
+	static const struct role all_alike[] = { { "chase", NULL, BY_COUNT } };
 	struct bench b;
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		set_up(&b, i ? by_count : by_role, THREADS,
-		       (struct benchmark){ .roles = i ? roles : by_units });
+		       i ? (struct benchmark){ ROWS(roles, roles) }
+			 : (struct benchmark){ ROWS(roles, by_units) });
 		b.variant[0].roles = i ? all_alike : roles;
+		b.variant[0].n_roles = i ? 1 : 2;
 		go(&b);
 		for (unsigned w = 0; w < THREADS; w++) {
 			assert_int_equal(b.diary.of[w].role, !i && w > 0);
@@ -428,7 +432,7 @@ static void test_threads_that_float_move_at_work_alone(void **state)
 	int cpu[1024];
 
 	(void)state;
-	set_up(&b, work_counting, THREADS, (struct benchmark){ .roles = by_units });
+	set_up(&b, work_counting, THREADS, (struct benchmark){ ROWS(roles, by_units) });
 	b.benchmark.ops.enter = enter_counting;
 	b.planned.trial.floating = true;
 	b.planned.cpu = cpu;
@@ -479,7 +483,7 @@ static void test_a_batch_warms_up_as_far_as_its_allocation(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		set_up(&b, count_executions, 1, (struct benchmark){ .roles = by_units });
+		set_up(&b, count_executions, 1, (struct benchmark){ ROWS(roles, by_units) });
 		b.planned.needs.warm = table[i][0];
 		assert_int_equal(team_open(1, measure_evicted, &b), 0);
 		assert_int_equal(b.diary.of[0].calls, 3);
@@ -528,7 +532,7 @@ static void run_failing(struct failing *f, unsigned from, uint64_t warm, bool ca
 {
 	failing_from = from;
 	*f = (struct failing){ .calibrated = calibrated };
-	set_up(&f->bench, fails, 2, (struct benchmark){ .roles = by_units });
+	set_up(&f->bench, fails, 2, (struct benchmark){ ROWS(roles, by_units) });
 	f->bench.planned.needs.units = FIXED;
 	f->bench.planned.needs.warm = warm;
 	assert_int_equal(team_open(2, measure_failing, f), 0);
@@ -562,7 +566,7 @@ static void test_batches_become_lines(void **state)
 	json_t *line;
 
 	(void)state;
-	run(&b, by_count, 1, (struct benchmark){ .roles = by_units });
+	run(&b, by_count, 1, (struct benchmark){ ROWS(roles, by_units) });
 	line = samples_line(&b.series, b.series.batches - 1, 1);
 	assert_int_equal(json_integer_value(json_object_get(line, "batch")),
 			 ALLOCATIONS * BATCHES - 1);
@@ -579,7 +583,7 @@ static void test_workers_that_never_met_make_a_line_without_quantiles(void **sta
 	json_t *line, *sketch;
 
 	(void)state;
-	run(&b, by_count, 1, (struct benchmark){ .roles = by_units });
+	run(&b, by_count, 1, (struct benchmark){ ROWS(roles, by_units) });
 	met = b.series;
 	met.pairs = (struct pairs *)&met; /* its samples are not raw */
 	for (unsigned i = 0; i < SAMPLES; i++)
@@ -599,7 +603,7 @@ static void test_a_sample_is_as_long_as_planned(void **state)
 	struct bench b;
 
 	(void)state;
-	set_up(&b, by_flag, 1, (struct benchmark){ .roles = timed });
+	set_up(&b, by_flag, 1, (struct benchmark){ ROWS(roles, timed) });
 	b.planned.sample = 2.5e-3;
 	go(&b);
 	assert_true(b.diary.of[0].count == UINT64_MAX);
@@ -613,7 +617,7 @@ static void test_a_fixed_count_is_no_deadline(void **state)
 	struct bench b;
 
 	(void)state;
-	set_up(&b, by_count, 3, (struct benchmark){ .roles = timed });
+	set_up(&b, by_count, 3, (struct benchmark){ ROWS(roles, timed) });
 	b.planned.needs.units = FIXED;
 	go(&b);
 	for (unsigned i = 0; i < 3; i++)
@@ -627,7 +631,7 @@ static void test_a_fixed_count_may_be_none(void **state)
 	struct bench b;
 
 	(void)state;
-	set_up(&b, by_count, 3, (struct benchmark){ .roles = by_units });
+	set_up(&b, by_count, 3, (struct benchmark){ ROWS(roles, by_units) });
 	b.planned.needs.units = 2;
 	go(&b);
 	for (unsigned i = 0; i < 3; i++)
@@ -703,7 +707,7 @@ static void score_together(uint64_t units, uint64_t done)
 	struct bench b;
 
 	set_up(&b, at_unequal_speeds, 3,
-	       (struct benchmark){ .roles = timed, .protocol.scored = TOGETHER });
+	       (struct benchmark){ ROWS(roles, timed), .protocol.scored = TOGETHER });
 	b.planned.needs.units = units;
 	b.benchmark.ops.reset = expect_nobody;
 	b.benchmark.ops.collect = expect_together;
@@ -748,7 +752,7 @@ static void test_samples_without_a_time_spoil_no_batch(void **state)
 
 	(void)state;
 	set_up(&b, at_work_together_or_not, 1,
-	       (struct benchmark){ .roles = to_completion, .protocol.scored = TOGETHER });
+	       (struct benchmark){ ROWS(roles, to_completion), .protocol.scored = TOGETHER });
 	go(&b);
 	for (size_t i = 0; i < b.series.samples; i++)
 		none += isnan(b.series.time[i]);
@@ -836,7 +840,7 @@ static void meet(unsigned threads)
 
 	memset(&seats, 0, sizeof(seats));
 	set_up(&b, sit_down, threads,
-	       (struct benchmark){ .roles = by_units, .protocol.scored = IN_PAIRS });
+	       (struct benchmark){ ROWS(roles, by_units), .protocol.scored = IN_PAIRS });
 	b.benchmark.ops.reset = stand_up;
 	b.benchmark.ops.collect = note_pairs;
 	b.planned.needs.meetings = MEETINGS;
@@ -874,7 +878,7 @@ static void test_one_worker_is_no_pair(void **state)
 
 	(void)state;
 	set_up(&b, by_count, 1,
-	       (struct benchmark){ .roles = by_units, .protocol.scored = IN_PAIRS });
+	       (struct benchmark){ ROWS(roles, by_units), .protocol.scored = IN_PAIRS });
 	b.planned.needs.meetings = MEETINGS;
 	go(&b);
 	assert_null(b.series.pairs);

@@ -32,7 +32,6 @@ static const struct parameter parameters[] = {
 	[WHERE] = { "layout", NULL, "threads", P_LAYOUT, .value = { "packed,split" } },
 	[FROM] = { "from", NULL, "node", P_LAYOUT, .value = { "each" } },
 	[TO] = { "to", NULL, "node", P_NODE, .value = { "all" } },
-	{ 0 }
 };
 
 /* Bytes so large that page tables and samples beside them hardly count. */
@@ -47,25 +46,24 @@ static struct needs needs(const struct trial *t)
 static const struct variant variants[] = { { .name = "one", .unused = BIT(FROM) | BIT(TO) },
 					   { .name = "two", .unused = BIT(FROM) | BIT(TO) },
 					   { .name = "matrix", .unused = BIT(WHERE) },
-					   { 0 } };
+};
 
 /* The same parameters in a benchmark with a ratio, and with a variant that sets its threads. */
-static const struct ratio of_kinds[] = { { "slowdown", "", KIND, "fancy", "plain", NULL }, { 0 } };
-static const struct override all_threads[] = { { P_THREADS, { "all" } }, { 0 } };
+static const struct ratio of_kinds[] = { { "slowdown", "", KIND, "fancy", "plain", NULL } };
+static const struct override all_threads[] = { { P_THREADS, { "all" } } };
 static const struct variant compared[] = {
 	{ .name = "one", .unused = BIT(WHERE) | BIT(FROM) | BIT(TO) },
 	{ .name = "two", .unused = BIT(WHERE) | BIT(FROM) | BIT(TO) },
 	{ .name = "wide",
 	  .unused = BIT(WHERE) | BIT(FROM) | BIT(TO) | BIT(KIND),
-	  .defaults = all_threads },
-	{ 0 }
+	  ROWS(defaults, all_threads) },
 };
 static const struct benchmark with_ratios = { .name = "sample",
 					      .protocol = { 1, "none" },
 					      .unit = { "turn" },
-					      .parameters = parameters,
-					      .variants = compared,
-					      .ratios = of_kinds,
+					      ROWS(parameters, parameters),
+					      ROWS(variants, compared),
+					      ROWS(ratios, of_kinds),
 					      .preset = { [QUICK] = { .threads = "1,auto" } } };
 
 static struct needs need_caches(const struct trial *t)
@@ -75,16 +73,16 @@ static struct needs need_caches(const struct trial *t)
 static const struct benchmark fills_caches = { .name = "sample",
 					       .protocol = { 1, "none" },
 					       .unit = { "turn" },
-					       .parameters = parameters,
-					       .variants = compared,
-					       .ratios = of_kinds,
+					       ROWS(parameters, parameters),
+					       ROWS(variants, compared),
+					       ROWS(ratios, of_kinds),
 					       .needs = need_caches };
 
 static const struct benchmark benchmark = { .name = "sample",
 					    .protocol = { 1, "none" },
 					    .unit = { "turn" },
-					    .parameters = parameters,
-					    .variants = variants,
+					    ROWS(parameters, parameters),
+					    ROWS(variants, variants),
 					    .needs = needs };
 
 static struct needs meet(const struct trial *t)
@@ -93,11 +91,11 @@ static struct needs meet(const struct trial *t)
 	return (struct needs){ .bytes = 4096, .meetings = 8 };
 }
 
-static const struct variant one_variant[] = { { .name = "pairs" }, { 0 } };
+static const struct variant one_variant[] = { { .name = "pairs" } };
 static const struct benchmark in_pairs = { .name = "sample",
 					   .protocol = { 1, "none" },
 					   .unit = { "turn" },
-					   .variants = one_variant,
+					   ROWS(variants, one_variant),
 					   .protocol.scored = IN_PAIRS,
 					   .preset = { [QUICK] = { .sample = 1e-3 } },
 					   .needs = meet };
@@ -688,13 +686,13 @@ static bool not_a_word(const union value *value)
 static void test_the_contents_of_files_are_in_the_identity(void **state)
 {
 	static const struct parameter files[] = {
-		{ "file", NULL, "to read", P_PATH, .value = { "word" }, .input = not_a_word }, { 0 }
-	};
+		{ "file", NULL, "to read", P_PATH, .value = { "word" }, .input = not_a_word },
+};
 	static const struct benchmark reads = { .name = "sample",
 						.protocol = { 1, "none" },
 						.unit = { "turn" },
-						.parameters = files,
-						.variants = one_variant,
+						ROWS(parameters, files),
+						ROWS(variants, one_variant),
 						.preset = { [QUICK] = { .threads = "1,2" } } };
 	struct fixture f;
 

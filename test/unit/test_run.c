@@ -42,20 +42,20 @@ static void work(void *state, struct worker *w)
 
 enum { TRIALS = 3 };
 static const struct variant variants[] = {
-	{ "a", "waits" }, { "b", "waits" }, { "c", "waits" }, { 0 }
+	{ "a", "waits" }, { "b", "waits" }, { "c", "waits" },
 };
-static const struct ratio ratios[] = { { "gain", "none", P_VARIANT, "a", "c", NULL }, { 0 } };
-static const struct metric metrics[] = { TIME_METRIC("turn"), { 0 } };
-static const struct role roles[] = { { "worker", NULL, TO_COMPLETION }, { 0 } };
+static const struct ratio ratios[] = { { "gain", "none", P_VARIANT, "a", "c", NULL } };
+static const struct metric metrics[] = { TIME_METRIC("turn") };
+static const struct role roles[] = { { "worker", NULL, TO_COMPLETION } };
 static const struct benchmark benchmark = {
 	.name = "slow",
 	.summary = "waits",
 	.protocol = { 1, "none" },
 	.unit = { "turn" },
-	.metrics = metrics,
-	.variants = variants,
-	.ratios = ratios,
-	.roles = roles,
+	ROWS(metrics, metrics),
+	ROWS(variants, variants),
+	ROWS(ratios, ratios),
+	ROWS(roles, roles),
 	.ops = { .prepare = prepare, .work = work },
 	.preset = { [QUICK] = { .threads = "1", .sample = 1e-3 } },
 };
@@ -217,8 +217,7 @@ static size_t allocations_in(const char *path)
 /* Of 1.2 s an allocation gets 0.1 s: there are 12, or 6 or less where the machine is busy. */
 static void allocations_are_as_many_as_a_look_has(void **state)
 {
-	static const struct variant scattered[] = { { "a", "scatters" }, { 0 } };
-	static const struct ratio none[] = { { 0 } };
+	static const struct variant scattered[] = { { "a", "scatters" } };
 	struct benchmark b = benchmark;
 	const struct benchmark *const table[] = { &b, NULL };
 	char path[] = "/tmp/locus-run-XXXXXX";
@@ -231,7 +230,8 @@ static void allocations_are_as_many_as_a_look_has(void **state)
 
 	(void)state;
 	b.variants = scattered;
-	b.ratios = none;
+	b.n_variants = 1;
+	b.n_ratios = 0;
 	b.ops = (struct ops){ .prepare = prepare_scattered, .work = wait_scattered };
 	a_file(path);
 	options.output = path;

@@ -1039,7 +1039,7 @@ static size_t stride(const struct machine *m, enum profile profile, const char *
 	struct plan plan;
 	size_t bytes[3];
 
-	for (unsigned i = 0; i < parameter_count(&sharing_benchmark); i++) {
+	for (unsigned i = 0; i < sharing_benchmark.n_parameters; i++) {
 		options.parameter[i] =
 			strcmp(sharing_benchmark.parameters[i].name, "layout") == 0 ? layout : NULL;
 		if (strcmp(sharing_benchmark.parameters[i].name, "lock") == 0)

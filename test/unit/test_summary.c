@@ -16,7 +16,7 @@
 #include "machine/topology/topology.h"
 #include "tree.h"
 
-static const struct role by_units[] = { { "worker", NULL, BY_COUNT }, { 0 } };
+static const struct role by_units[] = { { "worker", NULL, BY_COUNT } };
 
 /* ---- ratios ---- */
 
@@ -25,23 +25,21 @@ static const struct parameter ratio_parameters[] = {
 	[WORDS] = { "words", NULL, "where", P_CHOICE, .choices = "shared,dense,padded",
 		    .value = { "shared" } },
 	[SIZE_OF] = { "size", "B", "bytes", P_SIZE, .value = { "1" } },
-	{ 0 }
 };
 static const struct ratio ratio_rows[] = {
 	{ "slowdown", "of a layout", WORDS, "dense", "padded", NULL },
 	{ "slowdown", "of a variant", P_VARIANT, "racy", "atomic", NULL },
-	{ 0 }
 };
-static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
-static const struct variant ratio_variants[] = { { .name = "racy" }, { .name = "atomic" }, { 0 } };
+static const struct metric just_time[] = { TIME_METRIC("turn") };
+static const struct variant ratio_variants[] = { { .name = "racy" }, { .name = "atomic" } };
 static const struct benchmark ratio_benchmark = { .name = "sample",
 						  .protocol = { 1, "none" },
 						  .unit = { "turn" },
-						  .parameters = ratio_parameters,
-						  .metrics = just_time,
-						  .roles = by_units,
-						  .ratios = ratio_rows,
-						  .variants = ratio_variants };
+						  ROWS(parameters, ratio_parameters),
+						  ROWS(metrics, just_time),
+						  ROWS(roles, by_units),
+						  ROWS(ratios, ratio_rows),
+						  ROWS(variants, ratio_variants) };
 
 /*
  * A made-up series of ten samples, each a batch in an allocation of its own, from 0.955 to 1.045
@@ -214,18 +212,19 @@ static double three(const struct trial *t)
 static const struct metric ratio_metrics[] = { [COST] = { "cost", "1", "", LOWER_IS_BETTER, NULL },
 					       [RATE] = { "rate", "1/s", "", HIGHER_IS_BETTER,
 							  three },
-					       { 0 } };
+};
 static const struct ratio metric_rows[] = {
 	{ "slowdown", "in cost", P_VARIANT, "racy", "atomic", "cost" },
 	{ "slowdown", "in rate", P_VARIANT, "racy", "atomic", "rate" },
 	{ "slowdown", "in time", P_VARIANT, "racy", "atomic", NULL },
-	{ 0 }
 };
 
 static void invent_cost(struct series *s, struct invention *i, struct benchmark *b, double cost)
 {
 	b->metrics = ratio_metrics;
+	b->n_metrics = sizeof(ratio_metrics) / sizeof(*ratio_metrics);
 	b->ratios = metric_rows;
+	b->n_ratios = sizeof(metric_rows) / sizeof(*metric_rows);
 	i->planned.trial.benchmark = b;
 	free(s->value);
 	s->value = calloc(2, sizeof(*s->value));
@@ -789,8 +788,7 @@ static void test_a_node_without_first_touch_is_a_note(void **state)
 	static const struct parameter on_node[] = {
 		[WORDS] = { .name = "words", .type = P_CHOICE, .choices = "one,two" },
 		[SIZE_OF] = { .name = "node", .type = P_NODE },
-		{ 0 }
-	};
+};
 	struct benchmark benchmark = ratio_benchmark;
 	struct housed h;
 
@@ -802,7 +800,7 @@ static void test_a_node_without_first_touch_is_a_note(void **state)
 	h.machine->node[0].first_touch = h.machine->node[1].number;
 	expect_note(&h, "what they touch first lies on node 1");
 	benchmark.parameters = on_node;
-	benchmark.ratios = NULL;
+	benchmark.n_ratios = 0;
 	h.invention.planned.trial.benchmark = &benchmark;
 	expect_note(&h, NULL);
 	leave(&h);

@@ -58,7 +58,6 @@ static const struct parameter parameters[] = {
 		   "messages a second that the last thread sends from outside, each when it is "
 		   "due; 0: each message is sent on once it is handled",
 		   P_REAL, .value = { "0" }, .zero = "none" },
-	{ 0 }
 };
 
 static const struct ratio ratios[] = {
@@ -73,7 +72,6 @@ static const struct ratio ratios[] = {
 	{ "gain", "of actors that stay on a thread", P_VARIANT, "stealing", "best", NULL },
 	{ "gain", "of stealing whole actors", P_VARIANT, "dedicated", "best", NULL },
 	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
-	{ 0 }
 };
 
 static const struct variant variants[] = {
@@ -89,8 +87,9 @@ static const struct variant variants[] = {
 	  .unused = BIT(ORDER), .available = executor_no_tasks },
 	{ "best", "an actor stays where it ran last, until a thread without work takes it",
 	  &executor_best, .unused = BIT(ORDER) },
-	{ 0 }
 };
+
+static const struct role roles[] = { { "thread", NULL, BY_COUNT } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "cycles of a message, waiting for work included" },
@@ -100,7 +99,6 @@ static const struct explained counters[] = {
 	{ EVENT_TAKEN_FROM_CORE, "lines that another core wrote: states that moved, queues" },
 	{ EVENT_L3_MISSES, "misses of the last-level cache: states" },
 	{ EVENT_TLB_MISSES, "TLB misses: states" },
-	{ 0 }
 };
 
 const struct benchmark actors_benchmark = {
@@ -112,14 +110,14 @@ const struct benchmark actors_benchmark = {
 		      "they are due",
 		      "moeller2014" },
 	.unit = { "message" },
-	.parameters = parameters,
-	.metrics = actors_metrics,
-	.counters = counters,
-	.ratios = ratios,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, actors_metrics),
+	ROWS(counters, counters),
+	ROWS(ratios, ratios),
+	ROWS(variants, variants),
 	.ops = { actors_prepare, actors_enter, actors_reset, actors_work, actors_collect,
 		 actors_verify, actors_release },
-	.roles = (const struct role[]){ { "thread", NULL, BY_COUNT }, { 0 } },
+	ROWS(roles, roles),
 	.preset = {
 		[QUICK] = { .threads = "auto", .sample = 5e-3 },
 		[STANDARD] = { .threads = "auto", .sample = 20e-3 },

@@ -22,7 +22,7 @@ enum {
 	IMBALANCE,
 };
 
-const struct metric actors_metrics[] = {
+const struct metric actors_metrics[ACTORS_METRICS] = {
 	[THROUGHPUT] = THROUGHPUT_METRIC("message"),
 	[WAITING] = { "waiting", "s",
 		      "median time from sending a message, or when it was due, to handling it; one "
@@ -58,7 +58,6 @@ const struct metric actors_metrics[] = {
 			"time with an actor to run: of the busiest thread, over the mean",
 			LOWER_IS_BETTER, .kind = M_IMBALANCE },
 	TIME_METRIC("message"),
-	{ 0 }
 };
 
 static bool own_threads(const struct state *s)

@@ -50,6 +50,7 @@ const char *actors_verify(void *, const struct trial *);
 void actors_release(void *);
 void actors_collect(void *, const struct trial *, struct result *);
 
-extern const struct metric actors_metrics[];
+enum { ACTORS_METRICS = 15 };
+extern const struct metric actors_metrics[ACTORS_METRICS];
 
 #endif

@@ -33,7 +33,6 @@ static const struct parameter parameters[] = {
 		     P_CHOICE, .choices = "shared,padded", .value = { "shared,padded" } },
 	[HOME] = { "home", NULL, "nodes on which the words lie", P_NODE,
 		   .value = { "first", "all" } },
-	{ 0 }
 };
 
 enum { TIME, THROUGHPUT, FAIRNESS, SUCCESS };
@@ -43,7 +42,6 @@ static const struct metric metrics[] = {
 	[FAIRNESS] = FAIRNESS_METRIC("operation"),
 	[SUCCESS] = { "success", "1", "of the compare-exchanges, those that exchanged",
 		      HIGHER_IS_BETTER, NULL },
-	{ 0 }
 };
 
 static const struct ratio ratios[] = {
@@ -53,7 +51,6 @@ static const struct ratio ratios[] = {
 	{ "slowdown", "a word of 16 bytes", SIZE, "16", "8", NULL },
 	{ "slowdown", "compare-exchange instead of add", P_VARIANT, "compare-exchange", "add",
 	  NULL },
-	{ 0 }
 };
 
 /* A worker's private data. */
@@ -290,17 +287,15 @@ static const struct variant variants[] = {
 	  &operation[OPERATION_EXCHANGE] },
 	{ "compare-exchange", "one strong compare-exchange, whether it exchanges or not",
 	  &operation[OPERATION_COMPARE_EXCHANGE] },
-	{ 0 }
 };
 
-static const struct role roles[] = { { "thread", NULL, BY_DEADLINE }, { 0 } };
+static const struct role roles[] = { { "thread", NULL, BY_DEADLINE } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "an operation's cycles, whatever the frequency was" },
 	{ EVENT_INSTRUCTIONS, "instructions: those of the loop, which waiting does not add to" },
 	{ EVENT_L1_MISSES, "misses: the line was in another core's cache" },
 	EVENTS_OF_TAKEN_LINES,
-	{ 0 }
 };
 
 const struct benchmark atomics_benchmark = {
@@ -312,13 +307,13 @@ const struct benchmark atomics_benchmark = {
 		      "schweizer2015",
 		      .scored = TOGETHER },
 	.unit = { "operation", .cycles = true },
-	.parameters = parameters,
-	.metrics = metrics,
-	.ratios = ratios,
-	.counters = counters,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, metrics),
+	ROWS(ratios, ratios),
+	ROWS(counters, counters),
+	ROWS(variants, variants),
 	.ops = { prepare, NULL, reset, work, collect, verify, free },
-	.roles = roles,
+	ROWS(roles, roles),
 	.preset = { [QUICK] = { .threads = "1,auto", .sample = 5e-3 } },
 	.needs = needs,
 };

@@ -16,14 +16,13 @@
 #include "machine/memory/membind.h"
 #include "machine/topology/topology.h"
 
-static const struct parameter parameters[] = { { 0 } };
+static const struct parameter parameters[] = { };
 
 enum { TIME, SKEW };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("barrier"),
 	[SKEW] = { "skew", "s", "from the first thread's leaving a barrier to the last one's",
 		   LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
-	{ 0 }
 };
 
 static const struct ratio ratios[] = {
@@ -33,7 +32,6 @@ static const struct ratio ratios[] = {
 	  "dissemination", NULL },
 	{ "slowdown", "the C library's barrier instead of dissemination", P_VARIANT, "pthread",
 	  "dissemination", NULL },
-	{ 0 }
 };
 
 struct state {
@@ -177,17 +175,15 @@ static const struct variant variants[] = {
 	  &kind_dissemination },
 	{ "pthread", "pthread_barrier_wait()", &kind_library },
 	{ "openmp", "OpenMP's barrier, for all threads of a run", &kind_openmp },
-	{ 0 }
 };
 
-static const struct role roles[] = { { "thread", NULL, BY_COUNT }, { 0 } };
+static const struct role roles[] = { { "thread", NULL, BY_COUNT } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a barrier's cycles, whatever the frequency was" },
 	{ EVENT_INSTRUCTIONS, "instructions: those of waiting grow with its time" },
 	{ EVENT_L1_MISSES, "misses: lines that another thread has written" },
 	{ EVENT_L3_MISSES, "lines that came from beyond the last cache: of another package" },
-	{ 0 }
 };
 
 const struct benchmark barriers_benchmark = {
@@ -198,13 +194,13 @@ const struct benchmark barriers_benchmark = {
 		      "or fewer, each notes when it leaves",
 		      "mellor1991" },
 	.unit = { "barrier", .cycles = true },
-	.parameters = parameters,
-	.metrics = metrics,
-	.ratios = ratios,
-	.counters = counters,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, metrics),
+	ROWS(ratios, ratios),
+	ROWS(counters, counters),
+	ROWS(variants, variants),
 	.ops = { prepare, enter, NULL, work, collect, verify, release },
-	.roles = roles,
+	ROWS(roles, roles),
 	.preset = {
 		[QUICK] = { .threads = "auto", .sample = 5e-3 },
 		[STANDARD] = { .threads = "2..auto*2,auto" },

@@ -32,7 +32,6 @@ static const struct parameter parameters[] = {
 		    .value = { "256" } },
 	[BODY] = { "body", NULL, "what ticks: a bare loop, or the reversal of strings of 16 bytes",
 		   P_CHOICE, .choices = "loop,reverse", .value = { "loop", "loop,reverse" } },
-	{ 0 }
 };
 
 enum { TIME, THROUGHPUT, KEPT, FIRED_ERROR };
@@ -45,7 +44,6 @@ static const struct metric metrics[] = {
 	[FIRED_ERROR] = { "fired-error", "1",
 			  "firings too many (or, negative, too few) over those due",
 			  NEITHER_IS_BETTER, NULL },
-	{ 0 }
 };
 
 static const struct ratio ratios[] = {
@@ -62,7 +60,6 @@ static const struct ratio ratios[] = {
 	  "per-thread", NULL },
 	{ "gain", "what a countdown in a register gains", P_VARIANT, "per-thread", "best", NULL },
 	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
-	{ 0 }
 };
 
 /*
@@ -338,17 +335,15 @@ static const struct variant variants[] = {
 	{ "per-cpu", "a pair for each CPU, on lines of its own, by restartable sequences", &per_cpu,
 	  .available = percpu_lacking },
 	{ "best", "as per-thread, with a countdown in a register", &best },
-	{ 0 }
 };
 
-static const struct role roles[] = { { "ticker", NULL, BY_DEADLINE }, { 0 } };
+static const struct role roles[] = { { "ticker", NULL, BY_DEADLINE } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a tick's cycles, whatever the frequency was" },
 	{ EVENT_INSTRUCTIONS, "instructions of a tick: the same wherever the counter lies" },
 	{ EVENT_L1_MISSES, "misses: another thread took the counter's line" },
 	{ EVENT_BRANCH_MISSES, "mispredictions of the branch to the second counter" },
-	{ 0 }
 };
 
 const struct benchmark checkpoint_benchmark = {
@@ -360,13 +355,13 @@ const struct benchmark checkpoint_benchmark = {
 		      "nutter2008",
 		      .scored = TOGETHER },
 	.unit = { "tick", .cycles = true },
-	.parameters = parameters,
-	.metrics = metrics,
-	.counters = counters,
-	.ratios = ratios,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, metrics),
+	ROWS(counters, counters),
+	ROWS(ratios, ratios),
+	ROWS(variants, variants),
 	.ops = { prepare, enter, reset, work, collect, verify, release },
-	.roles = roles,
+	ROWS(roles, roles),
 	.preset = {
 		[QUICK] = { .threads = "1,auto", .sample = 5e-3 },
 		[STANDARD] = { .threads = "1..auto*2,auto" },

@@ -35,7 +35,6 @@ static const struct parameter parameters[] = {
 	[LINES] = { "lines", "lines", "lines that a thread takes, one after another", P_COUNT,
 		    .value = { "256,4000", "256,2000,16000" }, .curve = true },
 	[HOME] = { "home", NULL, "nodes on which the lines lie", P_NODE, .value = { "first" } },
-	{ 0 }
 };
 
 static double bytes_of_line(const struct trial *t)
@@ -50,7 +49,6 @@ static const struct metric metrics[] = {
 			HIGHER_IS_BETTER, bytes_of_line },
 	[SINGLE] = { "single", "s", "time of single lines, with the reading of the tick counter",
 		     LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
-	{ 0 }
 };
 
 static const struct ratio ratios[] = {
@@ -60,7 +58,6 @@ static const struct ratio ratios[] = {
 	  "both", "exclusive", NULL },
 	{ "slowdown", "lines in memory, instead of the other thread's cache", STATE, "memory",
 	  "exclusive", NULL },
-	{ 0 }
 };
 
 static const struct access load = { walk_load, walk_load_noting, false, NULL },
@@ -232,26 +229,24 @@ static struct needs needs(const struct trial *t)
 
 static const struct ops stream_ops = { prepare, NULL,	reset_stream, work_stream,
 				       NULL,	verify, free };
-static const struct role stream_roles[] = { { "thread", NULL, BY_COUNT }, { 0 } };
+static const struct role stream_roles[] = { { "thread", NULL, BY_COUNT } };
 
 static const struct variant variants[] = {
 	{ "load", "one load of each line, which waits for the one before", &load },
 	{ "store", "one atomic exchange of each line, which waits for the one before", &store },
 	{ "stream", "one thread stores whole lines to a buffer while the other reads them",
 	  &vectors, .unused = BIT(STATE) | BIT(SHARERS), .ops = &stream_ops,
-	  .roles = stream_roles },
+	  ROWS(roles, stream_roles) },
 	{ "memset", "the same, but the lines are written by memset()", &string,
-	  .unused = BIT(STATE) | BIT(SHARERS), .ops = &stream_ops, .roles = stream_roles },
-	{ 0 }
+	  .unused = BIT(STATE) | BIT(SHARERS), .ops = &stream_ops, ROWS(roles, stream_roles) },
 };
 
-static const struct role roles[] = { { "thread", NULL, TO_COMPLETION }, { 0 } };
+static const struct role roles[] = { { "thread", NULL, TO_COMPLETION } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a line's cycles, whatever the frequency was" },
 	{ EVENT_L1_MISSES, "misses: one a line" },
 	EVENTS_OF_TAKEN_LINES,
-	{ 0 }
 };
 
 const struct benchmark coherence_benchmark = {
@@ -262,13 +257,13 @@ const struct benchmark coherence_benchmark = {
 		      "order that their contents tell",
 		      "molka2009", .scored = IN_PAIRS },
 	.unit = { "line", .cycles = true },
-	.parameters = parameters,
-	.metrics = metrics,
-	.ratios = ratios,
-	.counters = counters,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, metrics),
+	ROWS(ratios, ratios),
+	ROWS(counters, counters),
+	ROWS(variants, variants),
 	.ops = { prepare, NULL, reset, work, collect, verify, free },
-	.roles = roles,
+	ROWS(roles, roles),
 	.preset = { [QUICK] = { .threads = "auto", .sample = 1e-3 } },
 	.needs = needs,
 };

@@ -25,7 +25,6 @@ static const struct parameter parameters[] = {
 		    .value = { "16" } },
 	[HOME] = { "home", NULL, "nodes on which the lines lie", P_NODE,
 		   .value = { "first", "all" } },
-	{ 0 }
 };
 
 enum { TIME, ONE_WAY, SKEW_BOUND };
@@ -37,7 +36,6 @@ static const struct metric metrics[] = {
 			 "by how much one-way times may be off, all of a direction alike; of the "
 			 "pair where it is largest",
 			 LOWER_IS_BETTER, NULL },
-	{ 0 }
 };
 
 static size_t bytes_of(const struct trial *t)
@@ -213,16 +211,14 @@ static const struct variant variants[] = {
 	{ "ping-pong", "a line moves from one core to another and back" },
 	{ "one-way", "the same, with the ticks at which each side sends and receives",
 	  .unused = BIT(PROTOCOL), .ops = &one_way_ops, .available = one_way_lacks },
-	{ 0 }
 };
 
-static const struct role roles[] = { { "player", NULL, BY_COUNT }, { 0 } };
+static const struct role roles[] = { { "player", NULL, BY_COUNT } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a transfer's cycles, whatever the frequency was" },
 	{ EVENT_L1_MISSES, "misses: the line was in another core's cache" },
 	EVENTS_OF_TAKEN_LINES,
-	{ 0 }
 };
 
 const struct benchmark core_to_core_benchmark = {
@@ -231,12 +227,12 @@ const struct benchmark core_to_core_benchmark = {
 	.protocol = { 2, "two threads exchange a line: half a round trip, or one line of a stream",
 		      .scored = IN_PAIRS },
 	.unit = { "transfer", .cycles = true },
-	.parameters = parameters,
-	.metrics = metrics,
-	.counters = counters,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, metrics),
+	ROWS(counters, counters),
+	ROWS(variants, variants),
 	.ops = { prepare, NULL, reset, work, NULL, verify, release },
-	.roles = roles,
+	ROWS(roles, roles),
 	.preset = {
 		[QUICK] = { "ping-pong", .threads = "auto", .sample = 1e-4 },
 		[STANDARD] = { "ping-pong,one-way" },

@@ -43,7 +43,6 @@ static const struct parameter parameters[] = {
 		      "threads whose turns are counted; the others go on "
 		      "until these are done",
 		      P_COUNT, .value = { "1" } },
-	{ 0 }
 };
 
 enum { ASKED, COMMUNICATION, FAIRNESS, IMBALANCE, RISING };
@@ -57,7 +56,6 @@ static const struct metric metrics[] = {
 	[RISING] = { "rising", "s", "1, 2, .. 1000 us of each worker", NEITHER_IS_BETTER,
 		     .kind = M_DISTRIBUTION },
 	TIME_METRIC("turn"),
-	{ 0 }
 };
 
 /* The parts of a unit: the microseconds of a turn's delay, on all threads of all ranks. */
@@ -70,7 +68,6 @@ static const struct explained counters[] = {
 	{ EVENT_INSTRUCTIONS,
 	  "turns of the loop that waits, and the readings of the clock in them" },
 	{ EVENT_CYCLES, "with the time, the frequency at which it waited" },
-	{ 0 }
 };
 
 struct behaviour {
@@ -328,7 +325,7 @@ static void give_back(void *state)
 
 static const struct role writers_and_readers[] = { { "writer", writers, BY_COUNT },
 						   { "reader", NULL, BY_DEADLINE },
-						   { 0 } };
+};
 
 static const char *absent(void)
 {
@@ -358,13 +355,12 @@ static const struct variant variants[] = {
 	{ "tells", "reports a value by worker, and a distribution", &tells, .unused = UNUSED,
 	  .divided = true },
 	{ "roles", "writers, and readers that go on until they are done", &steady,
-	  .unused = BIT(WHERE) | BIT(POOL), .roles = writers_and_readers },
+	  .unused = BIT(WHERE) | BIT(POOL), ROWS(roles, writers_and_readers) },
 	{ "absent", "lacks a library", &steady, .unused = UNUSED, .divided = true,
 	  .available = absent },
-	{ 0 }
 };
 
-static const struct role roles[] = { { "waiter", NULL, BY_COUNT }, { 0 } };
+static const struct role roles[] = { { "waiter", NULL, BY_COUNT } };
 
 const struct benchmark dummy_benchmark = {
 	.name = "dummy",
@@ -372,12 +368,12 @@ const struct benchmark dummy_benchmark = {
 		"does nothing, in a time and with faults of your choice: for tests of the harness",
 	.protocol = { 1, "waits by the clock, delay after delay" },
 	.unit = { "turn", .part = "microsecond", .parts = microseconds },
-	.parameters = parameters,
-	.metrics = metrics,
-	.counters = counters,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, metrics),
+	ROWS(counters, counters),
+	ROWS(variants, variants),
 	.ops = { prepare, enter, reset, work, collect, verify, give_back },
-	.roles = roles,
+	ROWS(roles, roles),
 	.preset = { [QUICK] = { "steady,jitter,humps,idle,failing,impossible,wrong,sums,misplaced",
 				.threads = "1", .sample = 1e-3 } },
 	.needs = needs,

@@ -72,7 +72,6 @@ static const struct parameter parameters[] = {
 		    P_CHOICE, .choices = CALLS_CHOICES, .value = { "single" } },
 	[EVERY] = { "every", "operations", "one in that many operations is timed; 0: none", P_COUNT,
 		    .value = { "64" }, .zero = "none" },
-	{ 0 }
 };
 
 static const struct ratio ratios[] = {
@@ -86,7 +85,6 @@ static const struct ratio ratios[] = {
 	{ "slowdown", "by reclamation of memory", RECLAIM, "epoch", "none", NULL },
 	{ "gain", "of batches of operations", CALLS, "single", "batches", NULL },
 	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
-	{ 0 }
 };
 
 static unsigned mixed(const struct trial *t)
@@ -96,7 +94,7 @@ static unsigned mixed(const struct trial *t)
 
 static const struct role roles[] = { { "thread", mixed, BY_COUNT },
 				     { "reader", NULL, BY_DEADLINE },
-				     { 0 } };
+};
 
 static const struct way striped = { &striped_map, .words = true },
 			waitfree = { &waitfree_map, .words = true },
@@ -113,7 +111,6 @@ static const struct variant variants[] = {
 	  .unused = STRIPED_ONLY | BIT(PLACEMENT) | BIT(CALLS), .available = library_available },
 	{ "best", "buckets of two lines with a lock of one bit, readers that never wait", &best,
 	  .unused = STRIPED_ONLY | BIT(RECLAIM) | BIT(PAGES) },
-	{ 0 }
 };
 
 static const struct explained counters[] = {
@@ -124,7 +121,6 @@ static const struct explained counters[] = {
 	{ EVENT_TAKEN_FROM_CORE, "lines that another core wrote: locks, counts, entries" },
 	{ EVENT_L3_MISSES, "misses of the last-level cache: buckets and entries" },
 	{ EVENT_TLB_MISSES, "TLB misses: the table and entries" },
-	{ 0 }
 };
 
 const struct benchmark hashmap_benchmark = {
@@ -135,14 +131,14 @@ const struct benchmark hashmap_benchmark = {
 		      "fixed number of operations begins with a fresh map",
 		      "sestoft2017" },
 	.unit = { "operation" },
-	.parameters = parameters,
-	.metrics = hashmap_metrics,
-	.counters = counters,
-	.ratios = ratios,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, hashmap_metrics),
+	ROWS(counters, counters),
+	ROWS(ratios, ratios),
+	ROWS(variants, variants),
 	.ops = { hashmap_prepare, hashmap_enter, hashmap_reset, hashmap_work, hashmap_collect,
 		 hashmap_verify, hashmap_release },
-	.roles = roles,
+	ROWS(roles, roles),
 	.preset = {
 		[QUICK] = { .threads = "auto", .sample = 5e-3 },
 		[STANDARD] = { .threads = "1..auto*2,auto" },

@@ -23,7 +23,7 @@ enum {
 	LOST,
 };
 
-const struct metric hashmap_metrics[] = {
+const struct metric hashmap_metrics[HASHMAP_METRICS] = {
 	[THROUGHPUT] = { "throughput", "operation/s",
 			 "operations of all threads together, drawing of keys included",
 			 HIGHER_IS_BETTER, threads_together },
@@ -60,7 +60,6 @@ const struct metric hashmap_metrics[] = {
 	[LOST] = { "lost", "1", "keys too few or too many, after all that the threads did",
 		   LOWER_IS_BETTER, NULL },
 	TIME_METRIC("operation"),
-	{ 0 }
 };
 
 static double s_per_tick(const struct state *s, const struct trial *t, unsigned thread)

@@ -4,7 +4,8 @@
 
 #include "benchmark.h"
 
-extern const struct metric hashmap_metrics[];
+enum { HASHMAP_METRICS = 15 };
+extern const struct metric hashmap_metrics[HASHMAP_METRICS];
 /* See struct ops. */
 void hashmap_collect(void *state, const struct trial *, struct result *);
 

@@ -61,7 +61,6 @@ static const struct parameter parameters[] = {
 	[SAVE_CENTRES] = { "save-centres", NULL, "FILE (NPY) for the centres found; none: nowhere",
 			   P_PATH, .value = { NONE }, .output = true },
 	[ROWS] = { "rows", NULL, "points of all ranks, of a file or generated", P_FOUND },
-	{ 0 }
 };
 
 /* The same labels have the same inertia, but for the rounding of floats. */
@@ -86,7 +85,6 @@ static const struct metric metrics[] = {
 	[COMMUNICATION] = { "communication", "s",
 			    "an iteration's time in MPI calls, on the rank that waits least",
 			    LOWER_IS_BETTER, NULL },
-	{ 0 }
 };
 
 static const struct ratio ratios[] = {
@@ -98,7 +96,6 @@ static const struct ratio ratios[] = {
 	{ "gain", "of the fastest version", P_VARIANT, "2p", "best", NULL },
 	{ "gain", "by pruning", PRUNE, "none", "auto", NULL },
 	{ "speed-up", "by threads", P_THREADS, "fewest", "more", NULL },
-	{ 0 }
 };
 
 struct state {
@@ -262,10 +259,9 @@ static const struct variant variants[] = {
 	  &private_padded, BIT(PRUNE) },
 	{ "best", "fastest: SIMD, pruning, order-independent integer sums", .ops = &best_ops,
 	  .divided = true },
-	{ 0 }
 };
 
-static const struct role roles[] = { { "thread", NULL, TO_COMPLETION }, { 0 } };
+static const struct role roles[] = { { "thread", NULL, TO_COMPLETION } };
 
 /* Pairs of a point and a cluster, on all ranks. */
 static double distances(const struct trial *trial)
@@ -280,7 +276,6 @@ static const struct explained counters[] = {
 	  "floating-point operations: 3 a dimension where every distance is computed" },
 	{ EVENT_L2_MISSES, "lines that came from other cores or L3: sums that threads share" },
 	{ EVENT_L3_MISSES, "lines from memory: points that exceed the last-level cache" },
-	{ 0 }
 };
 
 const struct benchmark kmeans_benchmark = {
@@ -293,13 +288,13 @@ const struct benchmark kmeans_benchmark = {
 		      "is built for it",
 		      "sestoft2017" },
 	.unit = { "iteration", .part = "point x cluster", .parts = distances },
-	.parameters = parameters,
-	.metrics = metrics,
-	.counters = counters,
-	.ratios = ratios,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, metrics),
+	ROWS(counters, counters),
+	ROWS(ratios, ratios),
+	ROWS(variants, variants),
 	.ops = { prepare, enter, NULL, work, collect, verify, release },
-	.roles = roles,
+	ROWS(roles, roles),
 	.preset = {
 		[QUICK] = { "2p,2q,2q-padded,3p,private-padded,best", "1,auto", .sample = 10e-3 },
 		[STANDARD] = { "2p,2q,2q-padded,3p,private-dense,private-padded,best",

@@ -59,7 +59,6 @@ static const struct parameter parameters[] = {
 	[FROM] = { "from", NULL, "node of the threads", P_LAYOUT, .value = { "each" } },
 	[TO] = { "to", NULL, "node of the memory (in loaded by default that of the threads)",
 		 P_NODE, .value = { "all" } },
-	{ 0 }
 };
 
 enum { TIME, BACKGROUND, SHARE, ELEMENTS };
@@ -72,17 +71,15 @@ static const struct metric metrics[] = {
 		    .better = NEITHER_IS_BETTER },
 	[ELEMENTS] = { "elements", "element", "elements of the chain",
 		       .better = NEITHER_IS_BETTER },
-	{ 0 }
 };
 
 static const struct ratio ratios[] = {
 	{ "slowdown", "what address translation costs on base pages", PAGES, "base", "thp", NULL },
-	{ 0 }
 };
 
 static const struct role roles[] = { { "chase", one_worker, BY_COUNT },
 				     { "background", NULL, BY_DEADLINE },
-				     { 0 } };
+};
 
 struct state {
 	struct chain chain;
@@ -335,10 +332,9 @@ static const struct variant variants[] = {
 	{ "parallel", "several random cycles at once: memory-level parallelism", &cycle,
 	  NEITHER_OF_THEM, parallel_defaults },
 	{ "loaded", "a random cycle while other threads load memory", &loaded,
-	  .defaults = loaded_defaults },
+	  ROWS(defaults, loaded_defaults) },
 	{ "matrix", "a thread on one node, the cycle on another: node x node", &matrix, LOADED_ONLY,
 	  beyond_defaults },
-	{ 0 }
 };
 
 static const struct explained counters[] = {
@@ -347,7 +343,6 @@ static const struct explained counters[] = {
 	{ EVENT_L2_MISSES, "loads that miss L2" },
 	{ EVENT_L3_LOAD_MISSES, "loads that miss the last-level cache" },
 	{ EVENT_TLB_MISSES, "loads that miss the TLB" },
-	{ 0 }
 };
 
 const struct benchmark latency_benchmark = {
@@ -358,13 +353,13 @@ const struct benchmark latency_benchmark = {
 		      "sample stopped",
 		      "sestoft2017, berestovskyy2019" },
 	.unit = { "load", .cycles = true },
-	.parameters = parameters,
-	.metrics = metrics,
-	.ratios = ratios,
-	.counters = counters,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, metrics),
+	ROWS(ratios, ratios),
+	ROWS(counters, counters),
+	ROWS(variants, variants),
 	.ops = { prepare, enter, reset, work, collect, verify, free, ready },
-	.roles = roles,
+	ROWS(roles, roles),
 	.preset = {
 		[QUICK] = { "cycle,page-random", "1", .sample = 1e-3 },
 		[STANDARD] = { "cycle,page-cycle,page-random,page-stride,line-stride,parallel,"

@@ -23,7 +23,6 @@ static const struct parameter parameters[] = {
 		    .value = { "0" }, .curve = true },
 	[READS] = { "reads", "%", "share of sections that only read, in percent", P_COUNT,
 		    .value = { "0" } },
-	{ 0 }
 };
 
 static const struct ratio ratios[] = {
@@ -34,7 +33,6 @@ static const struct ratio ratios[] = {
 	{ "gain", "of readers that share the lock", P_VARIANT, "mutex", "rwlock", "throughput" },
 	{ "gain", "of readers that write nothing in common", P_VARIANT, "rwlock", "flags",
 	  "throughput" },
-	{ 0 }
 };
 
 static const char *pointless(const struct trial *t)
@@ -66,35 +64,33 @@ static struct needs needs(const struct trial *t)
 /* Layouts are compared where all threads wait on the lock, on lines of their own, and asleep. */
 #define EACH_LAYOUT { LAYOUT, { "together,apart,dense,padded" } }
 #define SOME_READ   { READS, { "0,90" } }
-static const struct override layouts[] = { EACH_LAYOUT, { 0 } }, reads[] = { SOME_READ, { 0 } },
+static const struct override layouts[] = { EACH_LAYOUT }, reads[] = { SOME_READ, { 0 } },
 			     both[] = { EACH_LAYOUT, SOME_READ, { 0 } };
 
 static const struct variant variants[] = {
-	{ "mutex", "pthread_mutex_lock(): threads sleep", &kind_mutex, .defaults = both },
+	{ "mutex", "pthread_mutex_lock(): threads sleep", &kind_mutex, ROWS(defaults, both) },
 	{ "spin", "test and test-and-set with backoff: whoever is first", &kind_spin,
-	  .defaults = layouts },
+	  ROWS(defaults, layouts) },
 	{ "ticket", "first come, first served; all wait on one line", &kind_ticket },
 	{ "mcs", "a queue; each waits on a line of its own (Mellor-Crummey and Scott)", &kind_mcs,
-	  .defaults = layouts },
+	  ROWS(defaults, layouts) },
 	{ "clh", "a queue; each waits on the line of the one before (Craig; Magnusson et al.)",
 	  &kind_clh },
 	{ "cohort", "a ticket lock for each node, and one for all (Dice, Marathe and Shavit)",
 	  &kind_cohort, .several_nodes = true },
 	{ "rwlock", "pthread_rwlock_rdlock() and wrlock(): readers share the lock", &kind_rwlock,
-	  .defaults = reads },
+	  ROWS(defaults, reads) },
 	{ "flags", "readers have a flag each, which writers look at (Hsieh and Weihl)",
-	  &kind_flags, .defaults = reads },
-	{ 0 }
+	  &kind_flags, ROWS(defaults, reads) },
 };
 
-static const struct role roles[] = { { "thread", NULL, BY_DEADLINE }, { 0 } };
+static const struct role roles[] = { { "thread", NULL, BY_DEADLINE } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "an acquisition's cycles, those of waiting included" },
 	{ EVENT_INSTRUCTIONS, "instructions: those of waiting grow with its time" },
 	{ EVENT_L1_MISSES, "misses: the lock, or what it guards, was in another core's cache" },
 	EVENTS_OF_TAKEN_LINES,
-	{ 0 }
 };
 
 const struct benchmark locks_benchmark = {
@@ -107,14 +103,14 @@ const struct benchmark locks_benchmark = {
 		      "sestoft2017, mellor1991, craig1993, magnusson1994, dice2012, hsieh1992",
 		      .scored = TOGETHER },
 	.unit = { "acquisition", .cycles = true },
-	.parameters = parameters,
-	.metrics = locks_metrics,
-	.ratios = ratios,
-	.counters = counters,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, locks_metrics),
+	ROWS(ratios, ratios),
+	ROWS(counters, counters),
+	ROWS(variants, variants),
 	.ops = { locks_prepare, locks_enter, locks_reset, locks_work, locks_collect, locks_verify,
 		 locks_release },
-	.roles = roles,
+	ROWS(roles, roles),
 	.preset = {
 		[QUICK] = { .threads = "auto", .sample = 5e-3 },
 		[STANDARD] = { .threads = "1..auto*2,auto" },

@@ -15,12 +15,11 @@ enum {
 	/* by distance, from DISTANCE_CORE */
 	HANDOVER_NEAR,
 	TO_SELF = HANDOVER_NEAR + DISTANCES - 1,
-	METRICS = TO_SELF + DISTANCES,
 };
 
 #define OF_DISTANCE(WHERE) "median of those to " WHERE
 #define SHARE(WHERE)	   "share of the writing sections that follow one of " WHERE
-const struct metric locks_metrics[] = {
+const struct metric locks_metrics[LOCKS_METRICS] = {
 	[TIME] = TIME_METRIC("acquisition"),
 	[THROUGHPUT] = THROUGHPUT_METRIC("acquisition"),
 	[FAIRNESS] = FAIRNESS_METRIC("acquisition"),
@@ -45,7 +44,6 @@ const struct metric locks_metrics[] = {
 	{ "to-cache", "1", SHARE("a core with a common L2 or L3"), NEITHER_IS_BETTER, NULL },
 	{ "to-node", "1", SHARE("another core of the node"), NEITHER_IS_BETTER, NULL },
 	{ "to-far", "1", SHARE("another node"), NEITHER_IS_BETTER, NULL },
-	[METRICS] = { 0 }
 };
 
 static void collect_waits(const struct state *s, struct result *result)

@@ -51,6 +51,7 @@ void locks_collect(void *, const struct trial *, struct result *);
 const char *locks_verify(void *, const struct trial *);
 void locks_release(void *);
 
-extern const struct metric locks_metrics[];
+enum { LOCKS_METRICS = 16 };
+extern const struct metric locks_metrics[LOCKS_METRICS];
 
 #endif

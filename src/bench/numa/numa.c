@@ -39,7 +39,6 @@ static const struct parameter parameters[] = {
 	[CHUNK] = { "chunk", NULL,
 		    "iterations (elements) that a thread takes at once: schedule(dynamic, chunk)",
 		    P_COUNT, .value = { "6144" }, .curve = true },
-	{ 0 }
 };
 
 static double bytes_asked_for(const struct trial *);
@@ -71,7 +70,6 @@ static const struct metric metrics[] = {
 	[MOVING] = { "moving", "s", "until the kernel's balancing had moved the pages it moved",
 		     LOWER_IS_BETTER },
 	TIME_METRIC("pass"),
-	{ 0 }
 };
 
 static const struct rule single = { FIRST_ALL, BY_TOUCH, false },
@@ -141,7 +139,6 @@ static const struct explained counters[] = {
 	  "loads that miss the TLB: 1 in 64 lines with pages of 4 KiB, hardly any with huge ones" },
 	{ EVENT_CYCLES, "a line's cycles, of all threads together" },
 	{ EVENT_INSTRUCTIONS, "instructions for a line: fewer with wider vectors" },
-	{ 0 }
 };
 
 static void *prepare(const struct trial *trial)
@@ -308,10 +305,10 @@ static struct needs needs(const struct trial *trial)
  * node.
  */
 static const struct override with_one_core[] = {
-	{ THREADS_ON, { "1,packed,split", "1,packed,split,all", "packed,split" } }, { 0 }
+	{ THREADS_ON, { "1,packed,split", "1,packed,split,all", "packed,split" } },
 };
 
-static const struct override more_and_more[] = { { P_THREADS, { "1..auto*2,auto" } }, { 0 } };
+static const struct override more_and_more[] = { { P_THREADS, { "1..auto*2,auto" } } };
 
 enum { UNDEALT = BIT(CHUNK), MATRIX_ONLY = BIT(FROM) | BIT(TO), BY_PART = UNDEALT | MATRIX_ONLY };
 static const struct ops dealt_ops = { prepare, enter,	     reset_dealt, work_dealt,
@@ -322,7 +319,6 @@ static const struct ops touch_ops = { prepare_touch, enter,	   touch_reset, touc
 static const struct override of_touch[] = {
 	{ THREADS_ON, { "1,packed,split", "1,packed,split,all", "packed,split" } },
 	{ BYTES, { "256M" } },
-	{ 0 }
 };
 static const struct ops balance_ops = { prepare_balance, enter,	       NULL, work,
 					collect,	 state_verify, free };
@@ -358,13 +354,12 @@ static const struct variant variants[] = {
 	  &touch_ops, .several_nodes = true },
 	{ "matrix", "threads on one node, pages on another: node x node", &bound,
 	  UNDEALT | BIT(THREADS_ON), .several_nodes = true },
-	{ 0 }
 };
 
 #define STREAMING \
 	"single,random,static,interleave,bind,migrate,static-dynamic,dynamic-static,matrix"
 
-static const struct role roles[] = { { "thread", NULL, BY_COUNT }, { 0 } };
+static const struct role roles[] = { { "thread", NULL, BY_COUNT } };
 
 const struct benchmark numa_benchmark = {
 	.name = "numa",
@@ -374,12 +369,12 @@ const struct benchmark numa_benchmark = {
 		      "its own, as often as fills the sample",
 		      "jsl2023" },
 	.unit = { "pass", .part = "line", .parts = lines },
-	.parameters = parameters,
-	.metrics = metrics,
-	.counters = counters,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, metrics),
+	ROWS(counters, counters),
+	ROWS(variants, variants),
 	.ops = { prepare, enter, NULL, work, collect, state_verify, free },
-	.roles = roles,
+	ROWS(roles, roles),
 	.preset = { [QUICK] = { .variants = STREAMING, .sample = 10e-3 },
 		    [STANDARD] = { .variants =
 					   STREAMING

@@ -41,7 +41,6 @@ static const struct parameter parameters[] = {
 		    "pages of the elements; thp-64K: multi-size transparent huge pages", P_CHOICE,
 		    .choices = PAGES_CHOICES PAGES_CHOICES_MULTISIZE,
 		    .value = { "base,thp", "base,thp,thp-64K" } },
-	{ 0 }
 };
 
 /* B: what one load needs of memory. */
@@ -59,14 +58,12 @@ static const struct metric metrics[] = {
 		       "multi-size pages that the kernel counted at first touch, of those asked "
 		       "for",
 		       NEITHER_IS_BETTER, NULL },
-	{ 0 }
 };
 
 static const struct ratio ratios[] = {
 	{ "slowdown", "elements in random order", ORDER, "random", "forward", NULL },
 	{ "slowdown", "the last element first", ORDER, "backward", "forward", NULL },
 	{ "slowdown", "what address translation costs on base pages", PAGES, "base", "thp", NULL },
-	{ 0 }
 };
 
 struct state {
@@ -209,10 +206,9 @@ static const struct variant variants[] = {
 	  .available = flush_lacks },
 	{ "dependent", "each load gives the address of the next", &dependent,
 	  .available = flush_lacks },
-	{ 0 }
 };
 
-static const struct role roles[] = { { "walker", one_worker, BY_COUNT }, { 0 } };
+static const struct role roles[] = { { "walker", one_worker, BY_COUNT } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a load's cycles, whatever the frequency was" },
@@ -220,7 +216,6 @@ static const struct explained counters[] = {
 	{ EVENT_L2_MISSES, "loads whose line was not in L2 either" },
 	{ EVENT_L3_LOAD_MISSES, "loads that went to memory themselves" },
 	{ EVENT_TLB_MISSES, "loads that miss the TLB" },
-	{ 0 }
 };
 
 const struct benchmark prefetch_benchmark = {
@@ -231,13 +226,13 @@ const struct benchmark prefetch_benchmark = {
 		      "caches before",
 		      "saavedra1995" },
 	.unit = { "load", .cycles = true },
-	.parameters = parameters,
-	.metrics = metrics,
-	.ratios = ratios,
-	.counters = counters,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, metrics),
+	ROWS(ratios, ratios),
+	ROWS(counters, counters),
+	ROWS(variants, variants),
 	.ops = { prepare, enter, reset, work, collect, verify, free },
-	.roles = roles,
+	ROWS(roles, roles),
 	.preset = { [QUICK] = { .threads = "1", .sample = 1e-3 } },
 	.needs = needs,
 };

@@ -23,7 +23,6 @@ static const struct parameter parameters[] = {
 		     .value = { "word,line,next,padded" } },
 	[PAUSES] = { "pauses", "pauses", "pause instructions between two writes", P_COUNT,
 		     .value = { "0,100", "0,1,10,100,1000,10K" }, .curve = true },
-	{ 0 }
 };
 
 enum { TIME, WRITE };
@@ -31,7 +30,6 @@ static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("read"),
 	[WRITE] = { "write", "s/write", "time from one write to the next, its pauses included",
 		    LOWER_IS_BETTER, NULL },
-	{ 0 }
 };
 
 static const struct ratio ratios[] = {
@@ -41,7 +39,6 @@ static const struct ratio ratios[] = {
 	{ "slowdown", "writes of the word that is read", LAYOUT, "word", "padded", "write" },
 	{ "slowdown", "writes of the line that is read", LAYOUT, "line", "padded", "write" },
 	{ "slowdown", "writes of the line next to it", LAYOUT, "next", "padded", "write" },
-	{ 0 }
 };
 
 struct state {
@@ -145,18 +142,17 @@ static unsigned all_but_one(const struct trial *t)
 }
 
 static const struct variant variants[] = {
-	{ "load", "reads are loads, each of which waits for the one before" }, { 0 }
+	{ "load", "reads are loads, each of which waits for the one before" },
 };
 
 static const struct role roles[] = { { "reader", all_but_one, BY_DEADLINE },
 				     { "writer", NULL, BY_DEADLINE },
-				     { 0 } };
+};
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a read's cycles, whatever the frequency was" },
 	{ EVENT_L1_MISSES, "misses: the line was taken from the reader, or from the writer" },
 	EVENTS_OF_TAKEN_LINES,
-	{ 0 }
 };
 
 const struct benchmark readers_benchmark = {
@@ -167,13 +163,13 @@ const struct benchmark readers_benchmark = {
 		      "scored over the time in which all are at work",
 		      .scored = TOGETHER },
 	.unit = { "read", .cycles = true },
-	.parameters = parameters,
-	.metrics = metrics,
-	.ratios = ratios,
-	.counters = counters,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, metrics),
+	ROWS(ratios, ratios),
+	ROWS(counters, counters),
+	ROWS(variants, variants),
 	.ops = { prepare, NULL, reset, work, collect, verify, free },
-	.roles = roles,
+	ROWS(roles, roles),
 	.preset = {
 		[QUICK] = { .threads = "auto", .sample = 5e-3 },
 		[STANDARD] = { .threads = "2..auto*2,auto" },

@@ -31,7 +31,7 @@ enum {
 	WIRE,
 	LIMIT
 };
-const struct metric search_metrics[] = {
+const struct metric search_metrics[SEARCH_METRICS] = {
 	[SEARCH_TIME] = { "search-time", "s", "time to search a packet, waiting left out",
 			  LOWER_IS_BETTER, NULL },
 	[KEY_TIME] = { "key-time", "s", "time to search for a key, waiting left out",
@@ -78,7 +78,6 @@ const struct metric search_metrics[] = {
 		    "each key; among ranks, MPI the key and its answer",
 		    HIGHER_IS_BETTER, NULL },
 	TIME_METRIC("packet"),
-	{ 0 }
 };
 
 /*

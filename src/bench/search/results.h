@@ -5,8 +5,8 @@
 
 #include "benchmark.h"
 
-/* Ends with a row without a name. */
-extern const struct metric search_metrics[];
+enum { SEARCH_METRICS = 17 };
+extern const struct metric search_metrics[SEARCH_METRICS];
 /* See struct ops. */
 void search_collect(void *state, const struct trial *, struct result *);
 

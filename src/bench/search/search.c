@@ -42,7 +42,6 @@ static const struct parameter parameters[] = {
 		   P_REAL, .value = { "0" }, .zero = "none" },
 	[PAGES] = { "pages", NULL, "pages of the array and of the tree", P_CHOICE,
 		    .choices = PAGES_CHOICES, .value = { "base" } },
-	{ 0 }
 };
 
 static const struct ratio ratios[] = {
@@ -59,12 +58,11 @@ static const struct ratio ratios[] = {
 	  P_VARIANT, "best", "best-partitioned", "throughput" },
 	{ "gain", "of conditional moves", SEARCH, "branchy", "branchless", "search-time" },
 	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
-	{ 0 }
 };
 
 static const struct role flow_roles[] = { { "dispatcher", one_worker, BY_DEADLINE },
 					  { "search", NULL, TO_COMPLETION },
-					  { 0 } },
+},
 			 own_roles[] = { { "search", NULL, BY_COUNT }, { 0 } },
 			 partitioned_roles[] = { { "search", NULL, TO_COMPLETION }, { 0 } };
 
@@ -239,25 +237,24 @@ static const struct variant variants[] = {
 	{ "routed", "keys go to the owner of their range, which still searches the whole array",
 	  &routed },
 	{ "divided", "keys go to the owner of their range, which searches that alone", &divided,
-	  .defaults = owned_defaults },
+	  ROWS(defaults, owned_defaults) },
 	{ "weighted", "as divided, with ranges cut so that each gets equally many keys", &weighted,
-	  .defaults = owned_defaults },
+	  ROWS(defaults, owned_defaults) },
 	{ "stealing", "as divided; a searcher without packets takes those of others", &stealing,
-	  .defaults = owned_defaults },
+	  ROWS(defaults, owned_defaults) },
 	{ "partitioned",
 	  "no dispatcher: all threads partition the keys in place by range, and each searches its "
 	  "own",
-	  &partitioned, .ops = &partitioned_ops, .roles = partitioned_roles },
+	  &partitioned, .ops = &partitioned_ops, ROWS(roles, partitioned_roles) },
 	{ "best", "a tree of cache lines, which each thread searches for keys of its own", &best,
-	  .unused = BIT(SEARCH), .defaults = best_defaults, .ops = &best_ops, .roles = own_roles },
+	  .unused = BIT(SEARCH), ROWS(defaults, best_defaults), .ops = &best_ops, ROWS(roles, own_roles) },
 	{ "best-partitioned", "as partitioned, but each thread searches the tree for its keys",
-	  &best_partitioned, .unused = BIT(SEARCH), .defaults = partitioned_defaults,
-	  .ops = &partitioned_ops, .roles = partitioned_roles },
+	  &best_partitioned, .unused = BIT(SEARCH), ROWS(defaults, partitioned_defaults),
+	  .ops = &partitioned_ops, ROWS(roles, partitioned_roles) },
 	{ "distributed",
 	  "a part of the tree on each rank: keys travel to the rank of their range, answers back",
-	  &distributed, .unused = BIT(SEARCH), .defaults = distributed_defaults, .ops = &remote_ops,
-	  .roles = own_roles, .divided = true },
-	{ 0 }
+	  &distributed, .unused = BIT(SEARCH), ROWS(defaults, distributed_defaults), .ops = &remote_ops,
+	  ROWS(roles, own_roles), .divided = true },
 };
 
 static const struct explained counters[] = {
@@ -269,7 +266,6 @@ static const struct explained counters[] = {
 	{ EVENT_L2_MISSES, "steps that miss L2" },
 	{ EVENT_L3_LOAD_MISSES, "steps that miss the last-level cache" },
 	{ EVENT_TLB_MISSES, "steps that miss the TLB" },
-	{ 0 }
 };
 
 const struct benchmark search_benchmark = {
@@ -281,13 +277,13 @@ const struct benchmark search_benchmark = {
 		      "answered; without a dispatcher, each thread has packets of its own",
 		      "jsl2023" },
 	.unit = { "packet", .part = "key", .parts = keys_a_unit },
-	.parameters = parameters,
-	.metrics = search_metrics,
-	.counters = counters,
-	.ratios = ratios,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, search_metrics),
+	ROWS(counters, counters),
+	ROWS(ratios, ratios),
+	ROWS(variants, variants),
 	.ops = { search_prepare, enter, reset, work_flow, search_collect, verify, search_release },
-	.roles = flow_roles,
+	ROWS(roles, flow_roles),
 	.preset = {
 		[QUICK] = { "whole,routed,divided,partitioned,best", "auto", .sample = 10e-3 },
 		[STANDARD] = { "whole,routed,divided,weighted,stealing,partitioned,best,"

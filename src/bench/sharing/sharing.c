@@ -50,7 +50,6 @@ static const struct parameter parameters[] = {
 	[SECTION] = { "section", NULL, "what is done under a lock: an increment, or nothing",
 		      P_CHOICE, .choices = "increment,empty",
 		      .value = { "increment", NULL, "empty" } },
-	{ 0 }
 };
 
 enum { TIME, THROUGHPUT, FAIRNESS, LOST };
@@ -60,13 +59,11 @@ static const struct metric metrics[] = {
 	[THROUGHPUT] = THROUGHPUT_METRIC("operation"),
 	[FAIRNESS] = FAIRNESS_METRIC("operation"),
 	[LOST] = { "lost", "1", "share of updates lost to races", NEITHER_IS_BETTER, NULL },
-	{ 0 }
 };
 
 static const struct ratio ratios[] = {
 	{ "slowdown", "what false sharing costs", LAYOUT, "dense", "padded", NULL },
 	{ "slowdown", "what true sharing costs", LAYOUT, "shared", "padded", NULL },
-	{ 0 }
 };
 
 /*
@@ -324,7 +321,7 @@ static struct needs needs(const struct trial *t)
 			       .units = t->value[OPERATIONS].count };
 }
 
-static const struct override distance_defaults[] = { { P_THREADS, { "2,auto" } }, { 0 } };
+static const struct override distance_defaults[] = { { P_THREADS, { "2,auto" } } };
 enum { SPACED_ONLY = BIT(DISTANCE) | BIT(OPERATION), OF_LOCKS = BIT(LOCK) | BIT(SECTION) };
 static const struct variant variants[] = {
 	{ "add", "a load, an add and a store: shared words lose updates", &the_add,
@@ -336,17 +333,15 @@ static const struct variant variants[] = {
 	  SPACED_ONLY | BIT(WORD) },
 	{ "distance", "words at a distance: how many bytes apart are enough", &spaced_words,
 	  BIT(LAYOUT) | OF_LOCKS | BIT(OPERATIONS) | BIT(WORD) | BIT(PADDING), distance_defaults },
-	{ 0 }
 };
 
-static const struct role roles[] = { { "thread", NULL, BY_DEADLINE }, { 0 } };
+static const struct role roles[] = { { "thread", NULL, BY_DEADLINE } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "an operation's cycles, whatever the frequency was" },
 	{ EVENT_INSTRUCTIONS, "instructions: those of a lock grow with failed tries" },
 	{ EVENT_L1_MISSES, "misses: the line was in another core's cache" },
 	EVENTS_OF_TAKEN_LINES,
-	{ 0 }
 };
 
 const struct benchmark sharing_benchmark = {
@@ -358,13 +353,13 @@ const struct benchmark sharing_benchmark = {
 		      "sestoft2017",
 		      .scored = TOGETHER },
 	.unit = { "operation", .cycles = true },
-	.parameters = parameters,
-	.metrics = metrics,
-	.counters = counters,
-	.ratios = ratios,
-	.variants = variants,
+	ROWS(parameters, parameters),
+	ROWS(metrics, metrics),
+	ROWS(counters, counters),
+	ROWS(ratios, ratios),
+	ROWS(variants, variants),
 	.ops = { prepare, NULL, reset, work, collect, verify, free },
-	.roles = roles,
+	ROWS(roles, roles),
 	.preset = {
 		[QUICK] = { .threads = "auto", .sample = 5e-3 },
 		[STANDARD] = { .threads = "1..auto*2,auto" },

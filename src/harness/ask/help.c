@@ -48,7 +48,7 @@ char *help_text(const struct benchmark *b)
 			   "splits the time budget evenly over them.");
 	} else {
 		fprintf(f, "%s: %s.\n\nVariants:\n", b->name, b->summary);
-		for (const struct variant *v = b->variants; v->name; v++)
+		for (const struct variant *v = b->variants; v < b->variants + b->n_variants; v++)
 			fprintf(f, "  %-14s %s\n", v->name, v->summary);
 	}
 	fprintf(f, "\vLists: 1,2,4. Ranges: 16K..256M*2 (factor), 0..64+8 (step); a comma in a "

@@ -296,7 +296,7 @@ int options_parse(struct options *o, const struct benchmark *b, int argc, char *
 {
 	const size_t rows = sizeof(option_rows) / sizeof(*option_rows) - 1,
 		     all = sizeof(helps) / sizeof(*helps);
-	const unsigned parameters = b ? parameter_count(b) : 0;
+	const unsigned parameters = b ? b->n_parameters : 0;
 	struct argp_option table[MOST_PARAMETERS + rows + all + 1];
 	char *help[MOST_PARAMETERS] = { 0 }, *text;
 	struct argp argp = { .options = table, .parser = parse_option };

@@ -31,7 +31,7 @@ struct preset profile_preset(const struct benchmark *b, enum profile profile)
 
 const char *profile_override(const struct variant *v, unsigned parameter, enum profile profile)
 {
-	for (const struct override *o = v->defaults; o && o->value[QUICK]; o++)
+	for (const struct override *o = v->defaults; o && o < v->defaults + v->n_defaults; o++)
 		if (o->parameter == parameter)
 			return profile_value(o->value, profile);
 	return NULL;

@@ -20,7 +20,7 @@ static bool differ_in(const struct trial *a, const struct trial *b, unsigned par
 	if ((a->variant == b->variant) == (parameter == P_VARIANT) ||
 	    (a->threads == b->threads) == (parameter == P_THREADS))
 		return false;
-	for (unsigned i = 0; i < parameter_count(a->benchmark); i++) {
+	for (unsigned i = 0; i < a->benchmark->n_parameters; i++) {
 		bool same = lacks & BIT(i) ||
 			    value_same(&a->benchmark->parameters[i], a->value[i], b->value[i]);
 
@@ -81,7 +81,7 @@ const char *ratios_parameter(const struct ratio *r, const struct benchmark *b)
 /* The metric that a ratio compares; NULL: the time. */
 static const struct metric *metric_of(const struct ratio *r, const struct benchmark *b)
 {
-	for (unsigned i = 0; r->metric && i < metric_count(b); i++)
+	for (unsigned i = 0; r->metric && i < b->n_metrics; i++)
 		if (!strcmp(b->metrics[i].name, r->metric))
 			return &b->metrics[i];
 	return NULL;
@@ -163,7 +163,7 @@ static const struct metric *differing_answer(const struct series *s, const struc
 {
 	const struct benchmark *b = s->planned->trial.benchmark;
 
-	for (const struct metric *m = b->metrics; m < b->metrics + metric_count(b); m++) {
+	for (const struct metric *m = b->metrics; m < b->metrics + b->n_metrics; m++) {
 		const double one = number_of(s, m), other = number_of(to, m);
 
 		if (m->same > 0 && fabs(one - other) > m->same * fmax(fabs(one), fabs(other)))
@@ -217,9 +217,10 @@ json_t *ratios_json(const struct series *s, const struct series *group, unsigned
 		    struct verdict *v)
 {
 	const struct trial *t = &s->planned->trial;
+	const struct benchmark *b = t->benchmark;
 	json_t *list = json_array();
 
-	for (const struct ratio *r = t->benchmark->ratios; r && r->name && s->samples; r++)
+	for (const struct ratio *r = b->ratios; r && r < b->ratios + b->n_ratios && s->samples; r++)
 		for (unsigned i = 0; i < n && is_related(r, t); i++)
 			if (relates(r, s, &group[i], group, n))
 				add_ratio(list, r, s, &group[i], v);

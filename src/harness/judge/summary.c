@@ -25,7 +25,7 @@ static json_t *parameters_json(const struct trial *t)
 	json_t *object = json_object();
 	char text[VALUE_ROOM];
 
-	for (unsigned i = 0; i < parameter_count(t->benchmark); i++) {
+	for (unsigned i = 0; i < t->benchmark->n_parameters; i++) {
 		const struct parameter *p = &t->benchmark->parameters[i];
 		json_t *value;
 

@@ -37,7 +37,7 @@ static json_t *metrics_json(const struct series *s)
 
 	if (column)
 		json_object_set_new(object, "time", column);
-	for (unsigned m = 0; m < metric_count(b); m++) {
+	for (unsigned m = 0; m < b->n_metrics; m++) {
 		column = s->value[m] ? column_json(s, s->value[m]) : NULL;
 		if (column)
 			json_object_set_new(object, b->metrics[m].name, column);

@@ -85,7 +85,7 @@ static bool seated_on(const struct trial *t, int node)
 
 static bool has_node(const struct trial *t)
 {
-	for (unsigned i = 0; i < parameter_count(t->benchmark); i++)
+	for (unsigned i = 0; i < t->benchmark->n_parameters; i++)
 		if (t->benchmark->parameters[i].type == P_NODE &&
 		    parameter_applies(t->benchmark, t->variant, i))
 			return true;

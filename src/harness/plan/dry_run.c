@@ -49,7 +49,7 @@ static void print_inputs(const struct trial *t, FILE *f)
 	const struct benchmark *b = t->benchmark;
 	char text[VALUE_ROOM];
 
-	for (unsigned i = 0; i < parameter_count(b); i++)
+	for (unsigned i = 0; i < b->n_parameters; i++)
 		if (b->parameters[i].input && b->parameters[i].input(t->value))
 			fprintf(f, "    %s=%s\n", b->parameters[i].name,
 				value_print(&b->parameters[i], t->value[i], text, sizeof(text)));

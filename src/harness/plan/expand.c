@@ -54,7 +54,7 @@ static int add_point(struct plan *plan, const struct factors *f, union value *va
 static int multiply(struct plan *plan, const struct factors *f, unsigned threads)
 {
 	const struct benchmark *b = f->request->benchmark;
-	const unsigned n = parameter_count(b);
+	const unsigned n = b->n_parameters;
 	unsigned at[MOST_PARAMETERS] = { 0 }, i;
 	union value value[MOST_PARAMETERS] = { 0 };
 	int status;

@@ -68,7 +68,7 @@ static int refuse_undivided(const struct request *r, const char *word)
 int factors_variants(const struct request *r, bool *wanted)
 {
 	const struct variant *variants = r->benchmark->variants;
-	const unsigned n = variant_count(r->benchmark);
+	const unsigned n = r->benchmark->n_variants;
 	const char *list = r->options->variant, *names[n];
 	char word[128];
 
@@ -96,7 +96,7 @@ int factors_variants(const struct request *r, bool *wanted)
 
 bool factors_layout(const struct benchmark *b, const struct variant *v, unsigned *which)
 {
-	for (*which = 0; *which < parameter_count(b); ++*which)
+	for (*which = 0; *which < b->n_parameters; ++*which)
 		if (b->parameters[*which].type == P_LAYOUT && parameter_applies(b, v, *which))
 			return true;
 	return false;
@@ -194,7 +194,7 @@ static int read_parameters(struct factors *f)
 	const struct benchmark *b = f->request->benchmark;
 	int status = 0;
 
-	for (unsigned i = 0; !status && i < parameter_count(b); i++)
+	for (unsigned i = 0; !status && i < b->n_parameters; i++)
 		if (parameter_applies(b, f->variant, i))
 			status = read_parameter(f, i);
 		else if (f->request->options->parameter[i])
@@ -274,6 +274,6 @@ void factors_free(struct factors *f)
 	const struct benchmark *b = f->request->benchmark;
 
 	values_free(&thread_parameter, &f->threads);
-	for (unsigned i = 0; i < parameter_count(b); i++)
+	for (unsigned i = 0; i < b->n_parameters; i++)
 		values_free(&b->parameters[i], &f->parameter[i]);
 }

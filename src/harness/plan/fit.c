@@ -22,7 +22,7 @@ static char *refuse_nodes(const struct trial *t)
 {
 	char lack[NODE_TEXT];
 
-	for (unsigned i = 0; i < parameter_count(t->benchmark); i++) {
+	for (unsigned i = 0; i < t->benchmark->n_parameters; i++) {
 		const struct parameter *p = &t->benchmark->parameters[i];
 		const bool given =
 			p->type == P_NODE && parameter_applies(t->benchmark, t->variant, i);

@@ -32,7 +32,7 @@ static bool parts(const struct benchmark *b, const struct ratio *r, unsigned par
 
 	if (r->parameter != P_VARIANT || parameter == P_THREADS)
 		return false;
-	for (const struct variant *v = b->variants; v->name; v++)
+	for (const struct variant *v = b->variants; v < b->variants + b->n_variants; v++)
 		if (!strcmp(v->name, r->of) || !strcmp(v->name, r->to)) {
 			has |= parameter_applies(b, v, parameter);
 			lacks |= !parameter_applies(b, v, parameter);
@@ -46,7 +46,7 @@ static bool parts(const struct benchmark *b, const struct ratio *r, unsigned par
  */
 static bool in_ratio(const struct benchmark *b, unsigned parameter)
 {
-	for (const struct ratio *r = b->ratios; r && r->name; r++)
+	for (const struct ratio *r = b->ratios; r && r < b->ratios + b->n_ratios; r++)
 		if (r->parameter == parameter || parts(b, r, parameter))
 			return true;
 	return false;
@@ -76,7 +76,7 @@ static uint64_t kinship(const struct planned *p)
 	int used = snprintf(key, sizeof(key), "%u %s", in_ratio(b, P_THREADS) ? 0 : t->threads,
 			    variants ? "" : t->variant->name);
 
-	for (unsigned i = 0; i < parameter_count(b) && used < (int)sizeof(key); i++) {
+	for (unsigned i = 0; i < b->n_parameters && used < (int)sizeof(key); i++) {
 		const struct parameter *q = &b->parameters[i];
 
 		if (!in_turn(p, i))

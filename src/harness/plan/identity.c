@@ -71,7 +71,7 @@ char *identity_text(const struct trial *t, const char *bind, json_t *contents, c
 	if (!f)
 		return NULL;
 	fprintf(f, "%s/%s", b->name, t->variant->name);
-	for (unsigned i = 0; i < parameter_count(b) && value; i++) {
+	for (unsigned i = 0; i < b->n_parameters && value; i++) {
 		if (!parameter_applies(b, t->variant, i) || b->parameters[i].output)
 			continue;
 		value = value_of(t, i, text, contents, why);

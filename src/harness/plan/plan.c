@@ -23,7 +23,7 @@ static int check_outputs(const struct plan *plan, const struct request *r)
 
 	for (unsigned i = 0; i < plan->trials; i++)
 		trials += !plan->trial[i].refusal;
-	for (unsigned i = 0; i < parameter_count(r->benchmark) && trials > 1; i++) {
+	for (unsigned i = 0; i < r->benchmark->n_parameters && trials > 1; i++) {
 		const struct parameter *p = &r->benchmark->parameters[i];
 		const char *given = r->options->parameter[i];
 
@@ -50,7 +50,7 @@ static void name_trial(struct planned *p, const struct varying *varies)
 	int used = snprintf(p->name, sizeof(p->name), "%s/%s", b->name, t->variant->name);
 	char text[VALUE_ROOM];
 
-	for (unsigned i = 0; i < parameter_count(b) && used < size; i++)
+	for (unsigned i = 0; i < b->n_parameters && used < size; i++)
 		if (varies->parameter[i] && parameter_applies(b, t->variant, i))
 			used += snprintf(
 				p->name + used, (size_t)(size - used), " %s=%s",
@@ -81,11 +81,12 @@ static bool is_meant(const struct request *r, const struct variant *v)
 {
 	const struct benchmark *b = r->benchmark;
 
-	for (unsigned i = 0; i < parameter_count(b); i++) {
+	for (unsigned i = 0; i < b->n_parameters; i++) {
 		bool meant = r->options->parameter[i] && parameter_applies(b, v, i);
 
-		for (const struct variant *other = b->variants; other->name && meant; other++)
-			meant = lacks_nodes(r, other) || !parameter_applies(b, other, i);
+		for (unsigned k = 0; k < b->n_variants && meant; k++)
+			meant = lacks_nodes(r, &b->variants[k]) ||
+				!parameter_applies(b, &b->variants[k], i);
 		if (meant)
 			return true;
 	}
@@ -105,7 +106,7 @@ static bool leave_out(struct plan *plan, const struct request *r, const struct v
 /* The trials of all variants that are asked for. 0, or an exit status after a message. */
 static int add_trials(struct plan *plan, const struct request *r)
 {
-	const unsigned variants = variant_count(r->benchmark);
+	const unsigned variants = r->benchmark->n_variants;
 	struct factors factors = { .request = r };
 	bool wanted[variants];
 	int status = factors_variants(r, wanted);

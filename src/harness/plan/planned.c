@@ -27,7 +27,7 @@ static bool is_text(const struct parameter *p)
 
 static union value *copy_values(const struct benchmark *b, const union value *value)
 {
-	const unsigned n = parameter_count(b);
+	const unsigned n = b->n_parameters;
 	union value *copy = calloc(n, sizeof(*copy));
 
 	for (unsigned i = 0; copy && i < n; i++) {
@@ -42,7 +42,7 @@ void planned_free(struct planned *p)
 {
 	const struct trial *t = &p->trial;
 
-	for (unsigned i = 0; t->value && i < parameter_count(t->benchmark); i++)
+	for (unsigned i = 0; t->value && i < t->benchmark->n_parameters; i++)
 		if (is_text(&t->benchmark->parameters[i]))
 			free((char *)t->value[i].text);
 	free((void *)t->value);
@@ -62,7 +62,7 @@ static int settle(const struct trial *t, const struct request *r, union value *v
 
 	if (!r->benchmark->settle)
 		return 0;
-	for (unsigned i = 0; i < parameter_count(r->benchmark); i++)
+	for (unsigned i = 0; i < r->benchmark->n_parameters; i++)
 		given |= r->options->parameter[i] ? BIT(i) : 0;
 	why = r->benchmark->settle(t, value, given);
 	if (!why)
@@ -188,7 +188,7 @@ static const char *guess_of(const struct planned *p, const struct plan *plan, un
 
 static void note_guesses(struct planned *p, const struct plan *plan)
 {
-	for (unsigned i = 0; i < parameter_count(plan->benchmark); i++) {
+	for (unsigned i = 0; i < plan->benchmark->n_parameters; i++) {
 		const char *guess = guess_of(p, plan, i);
 
 		if (guess)

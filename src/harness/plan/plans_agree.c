@@ -13,7 +13,7 @@ static unsigned found_parameter(const struct benchmark *b)
 {
 	unsigned i = 0;
 
-	while (i < parameter_count(b) && b->parameters[i].type != P_FOUND)
+	while (i < b->n_parameters && b->parameters[i].type != P_FOUND)
 		i++;
 	return i;
 }
@@ -22,7 +22,7 @@ static uint64_t found(const struct planned *p)
 {
 	const unsigned i = p ? found_parameter(p->trial.benchmark) : 0;
 
-	return p && i < parameter_count(p->trial.benchmark) ? p->trial.value[i].count : 0;
+	return p && i < p->trial.benchmark->n_parameters ? p->trial.value[i].count : 0;
 }
 
 static uint64_t plans_hash(const struct plans *p)

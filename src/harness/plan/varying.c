@@ -24,7 +24,7 @@ struct varying varying_find(const struct plan *plan)
 
 		varies.variant |= t->variant != begin->variant;
 		varies.threads |= t->threads != begin->threads;
-		for (unsigned j = 0; j < parameter_count(b); j++) {
+		for (unsigned j = 0; j < b->n_parameters; j++) {
 			const struct parameter *p = &b->parameters[j];
 
 			if (!parameter_applies(b, t->variant, j))
@@ -36,7 +36,7 @@ struct varying varying_find(const struct plan *plan)
 		}
 	}
 	/* a layout or node is told also if it is always the same, but some trials have none */
-	for (unsigned j = 0; j < parameter_count(b); j++)
+	for (unsigned j = 0; j < b->n_parameters; j++)
 		varies.parameter[j] |= lacked[j] && first[j];
 	return varies;
 }

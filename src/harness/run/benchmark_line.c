@@ -41,7 +41,7 @@ static json_t *parameters_json(const struct benchmark *b)
 {
 	json_t *list = json_array();
 
-	for (const struct parameter *p = b->parameters; p && p->name; p++)
+	for (const struct parameter *p = b->parameters; p && p < b->parameters + b->n_parameters; p++)
 		json_array_append_new(list,
 				      json_pack("{s:s, s:s, s:s?, s:o, s:b, s:b, s:s}", "name",
 						p->name, "type", types[p->type], "unit", p->unit,
@@ -54,7 +54,7 @@ static json_t *metrics_json(const struct benchmark *b)
 {
 	json_t *list = json_array();
 
-	for (const struct metric *m = b->metrics; m && m->name; m++)
+	for (const struct metric *m = b->metrics; m && m < b->metrics + b->n_metrics; m++)
 		json_array_append_new(list, json_pack("{s:s, s:s, s:s?, s:s, s:s}", "name", m->name,
 						      "unit", m->unit, "better", metric_better(m),
 						      "kind",
@@ -67,7 +67,7 @@ static json_t *compared_json(const struct benchmark *b)
 {
 	json_t *list = json_array();
 
-	for (const struct ratio *r = b->ratios; r && r->name; r++)
+	for (const struct ratio *r = b->ratios; r && r < b->ratios + b->n_ratios; r++)
 		json_array_append_new(list,
 				      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "name", r->name,
 						"parameter", ratios_parameter(r, b), "of", r->of,
@@ -80,7 +80,7 @@ static json_t *unused_json(const struct benchmark *b, const struct variant *v)
 {
 	json_t *list = json_array();
 
-	for (unsigned i = 0; i < parameter_count(b); i++)
+	for (unsigned i = 0; i < b->n_parameters; i++)
 		if (v->unused & BIT(i))
 			json_array_append_new(list, json_string(b->parameters[i].name));
 	return list;
@@ -90,7 +90,7 @@ static json_t *variants_json(const struct benchmark *b)
 {
 	json_t *list = json_array();
 
-	for (const struct variant *v = b->variants; v->name; v++)
+	for (const struct variant *v = b->variants; v < b->variants + b->n_variants; v++)
 		json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:b}", "name", v->name,
 						      "summary", v->summary, "unused",
 						      unused_json(b, v), "divided", v->divided));
@@ -101,7 +101,7 @@ static json_t *explained_json(const struct benchmark *b)
 {
 	json_t *list = json_array();
 
-	for (const struct explained *e = b->counters; e && e->events; e++)
+	for (const struct explained *e = b->counters; e && e < b->counters + b->n_counters; e++)
 		json_array_append_new(
 			list, json_pack("{s:s, s:s}", "events", e->events, "what", e->what));
 	return list;

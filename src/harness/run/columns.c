@@ -73,7 +73,7 @@ void columns_find(struct columns *c, const struct plan *plan)
 	*c = (struct columns){ .plan = plan };
 	if (varies.variant)
 		add(c, P_VARIANT);
-	for (unsigned i = 0; i < parameter_count(plan->benchmark); i++)
+	for (unsigned i = 0; i < plan->benchmark->n_parameters; i++)
 		if (varies.parameter[i])
 			add(c, i);
 	if (varies.threads)
@@ -111,7 +111,7 @@ char *columns_shared(const struct columns *c)
 		return NULL;
 	if (!is_column(c, P_VARIANT))
 		fprintf(f, "variant %s, ", t->variant->name);
-	for (unsigned i = 0; i < parameter_count(b); i++) {
+	for (unsigned i = 0; i < b->n_parameters; i++) {
 		const struct parameter *p = &b->parameters[i];
 		const struct trial *with = is_column(c, i) || p->output ? NULL : having(c->plan, i);
 

@@ -104,7 +104,7 @@ json_t *estimates_json(const struct series *s, struct estimates time, const char
 	const struct trial *t = &s->planned->trial;
 	json_t *list = json_array();
 
-	for (unsigned i = 0; i < metric_count(t->benchmark); i++) {
+	for (unsigned i = 0; i < t->benchmark->n_metrics; i++) {
 		const struct metric *m = &t->benchmark->metrics[i];
 		const char *missing =
 			s->samples && !metric_is_time(m) ? "not reported for this trial" : why;

@@ -5,7 +5,6 @@
 
 #include "benchmark.h"
 
-unsigned metric_count(const struct benchmark *);
 bool metric_is_time(const struct metric *);	/* the harness takes it */
 bool metric_is_reported(const struct metric *); /* collect() reports it after each sample */
 const char *metric_better(const struct metric *); /* "lower", "higher", or NULL */

@@ -17,7 +17,7 @@ static bool is_by_worker(const struct metric *m)
 
 struct reports *reports_open(const struct trial *t)
 {
-	const unsigned n = metric_count(t->benchmark);
+	const unsigned n = t->benchmark->n_metrics;
 	struct reports *r = calloc(1, sizeof(*r));
 	bool good;
 
@@ -44,7 +44,7 @@ void reports_close(struct reports *r, const struct benchmark *b)
 {
 	if (!r)
 		return;
-	for (unsigned i = 0; r->by_worker && r->distribution && i < metric_count(b); i++) {
+	for (unsigned i = 0; r->by_worker && r->distribution && i < b->n_metrics; i++) {
 		by_worker_close(r->by_worker[i]);
 		distribution_close(r->distribution[i]);
 	}
@@ -62,7 +62,7 @@ struct result {
 
 static bool is_metric(const struct result *r, unsigned metric)
 {
-	return metric < metric_count(r->series->planned->trial.benchmark);
+	return metric < r->series->planned->trial.benchmark->n_metrics;
 }
 
 void report(struct result *r, unsigned metric, double value)
@@ -114,7 +114,7 @@ static void derive(struct series *s, unsigned metric)
 void reports_collect(struct series *s, const struct sample *sample)
 {
 	const struct trial *t = &s->planned->trial;
-	const unsigned n = metric_count(t->benchmark);
+	const unsigned n = t->benchmark->n_metrics;
 	struct result result = { s, sample->wall, sample->communicated };
 
 	for (unsigned m = 0; m < n; m++)

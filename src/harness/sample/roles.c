@@ -19,6 +19,11 @@ static const struct role *roles_of(const struct trial *t)
 	return t->variant->roles ? t->variant->roles : t->benchmark->roles;
 }
 
+unsigned roles_count(const struct trial *t)
+{
+	return t->variant->roles ? t->variant->n_roles : t->benchmark->n_roles;
+}
+
 /* The number of the role's workers; 0: all that are left. */
 static unsigned workers_of(const struct trial *t, const struct role *role)
 {
@@ -30,21 +35,12 @@ unsigned roles_number(const struct trial *t, unsigned worker)
 	const struct role *role = roles_of(t);
 	unsigned number = 0, end = workers_of(t, role);
 
-	while (end && worker >= end && role[number + 1].name) {
+	while (end && worker >= end && number + 1 < roles_count(t)) {
 		const unsigned workers = workers_of(t, &role[++number]);
 
 		end = workers ? end + workers : 0;
 	}
 	return number;
-}
-
-unsigned roles_count(const struct trial *t)
-{
-	unsigned n = 0;
-
-	while (roles_of(t)[n].name)
-		n++;
-	return n;
 }
 
 const char *roles_name(const struct trial *t, unsigned number)
@@ -130,8 +126,9 @@ unsigned roles_leading(const struct trial *t)
 /* What ends the work of a role. With a single role, fixed units end it instead of a deadline. */
 static enum until until_of_role(const struct series *s, unsigned number)
 {
-	const struct role *role = roles_of(&s->planned->trial);
-	const bool fixed = s->planned->needs.units && !role[1].name;
+	const struct trial *t = &s->planned->trial;
+	const struct role *role = roles_of(t);
+	const bool fixed = s->planned->needs.units && roles_count(t) == 1;
 
 	return role[number].until == BY_DEADLINE && fixed ? BY_COUNT : role[number].until;
 }

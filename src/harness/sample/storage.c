@@ -12,7 +12,7 @@ int series_open(struct series *s, struct planned *p, struct counting *counting)
 	const struct trial *t = &p->trial;
 
 	*s = (struct series){ .planned = p, .skew = INFINITY };
-	s->value = calloc(metric_count(t->benchmark) + 1, sizeof(*s->value));
+	s->value = calloc(t->benchmark->n_metrics + 1, sizeof(*s->value));
 	if (t->benchmark->protocol.scored == IN_PAIRS && t->threads > 1) {
 		s->meetings = p->needs.meetings;
 		s->pairs = pairs_open(t);
@@ -28,7 +28,7 @@ int series_open(struct series *s, struct planned *p, struct counting *counting)
 
 void series_close(struct series *s)
 {
-	for (unsigned i = 0; s->value && i < metric_count(s->planned->trial.benchmark); i++)
+	for (unsigned i = 0; s->value && i < s->planned->trial.benchmark->n_metrics; i++)
 		free(s->value[i]);
 	free(s->value);
 	throughput_close(s->throughput);
@@ -67,7 +67,7 @@ static bool grow(struct series *s, size_t n)
 		s->noisy = noisy;
 	if (!time || !skews || !noisy)
 		return false;
-	for (unsigned i = 0; i < metric_count(b); i++) {
+	for (unsigned i = 0; i < b->n_metrics; i++) {
 		double *value;
 
 		if (!metric_is_reported(&b->metrics[i]))
