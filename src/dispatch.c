@@ -7,6 +7,7 @@
 #include "benchmarks.h"
 #include "commands/help.h"
 #include "commands/suite.h"
+#include "harness/ask/contract.h"
 #include "harness/ask/options.h"
 #include "kit/agree.h"
 #include "dispatch.h"
@@ -123,6 +124,8 @@ int program_main(const struct program *p, int argc, char **argv)
 			help_print(p, stderr);
 		return EXIT_COMMAND_LINE;
 	}
+	if (!contract_check(p->benchmarks) || !contract_check(p->for_tests))
+		return EXIT_FAULT;
 	reword(argc, argv);
 	return flush(p, dispatch(p, argc - 1, argv + 1));
 }

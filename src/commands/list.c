@@ -90,7 +90,8 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 	for (const struct variant *v = b->variants; v < b->variants + b->n_variants; v++)
 		list_variant(v, f);
 	fprintf(f, "\nparameters (a profile without a value takes the one before it)\n");
-	for (const struct parameter *p = b->parameters; p && p < b->parameters + b->n_parameters; p++)
+	for (const struct parameter *p = b->parameters; p && p < b->parameters + b->n_parameters;
+	     p++)
 		if (p->type != P_FOUND)
 			list_parameter(p, f);
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
@@ -191,7 +192,8 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 		put_variant(v, f);
 	fprintf(f, ".PP\nParameters, with their values by profile (a profile without a value takes "
 		   "the one before it):\n");
-	for (const struct parameter *p = b->parameters; p && p < b->parameters + b->n_parameters; p++)
+	for (const struct parameter *p = b->parameters; p && p < b->parameters + b->n_parameters;
+	     p++)
 		if (p->type != P_FOUND)
 			put_parameter(p, f);
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)

@@ -218,7 +218,7 @@ static int run_until_signalled(const struct ranks *ranks)
 {
 	static const struct variant variants[] = {
 		{ .name = "told", .summary = "is told to end", .divided = true },
-};
+	};
 	static const struct benchmark benchmark = { .name = "told",
 						    .summary = "is told to end",
 						    .protocol = { 1, "none" },
@@ -247,7 +247,7 @@ static int run_with_other_files(const struct ranks *ranks)
 {
 	static const struct variant variants[] = {
 		{ .name = "reads", .summary = "reads", .divided = true },
-};
+	};
 	static const struct benchmark benchmark = { .name = "file",
 						    .summary = "has a file",
 						    .protocol = { 1, "none" },

@@ -135,7 +135,8 @@ static bool prepare(struct by_hand *h, enum operation o, unsigned size, unsigned
 				   .threads = 2,
 				   .place = h->place,
 				   .machine = machine_open("core:2 pu:1", &error) };
-	for (const struct parameter *p = atomics_benchmark.parameters; p < atomics_benchmark.parameters + atomics_benchmark.n_parameters; p++, i++)
+	for (const struct parameter *p = atomics_benchmark.parameters;
+	     p < atomics_benchmark.parameters + atomics_benchmark.n_parameters; p++, i++)
 		if (!strcmp(p->name, "size"))
 			h->value[i].choice = size;
 		else if (!strcmp(p->name, "alignment"))

@@ -446,7 +446,8 @@ static void own_counters_are_verified(void **state)
 	enum { SAMPLES = 3 };
 
 	(void)state;
-	for (const struct variant *v = checkpoint_benchmark.variants; v < checkpoint_benchmark.variants + checkpoint_benchmark.n_variants; v++)
+	for (const struct variant *v = checkpoint_benchmark.variants;
+	     v < checkpoint_benchmark.variants + checkpoint_benchmark.n_variants; v++)
 		for (unsigned wrong = 0; wrong <= SAMPLES && !lacking(v); wrong++) {
 			const bool shared = strstr("together quadwords apart", v->name);
 			struct by_hand h;
@@ -490,7 +491,8 @@ static void ticks_count_when_all_are_at_work(void **state)
 {
 	(void)state;
 	assert_int_equal(checkpoint_benchmark.protocol.scored, TOGETHER);
-	for (const struct variant *v = checkpoint_benchmark.variants; v < checkpoint_benchmark.variants + checkpoint_benchmark.n_variants; v++)
+	for (const struct variant *v = checkpoint_benchmark.variants;
+	     v < checkpoint_benchmark.variants + checkpoint_benchmark.n_variants; v++)
 		for (unsigned body = 0; body < 2 && !lacking(v); body++) {
 			struct by_hand h;
 

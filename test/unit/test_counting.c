@@ -219,31 +219,29 @@ static double four(const struct trial *t)
 	return 4;
 }
 
-static const struct role roles[] = { { "first", one_worker, TO_COMPLETION },
-				     { "others", NULL, TO_COMPLETION },
+static const struct role roles[] = {
+	{ "first", one_worker, TO_COMPLETION },
+	{ "others", NULL, TO_COMPLETION },
 };
 static const struct variant variants[] = {
 	{ .name = "plain", .summary = "works", .divided = true },
 	{ .name = "led", .summary = "has a role", ROWS(roles, roles), .divided = true },
 };
-static const struct explained set[] = { { "lacking|threes|ones", "the first that there is" },
-					{ "lacking", "not here" },
-					{ "ones", "here" },
+static const struct explained set[] = {
+	{ "lacking|threes|ones", "the first that there is" },
+	{ "lacking", "not here" },
+	{ "ones", "here" },
 };
 static const struct role alike[] = { { "worker", NULL, TO_COMPLETION } };
 static const struct metric just_time[] = { TIME_METRIC("turn") };
-#define BENCHMARK(NAME, ...)                                          \
-	{ .name = (NAME),                                             \
-	  .summary = "counts",                                        \
-	  .protocol = { 1, "none" },                                  \
-	  .unit.name = "turn",                                        \
-	  ROWS(metrics, just_time),                                       \
-	  ROWS(variants, variants),                                       \
-	  .ops = { .work = work },                                    \
-	  ROWS(roles, alike),                                             \
-	  .preset = { [QUICK] = { .threads = "2", .sample = 1e-3 } }, \
-	  __VA_ARGS__ }
-static const struct benchmark plain = BENCHMARK("plain", .counters = set),
+#define BENCHMARK(NAME, ...)                                                             \
+	{                                                                                \
+		.name = (NAME), .summary = "counts", .protocol = { 1, "none" },          \
+		.unit.name = "turn", ROWS(metrics, just_time), ROWS(variants, variants), \
+		.ops = { .work = work }, ROWS(roles, alike),                             \
+		.preset = { [QUICK] = { .threads = "2", .sample = 1e-3 } }, __VA_ARGS__  \
+	}
+static const struct benchmark plain = BENCHMARK("plain", ROWS(counters, set)),
 			      fourfold = BENCHMARK("fourfold", ROWS(counters, set),
 						   .unit.part = "quarter", .unit.parts = four),
 			      bare = BENCHMARK("bare", .counters = NULL);

@@ -127,16 +127,15 @@ static void release(void *state)
 	((struct diary *)state)->released++;
 }
 
-static const struct metric metrics[] = { { "ordinal", "1", "number of the sample",
-					   NEITHER_IS_BETTER, NULL },
-					 TIME_METRIC("turn"),
+static const struct metric metrics[] = {
+	{ "ordinal", "1", "number of the sample", NEITHER_IS_BETTER, NULL },
+	TIME_METRIC("turn"),
 };
 static const struct role by_units[] = { { "worker", NULL, BY_COUNT } },
-			 timed[] = { { "worker", NULL, BY_DEADLINE }, { 0 } },
-			 to_completion[] = { { "worker", NULL, TO_COMPLETION }, { 0 } },
+			 timed[] = { { "worker", NULL, BY_DEADLINE } },
+			 to_completion[] = { { "worker", NULL, TO_COMPLETION } },
 			 roles[] = { { "chase", one_worker, BY_COUNT },
-				     { "background", NULL, BY_DEADLINE },
-				     { 0 } };
+				     { "background", NULL, BY_DEADLINE } };
 /* Units of all workers: of three, the first two have one more. */
 enum { FIXED = 122 };
 

@@ -162,7 +162,8 @@ static int every_variant_and_kernel(struct team *team, void *machine)
 	enum isa set;
 	struct world w;
 
-	for (const struct variant *v = numa_benchmark.variants; v < numa_benchmark.variants + numa_benchmark.n_variants; v++)
+	for (const struct variant *v = numa_benchmark.variants;
+	     v < numa_benchmark.variants + numa_benchmark.n_variants; v++)
 		for (unsigned kernel = 0; kernel < KERNELS; kernel++)
 			for (size_t i = ((size_t)(v - numa_benchmark.variants) + kernel) % STRIDE;
 			     is_possible(v) && !waits_in_vain(v, m) &&
@@ -190,7 +191,8 @@ static int all_pages(struct team *team, void *machine)
 	struct world w;
 	bool dealt; /* anew in each pass: nobody is the user of a page */
 
-	for (const struct variant *v = numa_benchmark.variants; v < numa_benchmark.variants + numa_benchmark.n_variants; v++) {
+	for (const struct variant *v = numa_benchmark.variants;
+	     v < numa_benchmark.variants + numa_benchmark.n_variants; v++) {
 		if (!is_possible(v))
 			continue;
 		settle(&w, m, team, v->name, TRIAD, bytes, 2);

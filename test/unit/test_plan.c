@@ -43,9 +43,10 @@ static struct needs needs(const struct trial *t)
 			       .bytes = t->value[SIZE_OF].count << 15 };
 }
 
-static const struct variant variants[] = { { .name = "one", .unused = BIT(FROM) | BIT(TO) },
-					   { .name = "two", .unused = BIT(FROM) | BIT(TO) },
-					   { .name = "matrix", .unused = BIT(WHERE) },
+static const struct variant variants[] = {
+	{ .name = "one", .unused = BIT(FROM) | BIT(TO) },
+	{ .name = "two", .unused = BIT(FROM) | BIT(TO) },
+	{ .name = "matrix", .unused = BIT(WHERE) },
 };
 
 /* The same parameters in a benchmark with a ratio, and with a variant that sets its threads. */
@@ -687,7 +688,7 @@ static void test_the_contents_of_files_are_in_the_identity(void **state)
 {
 	static const struct parameter files[] = {
 		{ "file", NULL, "to read", P_PATH, .value = { "word" }, .input = not_a_word },
-};
+	};
 	static const struct benchmark reads = { .name = "sample",
 						.protocol = { 1, "none" },
 						.unit = { "turn" },

@@ -42,7 +42,9 @@ static void work(void *state, struct worker *w)
 
 enum { TRIALS = 3 };
 static const struct variant variants[] = {
-	{ "a", "waits" }, { "b", "waits" }, { "c", "waits" },
+	{ "a", "waits" },
+	{ "b", "waits" },
+	{ "c", "waits" },
 };
 static const struct ratio ratios[] = { { "gain", "none", P_VARIANT, "a", "c", NULL } };
 static const struct metric metrics[] = { TIME_METRIC("turn") };
@@ -242,12 +244,83 @@ static void allocations_are_as_many_as_a_look_has(void **state)
 	assert_true(found < LEAST_VALUES || statistics_is_look(found));
 }
 
+/* The first reason of the trial of variant a in a record; to be freed. */
+static char *reason_in(const char *path)
+{
+	char *line = NULL, *reason = NULL;
+	size_t room = 0;
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	while (!reason && getline(&line, &room, f) > 0) {
+		json_t *object = json_loads(line, 0, NULL);
+		const json_t *reasons = json_object_get(object, "reasons");
+
+		if (json_array_size(reasons))
+			reason = strdup(json_string_value(json_array_get(reasons, 0)));
+		json_decref(object);
+	}
+	free(line);
+	fclose(f);
+	return reason;
+}
+
+static void *prepare_without_a_reason(const struct trial *t)
+{
+	(void)t;
+	return NULL;
+}
+
+static void *prepare_more_than_needed(const struct trial *t)
+{
+	return region_map(t->arena, "more", 3 << 10, PAGES_BASE) ? &something : NULL;
+}
+
+static struct needs a_kilobyte(const struct trial *t)
+{
+	(void)t;
+	return (struct needs){ .bytes = 1 << 10 };
+}
+
+/* What a table can't tell, and a run can: each is a sentence for the author. */
+static void faults_of_an_author_are_told(void **state)
+{
+	static const struct {
+		void *(*prepare)(const struct trial *);
+		const char *said;
+	} faults[] = {
+		{ prepare_without_a_reason, "its memory could not be prepared: prepare() gave no "
+					    "reason: it sets errno, or calls arena_cannot()" },
+		{ prepare_more_than_needed, "prepare() maps 3072 bytes, and needs() says 1024" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+		struct benchmark b = benchmark;
+		const struct benchmark *const table[] = { &b, NULL };
+		char path[] = "/tmp/locus-run-XXXXXX", *reason;
+		struct options options = { .benchmark = &b, .variant = "a", .quiet = true };
+
+		b.ops.prepare = faults[i].prepare;
+		b.needs = a_kilobyte;
+		a_file(path);
+		options.output = path;
+		options.append = true;
+		assert_int_equal(engine_run(&options, table, NULL), 1);
+		reason = reason_in(path);
+		unlink(path);
+		assert_string_equal(reason, faults[i].said);
+		free(reason);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slow_memory_leaves_time_to_measure),
 		cmocka_unit_test(each_run_gets_on),
 		cmocka_unit_test(allocations_are_as_many_as_a_look_has),
+		cmocka_unit_test(faults_of_an_author_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

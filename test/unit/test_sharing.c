@@ -681,7 +681,7 @@ static void set(struct trial_by_hand *h, const char *name, unsigned value)
 {
 	const struct parameter *p = h->trial.benchmark->parameters;
 
-	for (unsigned i = 0; p[i].name; i++)
+	for (unsigned i = 0; i < h->trial.benchmark->n_parameters; i++)
 		if (strcmp(p[i].name, name) == 0) {
 			if (p[i].type == P_CHOICE)
 				h->value[i].choice = value;

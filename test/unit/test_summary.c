@@ -209,9 +209,9 @@ static double three(const struct trial *t)
 	return 3;
 }
 
-static const struct metric ratio_metrics[] = { [COST] = { "cost", "1", "", LOWER_IS_BETTER, NULL },
-					       [RATE] = { "rate", "1/s", "", HIGHER_IS_BETTER,
-							  three },
+static const struct metric ratio_metrics[] = {
+	[COST] = { "cost", "1", "", LOWER_IS_BETTER, NULL },
+	[RATE] = { "rate", "1/s", "", HIGHER_IS_BETTER, three },
 };
 static const struct ratio metric_rows[] = {
 	{ "slowdown", "in cost", P_VARIANT, "racy", "atomic", "cost" },
@@ -788,7 +788,7 @@ static void test_a_node_without_first_touch_is_a_note(void **state)
 	static const struct parameter on_node[] = {
 		[WORDS] = { .name = "words", .type = P_CHOICE, .choices = "one,two" },
 		[SIZE_OF] = { .name = "node", .type = P_NODE },
-};
+	};
 	struct benchmark benchmark = ratio_benchmark;
 	struct housed h;
 

@@ -283,8 +283,7 @@ static const struct variant variants[] = {
 	{ "load", "loads, each of which waits for the one before", &operation[OPERATION_LOAD] },
 	{ "store", "stores of a number that counts up", &operation[OPERATION_STORE] },
 	{ "add", "fetch and add 1", &operation[OPERATION_ADD] },
-	{ "exchange", "exchange for a number that counts up",
-	  &operation[OPERATION_EXCHANGE] },
+	{ "exchange", "exchange for a number that counts up", &operation[OPERATION_EXCHANGE] },
 	{ "compare-exchange", "one strong compare-exchange, whether it exchanges or not",
 	  &operation[OPERATION_COMPARE_EXCHANGE] },
 };
@@ -304,8 +303,7 @@ const struct benchmark atomics_benchmark = {
 	.protocol = { 1,
 		      "each thread accesses its word as fast as it can, with relaxed order; scored "
 		      "over the time in which all are at work",
-		      "schweizer2015",
-		      .scored = TOGETHER },
+		      "schweizer2015", .scored = TOGETHER },
 	.unit = { "operation", .cycles = true },
 	ROWS(parameters, parameters),
 	ROWS(metrics, metrics),

@@ -16,8 +16,6 @@
 #include "machine/memory/membind.h"
 #include "machine/topology/topology.h"
 
-static const struct parameter parameters[] = { };
-
 enum { TIME, SKEW };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("barrier"),
@@ -194,7 +192,6 @@ const struct benchmark barriers_benchmark = {
 		      "or fewer, each notes when it leaves",
 		      "mellor1991" },
 	.unit = { "barrier", .cycles = true },
-	ROWS(parameters, parameters),
 	ROWS(metrics, metrics),
 	ROWS(ratios, ratios),
 	ROWS(counters, counters),

@@ -323,8 +323,9 @@ static void give_back(void *state)
 	drop(s);
 }
 
-static const struct role writers_and_readers[] = { { "writer", writers, BY_COUNT },
-						   { "reader", NULL, BY_DEADLINE },
+static const struct role writers_and_readers[] = {
+	{ "writer", writers, BY_COUNT },
+	{ "reader", NULL, BY_DEADLINE },
 };
 
 static const char *absent(void)

@@ -92,8 +92,9 @@ static unsigned mixed(const struct trial *t)
 	return mixed_of(t);
 }
 
-static const struct role roles[] = { { "thread", mixed, BY_COUNT },
-				     { "reader", NULL, BY_DEADLINE },
+static const struct role roles[] = {
+	{ "thread", mixed, BY_COUNT },
+	{ "reader", NULL, BY_DEADLINE },
 };
 
 static const struct way striped = { &striped_map, .words = true },

@@ -77,8 +77,9 @@ static const struct ratio ratios[] = {
 	{ "slowdown", "what address translation costs on base pages", PAGES, "base", "thp", NULL },
 };
 
-static const struct role roles[] = { { "chase", one_worker, BY_COUNT },
-				     { "background", NULL, BY_DEADLINE },
+static const struct role roles[] = {
+	{ "chase", one_worker, BY_COUNT },
+	{ "background", NULL, BY_DEADLINE },
 };
 
 struct state {
@@ -283,35 +284,23 @@ static const struct way cycle = { PATTERN_CYCLE }, page_cycle = { PATTERN_PAGE_C
  */
 static const struct override
 	cycle_defaults[] = { { ELEMENT, { "pointer", NULL, "int" } },
-			     { STRIDE, { "0", NULL, "4" } },
-			     { 0 } },
+			     { STRIDE, { "0", NULL, "4" } } },
 	page_stride_defaults[] = { { BYTES,
 				     { "64K..64M*2", "64K..auto*1.189207115002721",
 				       "65664..1075838976*2,65664..525312+65664,"
 				       "3151872..10506240+1050624" } },
-				   { LOADS, { "0" } },
-				   { 0 } },
+				   { LOADS, { "0" } } },
 	page_random_defaults[] = { { BYTES,
 				     { "64K..64M*2", "64K..auto*1.189207115002721", "64K..1G*2" } },
 				   { LOADS, { "0" } },
-				   { PAGES, { "base", "base,thp", "base" } },
-				   { 0 } },
+				   { PAGES, { "base", "base,thp", "base" } } },
 	parallel_defaults[] = { { BYTES, { "16K,256K,4M,auto" } },
 				{ CHAINS, { "1,2,3,4,6,8,12,16,24,32" } },
 				{ LOADS, { "0" } },
-				{ PAGES, { "thp" } },
-				{ 0 } },
-	beyond_defaults[] = { { BYTES, { "auto" } },
-			      { LOADS, { "0" } },
-			      { PAGES, { "thp" } },
-			      { 0 } },
-	loaded_defaults[] = { { BYTES, { "auto" } },
-			      { LOADS, { "0" } },
-			      { PAGES, { "thp" } },
-			      { FROM, { "packed" } },
-			      { TO, { "first" } },
-			      { P_THREADS, { "0" } },
-			      { 0 } };
+				{ PAGES, { "thp" } } },
+	beyond_defaults[] = { { BYTES, { "auto" } }, { LOADS, { "0" } }, { PAGES, { "thp" } } },
+	loaded_defaults[] = { { BYTES, { "auto" } },  { LOADS, { "0" } },  { PAGES, { "thp" } },
+			      { FROM, { "packed" } }, { TO, { "first" } }, { P_THREADS, { "0" } } };
 
 enum {
 	LOADED_ONLY = BIT(MIX) | BIT(STORES) | BIT(RATE) | BIT(LOAD_BYTES),
@@ -320,21 +309,21 @@ enum {
 };
 static const struct variant variants[] = {
 	{ "cycle", "one random cycle through all elements", &cycle, NEITHER_OF_THEM,
-	  cycle_defaults },
+	  ROWS(defaults, cycle_defaults) },
 	{ "page-cycle", "as cycle, but a page is used up before the next", &page_cycle,
 	  NEITHER_OF_THEM },
 	{ "page-random", "one element a page, random pages: the TLB without the caches",
-	  &page_random, NEITHER_OF_THEM, page_random_defaults },
+	  &page_random, NEITHER_OF_THEM, ROWS(defaults, page_random_defaults) },
 	{ "page-stride", "elements a page and 8 bytes apart, in order: prefetchers may cross pages",
-	  &page_stride, NEITHER_OF_THEM, page_stride_defaults },
+	  &page_stride, NEITHER_OF_THEM, ROWS(defaults, page_stride_defaults) },
 	{ "line-stride", "neighbouring elements in order: what the prefetcher gains", &line_stride,
 	  NEITHER_OF_THEM },
 	{ "parallel", "several random cycles at once: memory-level parallelism", &cycle,
-	  NEITHER_OF_THEM, parallel_defaults },
+	  NEITHER_OF_THEM, ROWS(defaults, parallel_defaults) },
 	{ "loaded", "a random cycle while other threads load memory", &loaded,
 	  ROWS(defaults, loaded_defaults) },
 	{ "matrix", "a thread on one node, the cycle on another: node x node", &matrix, LOADED_ONLY,
-	  beyond_defaults },
+	  ROWS(defaults, beyond_defaults) },
 };
 
 static const struct explained counters[] = {

@@ -64,8 +64,8 @@ static struct needs needs(const struct trial *t)
 /* Layouts are compared where all threads wait on the lock, on lines of their own, and asleep. */
 #define EACH_LAYOUT { LAYOUT, { "together,apart,dense,padded" } }
 #define SOME_READ   { READS, { "0,90" } }
-static const struct override layouts[] = { EACH_LAYOUT }, reads[] = { SOME_READ, { 0 } },
-			     both[] = { EACH_LAYOUT, SOME_READ, { 0 } };
+static const struct override layouts[] = { EACH_LAYOUT }, reads[] = { SOME_READ },
+			     both[] = { EACH_LAYOUT, SOME_READ };
 
 static const struct variant variants[] = {
 	{ "mutex", "pthread_mutex_lock(): threads sleep", &kind_mutex, ROWS(defaults, both) },
@@ -80,8 +80,8 @@ static const struct variant variants[] = {
 	  &kind_cohort, .several_nodes = true },
 	{ "rwlock", "pthread_rwlock_rdlock() and wrlock(): readers share the lock", &kind_rwlock,
 	  ROWS(defaults, reads) },
-	{ "flags", "readers have a flag each, which writers look at (Hsieh and Weihl)",
-	  &kind_flags, ROWS(defaults, reads) },
+	{ "flags", "readers have a flag each, which writers look at (Hsieh and Weihl)", &kind_flags,
+	  ROWS(defaults, reads) },
 };
 
 static const struct role roles[] = { { "thread", NULL, BY_DEADLINE } };

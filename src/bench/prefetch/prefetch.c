@@ -52,8 +52,8 @@ static double bytes_of_a_load(const struct trial *t)
 enum { TIME, BANDWIDTH, OBTAINED };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("load"),
-	[BANDWIDTH] = { "bandwidth", "B/s", "of the lines that hold the elements",
-			HIGHER_IS_BETTER, bytes_of_a_load },
+	[BANDWIDTH] = { "bandwidth", "B/s", "of the lines that hold the elements", HIGHER_IS_BETTER,
+			bytes_of_a_load },
 	[OBTAINED] = { "obtained", "1",
 		       "multi-size pages that the kernel counted at first touch, of those asked "
 		       "for",

@@ -145,8 +145,9 @@ static const struct variant variants[] = {
 	{ "load", "reads are loads, each of which waits for the one before" },
 };
 
-static const struct role roles[] = { { "reader", all_but_one, BY_DEADLINE },
-				     { "writer", NULL, BY_DEADLINE },
+static const struct role roles[] = {
+	{ "reader", all_but_one, BY_DEADLINE },
+	{ "writer", NULL, BY_DEADLINE },
 };
 
 static const struct explained counters[] = {

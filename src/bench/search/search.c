@@ -63,8 +63,8 @@ static const struct ratio ratios[] = {
 static const struct role flow_roles[] = { { "dispatcher", one_worker, BY_DEADLINE },
 					  { "search", NULL, TO_COMPLETION },
 },
-			 own_roles[] = { { "search", NULL, BY_COUNT }, { 0 } },
-			 partitioned_roles[] = { { "search", NULL, TO_COMPLETION }, { 0 } };
+			 own_roles[] = { { "search", NULL, BY_COUNT } },
+			 partitioned_roles[] = { { "search", NULL, TO_COMPLETION } };
 
 static const struct way
 	whole = { .kind = FLOW },
@@ -221,10 +221,10 @@ static const char *verify(void *state, const struct trial *t)
 
 /* With uniform keys there is no imbalance to remedy: these variants also run with skewed keys. */
 static const struct override
-	owned_defaults[] = { { KEYS, { "uniform", "uniform,zipf,hot", "uniform" } }, { 0 } },
-	best_defaults[] = { { PAGES, { "base,thp" } }, { P_THREADS, { "1,auto" } }, { 0 } },
-	partitioned_defaults[] = { { PAGES, { "base,thp" } }, { 0 } },
-	distributed_defaults[] = { { PAGES, { "base,thp" } }, { P_THREADS, { "auto" } }, { 0 } };
+	owned_defaults[] = { { KEYS, { "uniform", "uniform,zipf,hot", "uniform" } } },
+	best_defaults[] = { { PAGES, { "base,thp" } }, { P_THREADS, { "1,auto" } } },
+	partitioned_defaults[] = { { PAGES, { "base,thp" } } },
+	distributed_defaults[] = { { PAGES, { "base,thp" } }, { P_THREADS, { "auto" } } };
 static const struct ops partitioned_ops = { search_prepare,   enter_partitioned, reset_partitioned,
 					    work_partitioned, search_collect,	 verify,
 					    search_release },
@@ -247,14 +247,15 @@ static const struct variant variants[] = {
 	  "own",
 	  &partitioned, .ops = &partitioned_ops, ROWS(roles, partitioned_roles) },
 	{ "best", "a tree of cache lines, which each thread searches for keys of its own", &best,
-	  .unused = BIT(SEARCH), ROWS(defaults, best_defaults), .ops = &best_ops, ROWS(roles, own_roles) },
+	  .unused = BIT(SEARCH), ROWS(defaults, best_defaults), .ops = &best_ops,
+	  ROWS(roles, own_roles) },
 	{ "best-partitioned", "as partitioned, but each thread searches the tree for its keys",
 	  &best_partitioned, .unused = BIT(SEARCH), ROWS(defaults, partitioned_defaults),
 	  .ops = &partitioned_ops, ROWS(roles, partitioned_roles) },
 	{ "distributed",
 	  "a part of the tree on each rank: keys travel to the rank of their range, answers back",
-	  &distributed, .unused = BIT(SEARCH), ROWS(defaults, distributed_defaults), .ops = &remote_ops,
-	  ROWS(roles, own_roles), .divided = true },
+	  &distributed, .unused = BIT(SEARCH), ROWS(defaults, distributed_defaults),
+	  .ops = &remote_ops, ROWS(roles, own_roles), .divided = true },
 };
 
 static const struct explained counters[] = {

@@ -332,7 +332,8 @@ static const struct variant variants[] = {
 	{ "lock", "an increment under a lock, or the lock alone", &a_lock,
 	  SPACED_ONLY | BIT(WORD) },
 	{ "distance", "words at a distance: how many bytes apart are enough", &spaced_words,
-	  BIT(LAYOUT) | OF_LOCKS | BIT(OPERATIONS) | BIT(WORD) | BIT(PADDING), distance_defaults },
+	  BIT(LAYOUT) | OF_LOCKS | BIT(OPERATIONS) | BIT(WORD) | BIT(PADDING),
+	  ROWS(defaults, distance_defaults) },
 };
 
 static const struct role roles[] = { { "thread", NULL, BY_DEADLINE } };

@@ -15,6 +15,7 @@ enum {
 	EXIT_BAD = 1,  /* wrong, misplaced, failed; output unwritable or full */
 	EXIT_COMMAND_LINE = 2,
 	EXIT_IMPOSSIBLE = 3, /* on this machine, and asked for by name */
+	EXIT_FAULT = 70,     /* of locus itself */
 	EXIT_SIGNAL = 128,   /* + its number */
 };
 

@@ -41,7 +41,8 @@ static json_t *parameters_json(const struct benchmark *b)
 {
 	json_t *list = json_array();
 
-	for (const struct parameter *p = b->parameters; p && p < b->parameters + b->n_parameters; p++)
+	for (const struct parameter *p = b->parameters; p && p < b->parameters + b->n_parameters;
+	     p++)
 		json_array_append_new(list,
 				      json_pack("{s:s, s:s, s:s?, s:o, s:b, s:b, s:s}", "name",
 						p->name, "type", types[p->type], "unit", p->unit,

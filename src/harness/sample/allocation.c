@@ -55,7 +55,10 @@ static void note_refusal(struct series *s)
 {
 	const struct trial *t = &s->planned->trial;
 	const char *refusal = t->arena ? arena_refusal(t->arena) : NULL,
-		   *what = refusal ? refusal : strerror(errno ? errno : ENOMEM);
+		   *what = refusal ? refusal
+			   : errno ? strerror(errno)
+				   : "prepare() gave no reason: it sets errno, or calls "
+				     "arena_cannot()";
 	char *cause = conditions_cause(s->conditions, CONDITIONS_MEMORY);
 
 	if (refusal && !cause)
@@ -101,6 +104,20 @@ static bool all_prepared(struct series *s, bool prepared)
 	return false;
 }
 
+/* Memory that needs() does not tell would be missing in the plan: the machine could run out. */
+static bool is_as_planned(struct series *s)
+{
+	const size_t asked = arena_asked(s->planned->trial.arena), bytes = s->planned->needs.bytes;
+
+	if (asked > bytes)
+		s->failure =
+			text_of("prepare() maps %zu bytes, and needs() says %zu", asked, bytes);
+	agree_words(s->planned->trial.ranks, &s->failure);
+	if (s->failure)
+		give_back(s, false);
+	return !s->failure;
+}
+
 static bool prepared(struct series *s)
 {
 	struct trial *t = &s->planned->trial;
@@ -111,7 +128,7 @@ static bool prepared(struct series *s)
 	watchdog_away(SERIES_PREPARING);
 	s->state = t->arena && ops->prepare ? ops->prepare(t) : NULL;
 	watchdog_back();
-	return all_prepared(s, t->arena && (!ops->prepare || s->state)) &&
+	return all_prepared(s, t->arena && (!ops->prepare || s->state)) && is_as_planned(s) &&
 	       all_prepared(s, has_room(t));
 }
 

@@ -56,6 +56,15 @@ void arena_shut(const struct arena *a)
 		mprotect(r->base, r->bytes, PROT_NONE);
 }
 
+size_t arena_asked(const struct arena *a)
+{
+	size_t asked = 0;
+
+	for (const struct region *r = a->regions; r; r = r->next)
+		asked += r->asked;
+	return asked;
+}
+
 const char *arena_refusal(const struct arena *a)
 {
 	return a->refusal;

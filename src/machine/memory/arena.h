@@ -6,6 +6,8 @@
 #ifndef LOCUS_ARENA_H
 #define LOCUS_ARENA_H
 
+#include <stddef.h>
+
 struct arena;
 struct machine;
 
@@ -16,6 +18,9 @@ struct arena *arena_open_at(const char *root, const struct machine *);
 void arena_close(struct arena *); /* NULL is fine */
 /* Keeps the pages, but nothing may read or write them any more. */
 void arena_shut(const struct arena *);
+
+/* Bytes that were asked for, of all regions; what they take is in whole pages. */
+size_t arena_asked(const struct arena *);
 
 /* The reason of the last refusal, in words; NULL: nothing was refused. */
 const char *arena_refusal(const struct arena *);

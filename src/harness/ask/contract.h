@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether an author's table keeps the contract of benchmark.h. */
+#ifndef LOCUS_CONTRACT_H
+#define LOCUS_CONTRACT_H
+
+#include "benchmark.h"
+
+/*
+ * The first fault of the table, a sentence that names benchmark, row and what is expected; to be
+ * freed. NULL: none. Takes microseconds; calls no function of the benchmark.
+ */
+char *contract_fault(const struct benchmark *);
+
+/* The same of a list of benchmarks that ends with NULL: false after a message. */
+bool contract_check(const struct benchmark *const *);
+
+#endif
