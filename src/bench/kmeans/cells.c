@@ -17,10 +17,12 @@
  * that to another one, and e for stage->slack. The other one can't be the nearest where b^2 - a^2 >
  * 4e, so where b - a > 2 sqrt(e) =: root. Of a centre that is no candidate, b - a shrinks by at
  * most what the two centres move. Of candidates: where scores differ by t as tiles compute them,
- * with an error of f at most, exact ones do by t - 2f at least; of floats as given, f = e. A score
- * is linear in the point, so from one iteration to the next it changes in a box by what it changes
- * in the middle, give or take half the box times the centre's move; and so does the difference of
- * two.
+ * two of which are off by f at most, true ones differ by t - f at least. Floats as given have f =
+ * e. Doubles have another f, of their cell, and what stage->margin adds for their coordinates and
+ * distances. A score is linear in the point, so from one iteration to the next it changes in a box
+ * by what it changes in the middle, give or take half the box times the centre's move; and so does
+ * the difference of two. What the rounding of coordinates and half squares changes does not add up
+ * over iterations: e has it once, for the centres as they are.
  */
 #include <float.h>
 #include <math.h>

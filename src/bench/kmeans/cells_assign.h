@@ -90,10 +90,10 @@ INLINE double NAME(rivals)(const struct index *x, const struct cell *cell, const
 		far = square > far ? square : far;
 	}
 	if (real == REAL_FLOAT)
-		return 2 * g->margin;
-	/* a score's error, as in frame.c, but in float and within the cell */
-	far = (d + 4) * (FLT_EPSILON * (far / 2 + sqrt(far) * cell->radius) + FLT_MIN);
-	return 2 * far + g->margin;
+		return g->margin;
+	/* what two scores are off by, as in frame.c, but in float and within the cell */
+	far = 1.01 * (d + 4) * (FLT_EPSILON * (far / 2 + sqrt(far) * cell->radius) + FLT_MIN);
+	return far + g->margin;
 }
 
 /* A candidate, in all lanes. */
@@ -144,8 +144,7 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 {
 	const uint32_t *const ids = candidates(x, cell);
 	const double margin = NAME(rivals)(x, cell, g, real, d);
-	/* floats as given have scores of the points' type */
-	const float sure = (float)(real == REAL_FLOAT ? g->margin : margin) * (1 + FLT_EPSILON);
+	const float sure = (float)margin * (1 + FLT_EPSILON);
 	float *const until = x->until + (size_t)(cell - x->cell) * x->stride;
 	struct NAME(rival) rival[FEW];
 

@@ -78,8 +78,19 @@ double frame_put_centre(struct frame *f, unsigned c, const double *value)
 
 /*
  * Sets the scales of sums and the bounds of rounding errors, from the box of the points and from
- * start centres outside it. The slack is twice what rounding of coordinates, products and sums may
- * add up to. Two scores may be off by it, and the exact distances of doubles (exact.h) by as much.
+ * start centres outside it.
+ *
+ * Let u be half of EPSILON, and M = |c|^2 / 2 + |x||c|, which far / 2 + sqrt(far * square) bounds.
+ * A score is off by at most (d + 3) u M: by u M for each of d sums; by 3u |x||c| for products (two
+ * rounded coordinates and, without fma, the product); by 3u |c|^2 / 2 for the half square (twice a
+ * rounded coordinate; its own type). So two scores are off by less than the slack, (d + 4) 2u M.
+ *
+ * The distances that decide (exact.h) are of doubles: with v for their u, the half square of one is
+ * off by (d + 3) v |x - c|^2 / 2, and |x - c|^2 / 2 is at most 4/3 of that bound of M. Two of them
+ * add 4/3 of the slack for doubles, and 2^-28 of it for floats.
+ *
+ * The hundredth on top is for terms of higher order (up to 10^5 dimensions) and for the rounding of
+ * differences of scores, and of the margin, to the type.
  */
 static void bound(struct frame *f)
 {
@@ -99,7 +110,7 @@ static void bound(struct frame *f)
 	f->stage.slack = (d + 4) * ((order_is_float ? FLT_EPSILON : DBL_EPSILON) *
 					    (far / 2 + sqrt(far * square)) +
 				    (order_is_float ? FLT_MIN : DBL_MIN));
-	f->stage.margin = (order_is_float ? 2.01 : 4) * f->stage.slack;
+	f->stage.margin = (order_is_float ? 1.01 : 2.35) * f->stage.slack;
 }
 
 /* The power of two that scales twice [-half, half] into [-1, 1], or nearly. */

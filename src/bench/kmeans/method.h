@@ -42,7 +42,7 @@ struct stage {
 	/* k: upper bound of the centre's move since the last iteration; 0 in the first */
 	const double *moved;
 	double reach; /* upper bound of |x| over all points */
-	/* upper bound of a score's rounding error, with the centres of this iteration */
+	/* upper bound of what rounding adds to the difference of two scores (frame.c) */
 	double slack;
 	/* scores of the points' type that differ by more tell which centre is nearer */
 	double margin;
