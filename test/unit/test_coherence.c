@@ -223,6 +223,42 @@ static void seat(struct team *team, unsigned meeting)
 	}
 }
 
+/* How often the lines of a pair were evicted, and what number they had then. (-Wl,--wrap) */
+static struct {
+	_Atomic unsigned times;
+	_Atomic uint64_t laid;
+} evicted[2];
+static struct coherence *_Atomic played;
+
+void __real_lines_flush(const struct lines *);
+void __wrap_lines_flush(const struct lines *);
+void __wrap_lines_flush(const struct lines *l)
+{
+	struct coherence *c = played;
+
+	for (unsigned i = 0; c && i < 2; i++)
+		if (l == &coherence_block(c, i)->lines) {
+			evicted[i].times++;
+			evicted[i].laid = coherence_block(c, i)->laid;
+		}
+	__real_lines_flush(l);
+}
+
+/*
+ * Lines are brought into their state twice a round. A cache that evicted them loads them again as
+ * the only one, or leaves them in memory; modified ones stay with who wrote them.
+ */
+static void expect_evictions(const struct by_hand *h, unsigned rounds)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const bool stay = h->which == STATE_MODIFIED;
+
+		assert_int_equal(evicted[i].times, stay ? 0 : 2 * rounds);
+		/* after they were laid the last time */
+		assert_int_equal(evicted[i].laid, stay ? 0 : 2 * rounds);
+	}
+}
+
 static const struct ops *ops_of(const struct by_hand *h)
 {
 	return h->trial.variant->ops ? h->trial.variant->ops : &coherence_benchmark.ops;
@@ -245,6 +281,8 @@ static int play(struct team *team, void *argument)
 	open_trial(h, team, 5);
 	c = h->state;
 	assert_int_equal(c->blocks, 2);
+	memset(evicted, 0, sizeof(evicted));
+	played = stream ? NULL : c;
 	for (unsigned round = 0; round < 4; round++) {
 		seat(team, round);
 		ops_of(h)->reset(c);
@@ -266,7 +304,10 @@ static int play(struct team *team, void *argument)
 					 : stream ? 100
 						  : HERE);
 		assert_null(ops_of(h)->verify(c, &h->trial));
+		if (!stream)
+			expect_evictions(h, round + 1);
 	}
+	played = NULL;
 	return 0;
 }
 

@@ -912,6 +912,81 @@ static void test_noisy_samples_are_set_aside(void **state)
 	assert_true(series_estimate(&s, (double[]){ 1, 3 }).value == 2);
 }
 
+/* An allocation speaks for itself by a quarter of its samples at least. */
+static void test_a_quarter_of_an_allocation_has_to_be_clean(void **state)
+{
+	enum { SAMPLES_HERE = 9 };
+	double time[SAMPLES_HERE] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+	unsigned char noisy[SAMPLES_HERE] = { 0, 0, 1, 1, 1, 1, 1, 1, 1 };
+	struct batch batch[] = { { .samples = 4 }, { .first = 4, .samples = 4 } };
+	struct series s = {
+		.time = time, .noisy = noisy, .batch = batch, .batches = 2, .allocations = 1
+	};
+
+	(void)state;
+	assert_true(series_has_clean(&s, 0)); /* 2 of 8 */
+	batch[1].samples = 5;
+	assert_false(series_has_clean(&s, 0)); /* 2 of 9 */
+	time[8] = NAN;			       /* a sample without a time is none */
+	assert_true(series_has_clean(&s, 0));
+}
+
+/* The CPU of worker 0 in a trial, which the second sample of each batch is said to have lost. */
+static struct marked {
+	struct bench bench;
+	int cpu;
+	_Atomic bool now;
+} marked;
+
+static void mark_the_second(void *state)
+{
+	const struct diary *d = state;
+
+	marked.now = d->collected % 3 == 1;
+	marked.bench.place[0].cpu = marked.now ? marked.cpu + 1000 : marked.cpu;
+}
+
+/* Twice as slow in a sample that is marked. */
+static void slow_if_marked(void *state, struct worker *w)
+{
+	note(state, w);
+	for (uint64_t done = w->done; done < w->count; w->done = ++done) {
+		turn(w);
+		if (marked.now)
+			turn(w);
+	}
+}
+
+/* A batch's clean time is the median of the samples that are not noisy; its estimate, of all. */
+static void test_the_clean_time_leaves_noisy_samples_out(void **state)
+{
+	const struct series *s = &marked.bench.series;
+
+	(void)state;
+	set_up(&marked.bench, slow_if_marked, 1, (struct benchmark){ .roles = by_units });
+	marked.bench.benchmark.ops.reset = mark_the_second;
+	marked.bench.samples = 3;
+	marked.cpu = marked.bench.place[0].cpu;
+	go(&marked.bench);
+	assert_int_equal(s->batches, ALLOCATIONS * BATCHES);
+	for (unsigned i = 0; i < s->batches; i++) {
+		const struct batch *b = &s->batch[i];
+		const double *x = s->time + b->first;
+		const unsigned char *noisy = s->noisy + b->first;
+
+		assert_true(noisy[1]);
+		/* the machine may disturb the other two, as well */
+		if (!noisy[0] && !noisy[2])
+			assert_true(fabs(b->clean / ((x[0] + x[2]) / 2) - 1) < 1e-12);
+		else if (noisy[0] && noisy[2])
+			assert_true(isnan(b->clean));
+		else
+			assert_true(b->clean == x[noisy[0] ? 2 : 0]);
+		assert_true(b->estimate == fmax(fmin(x[0], x[1]), fmin(fmax(x[0], x[1]), x[2])));
+	}
+	end(&marked.bench);
+}
+
 /*
  * Each batch in cycles of its own: 10, 10 and 40 have the median 10, though the medians of the
  * times (30) and of the cycles (2) make 15.
@@ -976,6 +1051,8 @@ int main(void)
 		cmocka_unit_test(test_cycles_are_those_of_each_batch),
 		cmocka_unit_test(test_a_batch_has_a_cycle_at_one_frequency_alone),
 		cmocka_unit_test(test_noisy_samples_are_set_aside),
+		cmocka_unit_test(test_a_quarter_of_an_allocation_has_to_be_clean),
+		cmocka_unit_test(test_the_clean_time_leaves_noisy_samples_out),
 		cmocka_unit_test(test_every_pair_meets),
 		cmocka_unit_test(test_one_worker_is_no_pair),
 	};

@@ -65,6 +65,10 @@ static void it_stops_at_looks_alone(void **state)
 		{ 6, 0, HOUR, HOUR, STOPPED_CONVERGED },
 		{ 7, 0, HOUR, HOUR, STOPPED_NOT_RUN },
 		{ 12, 0, HOUR, HOUR, STOPPED_CONVERGED },
+		/* half as wide as 3 % of the value: more than the 1 % that it may be */
+		{ 6, 0.03, HOUR, 2 * HOUR, STOPPED_NOT_RUN },
+		{ 12, 0.03, HOUR, 2 * HOUR, STOPPED_NOT_RUN },
+		{ 6, 0.005, HOUR, 2 * HOUR, STOPPED_CONVERGED },
 		/* a wide one doubles the allocations, as far as the share was divided */
 		{ 6, 1, HOUR, 2 * HOUR, STOPPED_NOT_RUN },
 		{ 7, 1, HOUR, 2 * HOUR, STOPPED_NOT_RUN },

@@ -261,6 +261,50 @@ static void test_a_ratio_of_another_number(void **state)
 		series_close(&group[i]);
 }
 
+/* Three over times from 1.91 to 2.09 s: the longest time is the lower bound. */
+static void test_a_rate_has_its_bounds_in_their_order(void **state)
+{
+	struct benchmark b = ratio_benchmark;
+	struct invention invention;
+	const json_t *rate, *ci;
+	enum status status;
+	struct series s;
+	json_t *line;
+
+	(void)state;
+	invent(&s, &invention, "one", 0, 0, 1, 2, 2);
+	invent_cost(&s, &invention, &b, 50);
+	line = summary(&s, &s, 1, 1.5, &status);
+	rate = json_array_get(json_object_get(line, "metrics"), RATE);
+	ci = json_object_get(rate, "ci");
+	assert_true(fabs(json_number_value(json_object_get(rate, "value")) - 1.5) < 1e-9);
+	assert_true(fabs(json_number_value(json_array_get(ci, 0)) - 3 / 2.09) < 0.03);
+	assert_true(fabs(json_number_value(json_array_get(ci, 1)) - 3 / 1.91) < 0.03);
+	json_decref(line);
+	series_close(&s);
+}
+
+/* Whichever of the two is wrong. */
+static void test_no_ratio_of_a_wrong_answer(void **state)
+{
+	(void)state;
+	for (unsigned wrong = 0; wrong < 3; wrong++) {
+		struct series group[2];
+		struct invention inventions[2];
+		json_t *list;
+
+		invent(&group[0], &inventions[0], "racy", 0, 1, 1, 2, 6);
+		invent(&group[1], &inventions[1], "atomic", 1, 1, 1, 2, 2);
+		if (wrong < 2)
+			group[wrong].wrong = strdup("3 is not 4");
+		list = ratios_of(&group[0], group, 2);
+		assert_int_equal(json_array_size(list), wrong < 2 ? 0 : 1);
+		json_decref(list);
+		for (unsigned i = 0; i < 2; i++)
+			series_close(&group[i]);
+	}
+}
+
 /* Trials that had no batch in the same round: the quotient of their values, without an interval. */
 static void test_a_ratio_without_a_common_round(void **state)
 {
@@ -812,6 +856,8 @@ int main(void)
 		cmocka_unit_test(test_a_skew_that_tells_is_noted),
 		cmocka_unit_test(test_ratios_find_their_trial),
 		cmocka_unit_test(test_a_ratio_of_another_number),
+		cmocka_unit_test(test_a_rate_has_its_bounds_in_their_order),
+		cmocka_unit_test(test_no_ratio_of_a_wrong_answer),
 		cmocka_unit_test(test_a_ratio_without_a_common_round),
 		cmocka_unit_test(test_no_ratio_without_a_time),
 		cmocka_unit_test(test_rarely_together_is_a_note),

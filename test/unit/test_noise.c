@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which evidence makes a sample noisy: on a thread that has its CPU, and on one that may move. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "harness/sample/noise.h"
+
+enum { CPU = 3, OTHER = 4 };
+#define LENGTH(list) (sizeof(list) / sizeof((list)[0]))
+
+/* What happens to a thread in a sample of `wall` seconds. */
+struct event {
+	double wall, off, delay; /* s */
+	uint64_t involuntary, voluntary, minor_faults, major_faults;
+	int from, to; /* CPUs */
+	bool disturbs, disturbs_floating;
+};
+
+static struct attendance of(const struct event *e)
+{
+	const struct usage before = { .wall = 100,
+				      .cpu = 50,
+				      .delay = 7,
+				      .involuntary = 10,
+				      .voluntary = 20,
+				      .minor_faults = 30,
+				      .major_faults = 40,
+				      .on_cpu = e->from };
+	struct attendance a = { .before = before, .after = before };
+
+	a.after.wall += e->wall;
+	a.after.cpu += e->wall - e->off;
+	a.after.delay += e->delay;
+	a.after.involuntary += e->involuntary;
+	a.after.voluntary += e->voluntary;
+	a.after.minor_faults += e->minor_faults;
+	a.after.major_faults += e->major_faults;
+	a.after.on_cpu = e->to;
+	return a;
+}
+
+static const struct event events[] = {
+	{ .wall = 0.01, .from = CPU, .to = CPU },
+	/* a sample may lose 1 % of its time, and 5 us that reading the evidence takes */
+	{ .wall = 0.01, .off = 98e-6, .from = CPU, .to = CPU },
+	{ .wall = 0.01, .off = 112e-6, .from = CPU, .to = CPU, .disturbs = true },
+	{ .wall = 0.01, .delay = 98e-6, .from = CPU, .to = CPU },
+	{ .wall = 0.01, .delay = 112e-6, .from = CPU, .to = CPU, .disturbs = true },
+	{ .wall = 1, .off = 0.0098, .from = CPU, .to = CPU },
+	{ .wall = 1, .off = 0.0102, .from = CPU, .to = CPU, .disturbs = true },
+	{ .wall = 1e-5, .off = 4e-6, .from = CPU, .to = CPU },
+	{ .wall = 1e-5, .off = 6e-6, .from = CPU, .to = CPU, .disturbs = true },
+	/* work that blocks is off the CPU by itself; but not while it is ready to run */
+	{ .wall = 0.01, .off = 5e-3, .voluntary = 1, .from = CPU, .to = CPU },
+	{ .wall = 0.01,
+	  .off = 5e-3,
+	  .delay = 1e-3,
+	  .voluntary = 1,
+	  .from = CPU,
+	  .to = CPU,
+	  .disturbs = true },
+	{ .wall = 0.01, .involuntary = 1, .from = CPU, .to = CPU, .disturbs = true },
+	{ .wall = 0.01, .minor_faults = 100, .from = CPU, .to = CPU },
+	{ .wall = 0.01,
+	  .major_faults = 1,
+	  .from = CPU,
+	  .to = CPU,
+	  .disturbs = true,
+	  .disturbs_floating = true },
+	/* it was elsewhere at one end, or at both */
+	{ .wall = 0.01, .from = CPU, .to = OTHER, .disturbs = true },
+	{ .wall = 0.01, .from = OTHER, .to = CPU, .disturbs = true },
+	{ .wall = 0.01, .from = OTHER, .to = OTHER, .disturbs = true },
+};
+
+static void what_disturbs_a_sample(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LENGTH(events); i++) {
+		const struct attendance a = of(&events[i]);
+		struct noise n = { 0 };
+
+		if (noise_witness(&n, &a, CPU) != events[i].disturbs)
+			fail_msg("event %zu", i);
+		if (noise_witness(&n, &a, ANY_CPU) != events[i].disturbs_floating)
+			fail_msg("event %zu, of a thread that may move", i);
+	}
+}
+
+/* Without schedstat the delay is not known; the time off the CPU still is. */
+static void an_unknown_delay_is_no_disturbance(void **state)
+{
+	const struct event quiet = { .wall = 0.01, .delay = NAN, .from = CPU, .to = CPU }, off = {
+		.wall = 0.01, .off = 1e-3, .delay = NAN, .from = CPU, .to = CPU
+	};
+	struct attendance a = of(&quiet);
+	struct noise n = { 0 };
+
+	(void)state;
+	assert_false(noise_witness(&n, &a, CPU));
+	a = of(&off);
+	assert_true(noise_witness(&n, &a, CPU));
+}
+
+/* The sums of two events; time on the CPU beyond the wall time, by clocks that differ, is none. */
+static void evidence_is_added_up(void **state)
+{
+	const struct event one = { 0.01, 1e-3, 2e-3, 1, 2, 3, 4, CPU, OTHER, true, true },
+			   other = { 0.01, -1e-6, 1e-3, 10, 20, 30, 40, CPU, CPU, true, true };
+	const struct attendance a = of(&one), b = of(&other);
+	struct noise n = { 0 };
+
+	(void)state;
+	noise_witness(&n, &a, CPU);
+	noise_witness(&n, &b, CPU);
+	assert_true(fabs(n.off_cpu - 1e-3) < 1e-9 && fabs(n.delay - 3e-3) < 1e-9);
+	assert_int_equal(n.involuntary, 11);
+	assert_int_equal(n.voluntary, 22);
+	assert_int_equal(n.minor_faults, 33);
+	assert_int_equal(n.major_faults, 44);
+	assert_int_equal(n.migrations, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_disturbs_a_sample),
+		cmocka_unit_test(an_unknown_delay_is_no_disturbance),
+		cmocka_unit_test(evidence_is_added_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
