@@ -60,6 +60,24 @@ static void test_geometry(void **state)
 	}
 }
 
+/* Whoever doubles the table has the locks of all stripes. */
+static void test_all_locks_are_taken(void **state)
+{
+	struct map_shape shape = maps_small;
+	void *memory = apart_alloc(stripes_bytes(&shape));
+	struct stripes s;
+
+	(void)state;
+	stripes_open(&s, &shape, &(struct map_memory){ .shared = memory });
+	stripes_lock_all(&s, 0);
+	for (unsigned i = 0; i < shape.stripes; i++)
+		assert_false(spin_lock_try(stripes_lock_of(&s, i)));
+	stripes_unlock_all(&s);
+	for (unsigned i = 0; i < shape.stripes; i++)
+		assert_true(spin_lock_try(stripes_lock_of(&s, i)));
+	free(memory);
+}
+
 static void test_an_entry_stays_in_its_stripe(void **state)
 {
 	(void)state;
@@ -217,6 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_geometry),
 		cmocka_unit_test(test_an_entry_stays_in_its_stripe),
+		cmocka_unit_test(test_all_locks_are_taken),
 		cmocka_unit_test(test_mixes),
 		cmocka_unit_test(test_skewed_keys),
 		cmocka_unit_test(test_a_steady_mix_keeps_its_size),
