@@ -4,7 +4,7 @@
 lessons/NAME.json has them as data:
 
     "claims": [{ "claim": "Divided is faster than whole.",
-                 "value": "whole / divided", "metric": "search-time", "expected": "> 1",
+                 "value": "whole / divided", "metric": "search-time", "expected": "> 1.05",
                  "where": { "search": "branchy" },
                  "published": { "figures": "time per packet" } }]
 
@@ -12,7 +12,8 @@ A value multiplies and divides trials that differ in nothing else: `name[paramet
 between names, or values, the best of these counts; without a name each variant that has such trials
 gets a row. A claim without `expected` is a factor of other claims: it is drawn, not judged. A claim
 with `part` instead names three trials (the costly one, the cure, the one without the cost), and its
-value is the share of the cost that the cure removes.
+value is the share of the cost that the cure removes. `expected` leaves out what does not matter:
+faster is "> 1.05", not "> 1".
 """
 
 from __future__ import annotations

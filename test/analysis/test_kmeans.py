@@ -99,7 +99,7 @@ def verdicts(found: dict[str, dict[str, Any]]) -> dict[str, str]:
 
 
 def test_the_published_ratios_agree_with_the_lesson() -> None:
-    found = claimed(ladder(1, q2=0.948), ladder(8, q2=7.72, padded=1.39, p3=0.648))
+    found = claimed(ladder(1, width=0.001, q2=0.948), ladder(8, q2=7.72, padded=1.39, p3=0.648))
     assert verdicts(found) == dict.fromkeys((MANY, PADDING, OWN, ONE), AGREES)
     own = {name: c["row"] for name, c in found.items()}
     assert [own[name]["threads"] for name in (ONE, MANY, PADDING, OWN)] == [1, 8, 8, 8]
@@ -133,7 +133,8 @@ def test_a_cure_is_measured_by_what_it_takes_away(padded: float, verdict: str) -
 
 
 def test_what_the_interval_leaves_open_is_not_told() -> None:
-    assert verdicts(claimed(ladder(2, q2=1.01))) == {MANY: UNSURE}
+    assert verdicts(claimed(ladder(2, q2=1.04))) == {MANY: UNSURE}
+    assert verdicts(claimed(ladder(2, q2=1.02))) == {MANY: DIFFERS}  # by less than what matters
     assert verdicts(claimed(ladder(2, width=0.5, q2=1.2, padded=0.8)))[PADDING] == UNSURE
 
 

@@ -13,6 +13,7 @@ import duckdb
 import pytest
 from locus_analysis import claims, described, draw, evidence, published, records, scaling, terms
 from locus_analysis.evidence import AGREES, DIFFERS, UNSURE
+from locus_analysis.schema import HERE
 from make_records import (
     FLAGS,
     HOT,
@@ -126,8 +127,9 @@ def test_a_gain_is_the_product_of_its_parts() -> None:
     ("divided", "status", "verdict", "why"),
     [
         (10, "ok", AGREES, ""),
-        (30, "ok", DIFFERS, "expected > 1"),
-        (20, "ok", UNSURE, "only part of its interval is > 1"),
+        (30, "ok", DIFFERS, "expected > 1.05"),
+        (20 / 1.02, "ok", DIFFERS, "expected > 1.05"),  # 1.00 to 1.04
+        (20 / 1.04, "ok", UNSURE, "only part of its interval is > 1.05"),  # 1.02 to 1.06
         (10, "noisy", UNSURE, "whole is noisy"),
         (10, "unconverged", AGREES, ""),
     ],
@@ -175,7 +177,7 @@ def test_claims_are_of_one_setting_each() -> None:
 
 def test_a_claim_is_told_for_each_size() -> None:
     made = []
-    for size, whole in ((16 * KIB, 20.0), (64 * KIB, 10.1), (256 * KIB, 5.0)):
+    for size, whole in ((16 * KIB, 20.0), (64 * KIB, 10.5), (256 * KIB, 5.0)):
         own = ladder(whole, 10, 10)
         for point in own:
             point.parameters["size"] = size
@@ -191,6 +193,14 @@ def test_a_claim_is_told_for_each_size() -> None:
 )
 def test_what_is_expected_is_a_range(value: str, expected: tuple[float, float]) -> None:
     assert claims.bounds(value) == expected
+
+
+def test_claims_need_an_effect_that_matters() -> None:
+    """No interval of one run is so sure of its process that 1 % decides."""
+    for file in some(HERE.glob("lessons/*.json")):
+        for claim in published.lesson(file.stem).get("claims", []):
+            ends = claims.bounds(claim["expected"]) if "expected" in claim else ()
+            assert not [e for e in ends if 0.951 < e < 1.049], claim["claim"]
 
 
 def test_a_value_names_its_trials() -> None:
