@@ -18,8 +18,11 @@ from .sides import Lost, Side
 Row = dict[str, Any]
 
 SLOWER, FASTER, SAME, UNTOLD = "slower", "faster", "same", "cannot tell"
-ORDER = (SLOWER, FASTER, UNTOLD, SAME)
+WITHIN, PERHAPS = " within", " perhaps within"  # the threshold, after SLOWER or FASTER
+ORDER = tuple(way + end for end in ("", PERHAPS, WITHIN) for way in (SLOWER, FASTER))
+ORDER = (*ORDER, UNTOLD, SAME)
 THRESHOLD = 0.03
+HARMLESS = 0.7  # of a threshold: a change so large is told as beyond it in 5 % of comparisons
 LEAST_PAIRS = next(n for n in range(1, 99) if inference.least_p(n, n, True) <= LEVEL)
 GOOD, WORSE, CANNOT_TELL = 0, 1, 4
 
@@ -40,10 +43,11 @@ class Comparison:
 
     @property
     def status(self) -> int:
-        slower = any(m["verdict"] == SLOWER for m in self.metrics)
-        if slower or any(lost.is_fault for lost in self.lost):
+        verdicts = {m["verdict"] for m in self.metrics}
+        if SLOWER in verdicts or any(lost.is_fault for lost in self.lost):
             return WORSE
-        return CANNOT_TELL if self.required or self.lost or not self.metrics else GOOD
+        is_open = SLOWER + PERHAPS in verdicts or self.required or self.lost
+        return CANNOT_TELL if is_open or not verdicts else GOOD
 
 
 def compare(
@@ -91,20 +95,23 @@ def matches(name: str, words: str, pattern: str) -> bool:
 
 
 def _arrays(told: inference.Shown) -> tuple[Any, ...]:
-    return told.change, told.half, told.p, told.least
+    return told.change, told.half, told.p, told.least, told.floor
 
 
 def _row(
     m: Row, words: str, within: float, told: Sequence[float], seen: sides.Observed, i: int
 ) -> Row:
-    change, half, p, least = (float(x) for x in told)
+    change, half, p, least, floor = (float(x) for x in told)
+    sign = np.sign(change)
+    floor = sign * np.expm1(sign * floor)
     ends = np.expm1(change - half), np.expm1(change + half)
     known = bool(np.isfinite(half))
     verdict = UNTOLD
-    if known and -within <= ends[0] and ends[1] <= within:
+    if known and p <= LEVEL:
+        way = SLOWER if (change > 0) == (m["better"] == "lower") else FASTER
+        verdict = way + _size(abs(np.expm1(change)), floor, within)
+    elif known and -within <= ends[0] and ends[1] <= within:
         verdict = SAME
-    elif known and p <= LEVEL:
-        verdict = SLOWER if (change > 0) == (m["better"] == "lower") else FASTER
     return {
         "name": f"{m['benchmark']}/{m['variant']}/{m['name']}",
         "words": words,
@@ -118,10 +125,16 @@ def _row(
         "high": float(ends[1]) if known else None,
         "p": p if known else None,
         "least": float(np.expm1(least)) if known and np.isfinite(least) else None,
+        "floor": float(sign * floor) if known and p <= LEVEL else None,
         "runs": _relative(seen.old[:, i], seen.new[:, i]),
         "threshold": within,
         "verdict": verdict,
     }
+
+
+def _size(size: float, floor: float, within: float) -> str:
+    """What is said of a change that is shown, and surely greater than `floor`."""
+    return WITHIN if size <= within else PERHAPS if floor <= HARMLESS * within else ""
 
 
 def _relative(old: inference.Array, new: inference.Array) -> list[list[float]]:
@@ -135,7 +148,7 @@ def _place(m: Row) -> tuple[int, bool, float]:
     size = m["change"] if m["better"] == "lower" else -m["change"]
     least = m["least"] if m["least"] is not None else np.inf
     untold = m["verdict"] == UNTOLD
-    by = -least if untold else size if m["verdict"] == FASTER else -size
+    by = -least if untold else size if m["verdict"].startswith(FASTER) else -size
     return ORDER.index(m["verdict"]), untold and not m["headline"], by
 
 

@@ -27,15 +27,17 @@ def add(commands: Any) -> None:
         ),
         description=(
             "Compares trials that both sides have, metric by metric, and says which became slower"
-            " or faster, which are the same within a threshold, and of which the runs cannot tell."
+            " or faster beyond a threshold, or within it, which are the same, and of which the runs"
+            " cannot tell."
             " The unit is the run; of several hosts, the host: give several runs a side, best in"
             " turn. Settings in which the sides differ come first: candidates for the cause."
         ),
         epilog=(
-            "Exit status: 0 nothing is slower; 1 something is, or has no valid result any more; 2 a"
-            " file is missing or is no record; 4 cannot tell: trials were interrupted or left out,"
-            " nothing is on both sides, a metric that --require names has no verdict, or a host"
-            " cannot be judged (--baseline); 70 the program itself failed."
+            "Exit status: 0 nothing is slower beyond its threshold; 1 something is, or has no valid"
+            " result any more; 2 a file is missing or is no record; 4 cannot tell: something is"
+            " slower, perhaps within its threshold, trials were interrupted or left out, nothing is"
+            " on both sides, a metric that --require names has no verdict, or a host cannot be"
+            " judged (--baseline); 70 the program itself failed."
         ),
     )
     command.add_argument(
@@ -47,7 +49,7 @@ def add(commands: Any) -> None:
         action="append",
         default=[],
         type=_threshold,
-        help="a change within it is none: 3%% (the default), or latency=5%%, '*/bandwidth=10%%'",
+        help="a change within it is no finding: 3%% (default), or latency=5%%, '*/bandwidth=10%%'",
     )
     command.add_argument(
         "--require",

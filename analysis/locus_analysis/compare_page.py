@@ -75,7 +75,7 @@ def picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
                 "high": 1 + (m["high"] if m["high"] is not None else m["change"]),
                 "least": 1 - m["threshold"],
                 "most": 1 + m["threshold"],
-                "said": f"{compare_told.percent(m['change'])} {m['verdict']}",
+                "said": f"{compare_told.percent(m['change'])} {compare_told.way(m)}",
             }
         )
         points += [
@@ -124,7 +124,7 @@ def picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
         charts.spec_of(text, width=width, height=height, view={"stroke": None})
         for text, width in (
             (_text(line.mark("text", align="right", fontSize=11, color=charts.INK), "label"), 1),
-            (_text(line.mark("text", align="left", fontSize=11, color=charts.INK), "said"), 140),
+            (_text(line.mark("text", align="left", fontSize=11, color=charts.INK), "said"), 180),
         )
     )
     middle = charts.joined("layer", *layers, width=WIDE, height=height)

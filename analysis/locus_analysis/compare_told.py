@@ -6,15 +6,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Optional
 
 from . import inference, units
-from .compare import ORDER, SAME, UNTOLD, Comparison
+from .compare import HARMLESS, ORDER, PERHAPS, SAME, UNTOLD, WITHIN, Comparison
 from .inference import LEVEL
 from .sides import Lost, Side
 
@@ -22,11 +23,12 @@ Row = dict[str, Any]
 
 NARROW, WIDE = 60, 100  # columns of the table, at least and at most
 SHOWN = 20  # metrics, where the output is no terminal
+NAME = 24  # characters of a metric's name, at least, for which the interval is left out
 MANY = 9.995  # a change so great is told as a factor
 TEXT = 30  # characters of a value of a setting, where a line has two
 COLUMNS = (
     *("metric", "setting", "unit", "better", "old", "new", "change", "low", "high", "p", "least"),
-    *("threshold", "verdict"),
+    *("floor", "threshold", "verdict"),
 )
 
 
@@ -43,7 +45,7 @@ def text(made: Comparison, everything: bool) -> str:
     if left:
         lines.append(f"{left} more metrics: --all")
     lines += [""] if made.metrics else []
-    return "\n".join([*lines, *summary(made)])
+    return "\n".join([*lines, *(part for line in summary(made) for part in _wrapped(line, width))])
 
 
 def worst(made: Comparison, most: int) -> list[Row]:
@@ -106,12 +108,17 @@ def summary(made: Comparison) -> list[str]:
         lines = ["no metric is on both sides"]
     else:
         told = ", ".join(f"{counts[v]} {v}" for v in ORDER if counts[v])
-        within = sorted({units.percent(m["threshold"]) for m in made.metrics})
+        within = _percents(m["threshold"] for m in made.metrics)
         lines = [
             f"{units.several(len(made.metrics), 'metric')}: {told}",
-            f"slower, faster: shown at {100 * LEVEL:.0f} % over all metrics together; same: the"
-            f" 95 % interval is within {', '.join(within)}",
+            f"slower, faster: shown at {100 * LEVEL:.0f} % over all metrics together, and by more"
+            f" than {within}; within: by less; same: the 95 % interval is within {within}",
         ]
+    if any(m["verdict"].endswith(PERHAPS) for m in made.metrics):
+        harmless = _percents(HARMLESS * m["threshold"] for m in made.metrics)
+        lines.append(
+            f"perhaps within: a change of {harmless} may look so by chance; more runs tell (--plan)"
+        )
     if counts[UNTOLD] and not made.reason:
         lines.append("cannot tell: with the change, below 100 %, that these runs would have shown")
     for what, is_fault in (("fault", True), (UNTOLD, False)):
@@ -121,6 +128,10 @@ def summary(made: Comparison) -> list[str]:
         more = f", and {len(made.required) - 1} more" if made.required[1:] else ""
         lines.append(f"required, but cannot be told: {made.required[0]}{more}")
     return lines
+
+
+def _percents(shares: Iterable[float]) -> str:
+    return ", ".join(units.percent(share) for share in sorted(set(shares)))
 
 
 def _sides(made: Comparison) -> tuple[Side, Side]:
@@ -160,12 +171,20 @@ def percent(share: Optional[float], sign: str = "+") -> str:
     return f"{round(100 * share, digits) + 0.0:{sign}.{digits}f} %"
 
 
-def _verdict(made: Comparison, m: Row) -> str:
+def verdict(made: Comparison, m: Row) -> str:
     if m["verdict"] == UNTOLD and made.reason:
         return "no verdict"
     if m["verdict"] == UNTOLD and m["least"] is not None and m["least"] < 1:
         return f"{UNTOLD}: {percent(m['least'], '')}"
-    return str(m["verdict"])
+    return way(m).replace(",", f" by {percent(abs(m['change']), '')},")
+
+
+def way(m: Row) -> str:
+    """Slower; or slower, within 3 %."""
+    verdict = str(m["verdict"])
+    if not verdict.endswith(WITHIN):
+        return verdict
+    return f"{verdict.replace(' ', ', ', 1)} {units.percent(m['threshold'])}"
 
 
 def label(m: Row) -> str:
@@ -183,7 +202,7 @@ def cells(made: Comparison, m: Row) -> list[str]:
         f"{units.number(m['new'] / factor)} {unit}".rstrip(),
         percent(m["change"]),
         interval.replace(" % to", " to"),
-        _verdict(made, m),
+        verdict(made, m),
     ]
 
 
@@ -191,11 +210,12 @@ TITLES = ("metric", "old", "new", "change", "95 % interval", "verdict")
 
 
 def _table(made: Comparison, picked: Sequence[Row], width: int) -> list[str]:
-    """The first column gives way, down to a few characters."""
+    """The interval gives way to names, then these do, down to a few characters."""
     table = [list(TITLES), *(cells(made, m) for m in picked)]
-    if not any(row[4] for row in table[1:]):
-        table = [row[:4] + row[5:] for row in table]
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    room = width - sum(_widths(table)[1:]) - 2 * (len(TITLES) - 1)
+    if room < min(_widths(table)[0], NAME) or not any(row[4] for row in table[1:]):
+        table = [[*row[:4], re.sub(" by [^,]+", "", row[5])] for row in table]
+    widths = _widths(table)
     widths[0] = min(widths[0], max(12, width - sum(widths[1:]) - 2 * (len(widths) - 1)))
     last = len(widths) - 1
     return [
@@ -205,6 +225,10 @@ def _table(made: Comparison, picked: Sequence[Row], width: int) -> list[str]:
         ).rstrip()
         for row in table
     ]
+
+
+def _widths(table: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*table)]
 
 
 def markdown(made: Comparison, everything: bool) -> str:

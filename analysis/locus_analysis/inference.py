@@ -38,6 +38,7 @@ class Shown:
     half: Array  # of the 95 % interval of this metric alone
     p: Array  # adjusted for all metrics
     least: Array  # the smallest change that these runs would have shown; infinite if none
+    floor: Array  # a change that is shown is greater, at LEVEL over all that are shown
 
 
 def labelings(old: int, new: int, paired: bool) -> int:
@@ -61,7 +62,9 @@ def shown(old: Array, new: Array, kinds: Sequence[str], paired: bool = False) ->
             real = change[0], error[0], df[0]
     change, error, df = real
     p, critical = _adjusted(np.vstack(t))
-    return Shown(change, t_quantile(df) * error, p, (critical + POWER) * error)
+    several = max(1, int((p <= LEVEL).sum()))
+    floor = np.abs(change) - t_quantile(df, 1 - LEVEL / several) * error
+    return Shown(change, t_quantile(df) * error, p, (critical + POWER) * error, floor)
 
 
 def spread(y: Array, kinds: Sequence[str]) -> tuple[Array, Array]:

@@ -149,13 +149,66 @@ def test_thresholds_by_pattern_the_last_counts(
         "latency/cycle/time": 0.01,
         "numa/static/bandwidth": 0.3,
     }
-    assert verdicts(made)["numa/static/bandwidth kernel sum"] == "same"
+    assert verdicts(made)["numa/static/bandwidth kernel sum"] == "slower within"
     assert verdicts(made)["latency/cycle/time size 16 Ki"] == "slower"
     told(capsys, "--threshold", "30%", old, new)
     for words in ("0", "x", "latency=", "150%"):
         with pytest.raises(SystemExit) as ended:
             program.main(["compare", "--threshold", words, str(old), str(new)])
         assert ended.value.code == BAD_INPUT and "expected a share" in capsys.readouterr().err
+
+
+def test_a_change_that_is_shown_may_be_within_the_threshold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has words of its own in all formats, and is no finding."""
+    old = runs(tmp_path / "old", 6, spread=0.004)
+    new = runs(tmp_path / "new", 6, {0: 1.02, 1: 0.98}, spread=0.004)
+    out, _ = told(capsys, old, new)
+    rows = [line.split("  ")[-1] for line in out.splitlines() if line.startswith("latency")]
+    for line, way in zip(some(rows), ("slower", "faster")):
+        assert re.fullmatch(way + r" by [12]\.\d %, within 3 %", line)
+    assert "9 metrics: 1 slower within, 1 faster within, 7 same" in out
+    found = {m["setting"]: m for m in as_json(capsys, old, new)["metrics"]}
+    assert found["size 4 Ki"]["verdict"] == "slower within"
+    assert 0.01 < found["size 4 Ki"]["floor"] < found["size 4 Ki"]["change"] < 0.03
+    assert found["size 8 Ki"]["verdict"] == "faster within"
+    assert found["size 8 Ki"]["change"] < found["size 8 Ki"]["floor"] < 0
+    assert found["size 16 Ki"]["floor"] is None
+    table = told(capsys, "--format", "csv", old, new)[0]
+    assert ",slower within\n" in table and ",faster within\n" in table
+    assert f"| {rows[0]} |" in told(capsys, "--format", "md", old, new)[0]
+    page = tmp_path / "page.html"
+    told(capsys, "--output", page, old, new)
+    html = page.read_text(encoding="utf-8")
+    assert f"<td>{rows[0]}</td>" in html.replace("\n\t", "")
+    told(capsys, "--threshold", "1%", old, new, status=WORSE)
+
+
+def test_a_change_that_may_be_within_the_threshold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Shown, and estimated beyond it, but 0.7 times that may be all that it is."""
+    old = runs(tmp_path / "old", 6, spread=0.012)
+    new = runs(tmp_path / "new", 6, {0: 1.035}, spread=0.012, start=60)
+    given = ("--threshold", "numa=30%", "--threshold", "latency/cycle/time size [!4]*=30%")
+    out, _ = told(capsys, *given, old, new, status=CANNOT_TELL)
+    assert re.search(r"  slower, perhaps within 3 %$", out, re.MULTILINE)
+    page = told(capsys, "--format", "md", *given, old, new, status=CANNOT_TELL)[0]
+    assert re.search(r" slower by 3\.\d %, perhaps within 3 % ", page)
+    assert "perhaps within: a change of 2.1 %" in out and "1 slower perhaps within" in out
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_names_are_legible_in_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    old, new = runs(tmp_path / "old", 6), runs(tmp_path / "new", 6, {2: 1.1, 0: 1.02})
+    lines = told(capsys, "--all", old, new, status=WORSE)[0].splitlines()
+    assert max(map(len, lines)) <= width
+    assert sum(line.startswith("numa/static kernel triad  ") for line in lines) == 1
+    assert any("95 % interval" in line and "verdict" in line for line in lines) == (width == 100)
 
 
 def test_two_sides_are_needed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
