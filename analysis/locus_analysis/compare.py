@@ -75,9 +75,7 @@ def compare(
         said = words(seen.metrics)
         for i, m in enumerate(seen.metrics):
             name = f"{m['benchmark']}/{m['variant']}/{m['name']}"
-            within = next(
-                (t for p, t in reversed(thresholds) if matches(name, said[i], p)), THRESHOLD
-            )
+            within = of_pattern(name, said[i], thresholds, THRESHOLD)
             made.metrics.append(_row(m, said[i], within, [a[i] for a in _arrays(told)], seen, i))
     made.metrics.sort(key=_place)
     for pattern in require:
@@ -92,6 +90,13 @@ def matches(name: str, words: str, pattern: str) -> bool:
     */bandwidth, 'latency/cycle/time*size 4 Ki*'."""
     full = f"{name} {words}"
     return fnmatchcase(full, pattern) or fnmatchcase(full, pattern + "[/ ]*")
+
+
+def of_pattern(
+    name: str, words: str, given: Sequence[tuple[str, float]], otherwise: float
+) -> float:
+    """The last whose pattern matches."""
+    return next((t for p, t in reversed(given) if matches(name, words, p)), otherwise)
 
 
 def _arrays(told: inference.Shown) -> tuple[Any, ...]:

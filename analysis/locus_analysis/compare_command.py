@@ -23,7 +23,8 @@ def add(commands: Any) -> None:
         usage=(
             "%(prog)s [OPTION...] OLD NEW\n       %(prog)s [OPTION...] OLD... -- NEW...\n"
             "       %(prog)s [OPTION...] --measure N -- CMD_A -- CMD_B\n"
-            "       %(prog)s [OPTION...] --baseline FILE FILE|DIR..."
+            "       %(prog)s [OPTION...] --baseline FILE FILE|DIR...\n"
+            "       %(prog)s [OPTION...] --plan FILE|DIR... [-- NEW...]"
         ),
         description=(
             "Compares trials that both sides have, metric by metric, and says which became slower"
@@ -77,6 +78,19 @@ def add(commands: Any) -> None:
         help="hold each host against expected values, which locus export --expect wrote",
     )
     command.add_argument(
+        "--plan",
+        action="store_true",
+        help="before measuring: how many runs a side find a change, by the scatter of these runs",
+    )
+    command.add_argument(
+        "--effect",
+        metavar="[PATTERN=]SHARE",
+        action="append",
+        default=[],
+        type=_threshold,
+        help="the change that --plan is to find; default: 5/3 of the threshold, so 5%%",
+    )
+    command.add_argument(
         "--output",
         metavar="FILE.html",
         type=Path,
@@ -112,6 +126,8 @@ def _compare(options: argparse.Namespace) -> int:
         judged = expected.judge(side, classes)
         print(expected.told(judged, options.format), flush=True)
         return expected.status(judged)
+    if options.plan:
+        return _plan(options)
     old, new = _measured(options) if options.measure is not None else _two_sides(options)
     (first, notes), (last, more) = _loaded(old, new)
     note([*notes, *more])
@@ -121,6 +137,26 @@ def _compare(options: argparse.Namespace) -> int:
 
         compare_page.write(made, options.output)
     print(compare_told.FORMS[options.format](made, options.all), flush=True)
+    return made.status
+
+
+def _plan(options: argparse.Namespace) -> int:
+    """Two files or folders are two sides, as for a comparison; otherwise -- stands between."""
+    from . import plan, sides
+
+    if options.measure or options.output or not options.file:
+        raise sources.BadInput(
+            "compare --plan needs records alone: one side's, or OLD... -- NEW..."
+        )
+    old, new = options.file, [Path(word) for word in options.behind[1:]]
+    if not options.behind and len(old) == 2:
+        old, new = old[:1], old[1:]
+    likwid.refuse(old + new)
+    first, notes = sides.load(old, "OLD")
+    last, more = sides.load(new, "NEW") if new else (None, [])
+    note([*notes, *more])
+    made = plan.plan(first, last, options.threshold, options.effect)
+    print(plan.FORMS[options.format](made, options.all), flush=True)
     return made.status
 
 

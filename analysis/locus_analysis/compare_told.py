@@ -33,19 +33,23 @@ COLUMNS = (
 
 
 def text(made: Comparison, everything: bool) -> str:
-    columns, rows = shutil.get_terminal_size((WIDE, 0))
-    width = max(NARROW, min(columns, WIDE))
-    head = [part for line in heading(made) for part in _wrapped(line, width)]
+    rows, to = shutil.get_terminal_size((WIDE, 0)).lines, width()
+    head = [part for line in heading(made) for part in wrapped(line, to)]
     most = (rows - len(head) - 6 if sys.stdout.isatty() and rows else SHOWN) or 1
     picked = made.metrics if everything else worst(made, max(5, most))
     lines = [*head, ""] if head else []
     if picked:
-        lines += _table(made, picked, width)
+        lines += _table(made, picked, to)
     left = len(made.metrics) - len(picked)
     if left:
         lines.append(f"{left} more metrics: --all")
     lines += [""] if made.metrics else []
-    return "\n".join([*lines, *(part for line in summary(made) for part in _wrapped(line, width))])
+    return "\n".join([*lines, *(part for line in summary(made) for part in wrapped(line, to))])
+
+
+def width() -> int:
+    """Of the terminal, within limits."""
+    return max(NARROW, min(shutil.get_terminal_size((WIDE, 0)).columns, WIDE))
 
 
 def worst(made: Comparison, most: int) -> list[Row]:
@@ -108,19 +112,22 @@ def summary(made: Comparison) -> list[str]:
         lines = ["no metric is on both sides"]
     else:
         told = ", ".join(f"{counts[v]} {v}" for v in ORDER if counts[v])
-        within = _percents(m["threshold"] for m in made.metrics)
+        within = percents(m["threshold"] for m in made.metrics)
         lines = [
             f"{units.several(len(made.metrics), 'metric')}: {told}",
             f"slower, faster: shown at {100 * LEVEL:.0f} % over all metrics together, and by more"
             f" than {within}; within: by less; same: the 95 % interval is within {within}",
         ]
     if any(m["verdict"].endswith(PERHAPS) for m in made.metrics):
-        harmless = _percents(HARMLESS * m["threshold"] for m in made.metrics)
+        harmless = percents(HARMLESS * m["threshold"] for m in made.metrics)
         lines.append(
             f"perhaps within: a change of {harmless} may look so by chance; more runs tell (--plan)"
         )
     if counts[UNTOLD] and not made.reason:
-        lines.append("cannot tell: with the change, below 100 %, that these runs would have shown")
+        lines.append(
+            "cannot tell: with the change, below 100 %, that these runs would have shown; --plan:"
+            " how many runs show less"
+        )
     for what, is_fault in (("fault", True), (UNTOLD, False)):
         if own := [lost.counted for lost in made.lost if lost.is_fault == is_fault]:
             lines.append(f"{what}: {', '.join(own)}, valid in {made.old.name}")
@@ -130,7 +137,7 @@ def summary(made: Comparison) -> list[str]:
     return lines
 
 
-def _percents(shares: Iterable[float]) -> str:
+def percents(shares: Iterable[float]) -> str:
     return ", ".join(units.percent(share) for share in sorted(set(shares)))
 
 
@@ -148,7 +155,7 @@ def _shortened(words: str) -> str:
     return words if len(words) <= TEXT else words[: TEXT - 1] + "…"
 
 
-def _wrapped(line: str, width: int) -> list[str]:
+def wrapped(line: str, width: int) -> list[str]:
     first = len(line) - len(line.split("  ")[-1].lstrip())
     return textwrap.wrap(_printable(line), width, subsequent_indent=" " * (first or 2))
 
@@ -210,11 +217,16 @@ TITLES = ("metric", "old", "new", "change", "95 % interval", "verdict")
 
 
 def _table(made: Comparison, picked: Sequence[Row], width: int) -> list[str]:
-    """The interval gives way to names, then these do, down to a few characters."""
+    """The interval gives way to names."""
     table = [list(TITLES), *(cells(made, m) for m in picked)]
     room = width - sum(_widths(table)[1:]) - 2 * (len(TITLES) - 1)
     if room < min(_widths(table)[0], NAME) or not any(row[4] for row in table[1:]):
         table = [[*row[:4], re.sub(" by [^,]+", "", row[5])] for row in table]
+    return aligned(table, width)
+
+
+def aligned(table: Sequence[Sequence[str]], width: int) -> list[str]:
+    """The first and the last column to the left; the first gives way."""
     widths = _widths(table)
     widths[0] = min(widths[0], max(12, width - sum(widths[1:]) - 2 * (len(widths) - 1)))
     last = len(widths) - 1
@@ -235,15 +247,22 @@ def markdown(made: Comparison, everything: bool) -> str:
     picked = made.metrics if everything else worst(made, SHOWN)
     lines = [f"- {line}" for line in heading(made)] + [""]
     rows = [list(TITLES), ["---"] * len(TITLES), *(cells(made, m) for m in picked)]
-    lines += ["| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in rows]
-    return "\n".join([*lines, "", *(f"{line}  " for line in summary(made))])
+    return "\n".join([*lines, *in_bars(rows), "", *(f"{line}  " for line in summary(made))])
+
+
+def in_bars(rows: Sequence[Sequence[str]]) -> list[str]:
+    return ["| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in rows]
 
 
 def table(made: Comparison, _: bool) -> str:
+    return in_csv(COLUMNS, map(_flat, made.metrics))
+
+
+def in_csv(columns: Sequence[str], rows: Iterable[Row]) -> str:
     to = io.StringIO()
-    writer = csv.DictWriter(to, COLUMNS, lineterminator="\n", extrasaction="ignore")
+    writer = csv.DictWriter(to, columns, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    writer.writerows(map(_flat, made.metrics))
+    writer.writerows(rows)
     return to.getvalue().rstrip("\n")
 
 

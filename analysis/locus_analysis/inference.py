@@ -52,37 +52,46 @@ def least_p(old: int, new: int, paired: bool) -> float:
 
 def shown(old: Array, new: Array, kinds: Sequence[str], paired: bool = False) -> Shown:
     """Of pairs, row i of `old` and of `new` belong together. A value that is not known is NaN."""
-    y = new - old if paired else np.vstack((old, new))
-    group = _groups(kinds)
-    t = []
-    for labels in _labels(len(old), len(new), paired):
-        change, error, df = _moderated(_moments(y, labels, paired), group)
-        t.append(np.nan_to_num(np.abs(change / error)))
-        if len(t) == 1:
-            real = change[0], error[0], df[0]
-    change, error, df = real
-    p, critical = _adjusted(np.vstack(t))
+    t, change, error, df = statistics(old, new, kinds, paired)
+    p, critical = _adjusted(t)
     several = max(1, int((p <= LEVEL).sum()))
     floor = np.abs(change) - t_quantile(df, 1 - LEVEL / several) * error
     return Shown(change, t_quantile(df) * error, p, (critical + POWER) * error, floor)
 
 
-def spread(y: Array, kinds: Sequence[str]) -> tuple[Array, Array]:
-    """The standard deviation of each metric, shrunk, and its degrees of freedom; NaN where there
-    is one value."""
-    moments = _moments(y, np.ones((1, len(y))), True)
-    _, deviation, df = _moderated((*moments[:3], np.ones(y.shape[1])), _groups(kinds))
+def statistics(
+    old: Array, new: Array, kinds: Sequence[str], paired: bool, most: int = MOST
+) -> tuple[Array, Array, Array, Array]:
+    """The statistic of each labeling and metric, that of the real one first; and of this the
+    change, its standard error and the degrees of freedom."""
+    y = new - old if paired else np.vstack((old, new))
+    group = _groups(kinds)
+    t = []
+    for labels in _labels(len(old), len(new), paired, most):
+        change, error, df = _moderated(_moments(y, labels, paired), group)
+        t.append(np.nan_to_num(np.abs(change / error)))
+        if len(t) == 1:
+            real = change[0], error[0], df[0]
+    return np.vstack(t), *real
+
+
+def spread(y: Array, kinds: Sequence[str], means: int = 1) -> tuple[Array, Array]:
+    """The standard deviation of each metric, shrunk, and its degrees of freedom; NaN where it has
+    no more values than means, which were taken off them before (but for the first)."""
+    change, rest, degrees, _ = _moments(y, np.ones((1, len(y))), True)
+    moments = change, rest, degrees + 1 - means, np.ones(y.shape[1])
+    _, deviation, df = _moderated(moments, _groups(kinds))
     return np.asarray(deviation[0]), np.asarray(df[0])
 
 
-def _labels(old: int, new: int, paired: bool) -> Iterator[Array]:
+def _labels(old: int, new: int, paired: bool, most: int) -> Iterator[Array]:
     """Labelings, so many at once, the real one first. A row for each: 1 for a new run; of pairs, -1
     where the two change sides."""
     n = old if paired else old + new
     real = np.ones(n) if paired else np.repeat((0.0, 1.0), (old, new))
-    if labelings(old, new, paired) > MOST:
+    if labelings(old, new, paired) > most:
         rng = np.random.default_rng(1)
-        for first in range(0, MOST, AT_ONCE):
+        for first in range(0, most, AT_ONCE):
             if paired:
                 labels = rng.choice((-1.0, 1.0), (AT_ONCE, n))
             else:
@@ -201,11 +210,15 @@ _FALLING = -np.log(trigamma(np.exp(_GRID)))
 
 
 def t_quantile(df: Array, p: float = 1 - LEVEL / 2) -> Array:
-    """Of Student's t: with t = sqrt(df) tan(a), the density of the angle a is cos(a)^(df - 1)."""
     result = np.full(np.shape(df), np.nan)
-    angle = np.linspace(0, np.pi / 2, 20_001)
     for d in np.unique(np.asarray(df)[np.isfinite(df)]):
-        density = np.cos(angle) ** max(d - 1, 0)
-        area = np.concatenate(([0], np.cumsum((density[1:] + density[:-1]) / 2)))
-        result[df == d] = np.sqrt(d) * np.tan(np.interp((2 * p - 1) * area[-1], area, angle))
+        result[df == d] = t_quantiles(d, np.array(p))
     return result
+
+
+def t_quantiles(df: float, p: Array) -> Array:
+    """Of Student's t: with t = sqrt(df) tan(a), the density of the angle a is cos(a)^(df - 1)."""
+    angle = np.linspace(0, np.pi / 2, 20_001)
+    density = np.cos(angle) ** max(df - 1, 0)
+    area = np.concatenate(([0], np.cumsum((density[1:] + density[:-1]) / 2)))
+    return np.asarray(np.sqrt(df) * np.tan(np.interp((2 * p - 1) * area[-1], area, angle)))

