@@ -53,10 +53,12 @@ def least_p(old: int, new: int, paired: bool) -> float:
 def shown(old: Array, new: Array, kinds: Sequence[str], paired: bool = False) -> Shown:
     """Of pairs, row i of `old` and of `new` belong together. A value that is not known is NaN."""
     t, change, error, df = statistics(old, new, kinds, paired)
-    p, critical = _adjusted(t)
+    own = 1 + (labelings(len(old), len(new), paired) <= MOST and (paired or len(old) == len(new)))
+    p, critical = _adjusted(t, own)
+    certain = critical + POWER * np.sqrt(1 + critical**2 / 2 / df)  # the error is uncertain, too
     several = max(1, int((p <= LEVEL).sum()))
     floor = np.abs(change) - t_quantile(df, 1 - LEVEL / several) * error
-    return Shown(change, t_quantile(df) * error, p, (critical + POWER) * error, floor)
+    return Shown(change, t_quantile(df) * error, p, certain * error, floor)
 
 
 def statistics(
@@ -166,9 +168,10 @@ def _moderated(
     return change, np.sqrt(variance * unit), df
 
 
-def _adjusted(t: Array) -> tuple[Array, float]:
+def _adjusted(t: Array, own: int) -> tuple[Array, float]:
     """p of each metric, step down: each is compared with the largest statistic of those that are
-    not greater than its own. And the statistic that a metric must exceed that is not shown yet."""
+    not greater than its own. And the statistic that a metric must exceed that is not shown yet: in
+    `own` labelings, the first and perhaps the last, it would be the largest itself."""
     order = np.argsort(-t[0])
     most = t[:, order]
     np.maximum.accumulate(most[:, ::-1], axis=1, out=most[:, ::-1])
@@ -176,9 +179,9 @@ def _adjusted(t: Array) -> tuple[Array, float]:
     p = np.empty(len(order))
     p[order] = np.maximum.accumulate(reached)
     first = min(int((p <= LEVEL).sum()), len(order) - 1)
-    allowed = int(LEVEL * len(t))
-    critical = np.sort(most[:, first])[-allowed] if allowed else np.inf
-    return p, float(critical)
+    allowed = int(LEVEL * len(t)) - own
+    others = np.sort(most[1 : len(t) + 1 - own, first])
+    return p, float(others[-1 - allowed]) if allowed >= 0 else np.inf
 
 
 # ---- functions that numpy lacks ----

@@ -149,6 +149,23 @@ def test_the_level_where_runs_alternate() -> None:
     assert alarms <= LEVEL * COMPARISONS + 2.6 * (COMPARISONS * LEVEL * (1 - LEVEL)) ** 0.5
 
 
+@pytest.mark.parametrize("n, many", [(4, 1), (4, 20), (6, 1), (6, 20), (8, 20)])
+def test_what_would_have_been_shown_is_shown_in_four_of_five(n: int, many: int) -> None:
+    """In new comparisons: the median of what comparisons without a change say."""
+    rng = np.random.default_rng(14)
+    times = COMPARISONS * (4 if n == 4 else 1)  # few labelings, soon tried
+
+    def told(change: float) -> inference.Shown:
+        y = rng.normal(0, 0.01, (2 * n, many))
+        y[n:, 0] += change
+        return shown(y[:n], y[n:], ["a"] * many)
+
+    least = float(np.median([told(0).least[0] for _ in range(times)]))
+    found = sum(told(least).p[0] <= LEVEL for _ in range(times)) / times
+    print(f"{n} runs, {many} metrics: {least:.2%} shown in {found:.0%}")
+    assert abs(found - 0.8) <= 0.1 + 2 * (0.16 / times) ** 0.5
+
+
 @pytest.mark.parametrize("column, change, of_20", [(CORE, 0.05, 17), (BANDWIDTH, 0.1, 15)])
 def test_planted_changes_are_found(column: int, change: float, of_20: int) -> None:
     """One metric with a spread of 1 % (core) or 2 % (bandwidth) among all of the suite."""

@@ -95,6 +95,43 @@ def test_a_harmless_change_is_no_finding(runs: int, many: int, scatter: float) -
             assert c.status == wanted.get(m["verdict"], GOOD)
 
 
+POPULATIONS = {
+    "heavy tails": lambda rng, shape: rng.standard_t(4, shape) / math.sqrt(2),
+    "skewed": lambda rng, shape: rng.exponential(1, shape),
+    "two modes": lambda rng, shape: (rng.random(shape) < 0.3) / 0.458,
+}
+
+
+@pytest.mark.parametrize("population", POPULATIONS)
+def test_a_harmless_change_of_other_populations(population: str) -> None:
+    rng = np.random.default_rng(27)
+    for runs, scatter in ((4, 0.01), (6, 0.02)):
+        worse = 0
+        for _ in range(COMPARISONS):
+            y = scatter * POPULATIONS[population](rng, (2 * runs, 1))
+            y[runs:] += np.log1p(HARMLESS)
+            made = compare.compare(side("a", y[:runs]), side("b", y[runs:]))
+            worse += made.status == WORSE
+        print(f"2 %, {runs} runs, {population}, {scatter:.1%}: {worse}")
+        assert worse <= at_most(LEVEL, COMPARISONS)
+
+
+def test_a_harmless_change_between_pairs() -> None:
+    """A drift is in both runs of a pair."""
+    rng = np.random.default_rng(28)
+    worse = 0
+    for _ in range(COMPARISONS):
+        drift = np.linspace(0, 0.1, 8)[:, None]
+        old, new = (side("a", drift + rng.normal(d, 0.01, (8, 1))) for d in (0, HARMLESS))
+        for i, (one, other) in enumerate(zip(old.runs, new.runs)):
+            one["started"], other["started"] = f"{2 * i:03}", f"{2 * i + 1:03}"
+        made = compare.compare(old, new)
+        assert made.paired
+        worse += made.status == WORSE
+    print(f"2 %, 8 pairs, 1.0%: {worse}")
+    assert worse <= at_most(LEVEL, COMPARISONS)
+
+
 @pytest.mark.parametrize(("runs", "many", "scatter"), CELLS)
 def test_a_harmful_change_is_told_as_often_as_before(runs: int, many: int, scatter: float) -> None:
     """It is told as slower, beyond the threshold: surely (1) or perhaps (4). Only where it is
