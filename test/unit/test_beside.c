@@ -16,7 +16,7 @@
 #include "machine/topology/topology.h"
 
 /* Two nodes of two cores, each of two CPUs; L2 of a MiB. */
-#define MACHINE                                                                               \
+#define MACHINE                                                                              \
 	"package:2 [numa(memory=1073741824)] l3:1(size=33554432) l2:2(size=1048576) core:1 " \
 	"pu:2"
 
@@ -64,51 +64,85 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* Nodes without SMT, and with huge pages of 1 MiB. */
+#define TWO_L3 \
+	"package:1 [numa(memory=1073741824)] l3:2(size=8388608) l2:2(size=1048576) core:1 pu:1"
+#define NO_L3 "package:1 [numa(memory=1073741824)] l2:4(size=1048576) core:1 pu:1"
+#define GUEST \
+	"package:1 [numa(memory=1073741824)] l3:1(size=503316480) l2:2(size=1048576) core:1 pu:1"
+
+static struct machine *other_machine(const char *synthetic)
+{
+	const char *why;
+	struct machine *m = machine_open(synthetic, &why);
+
+	assert_non_null(m);
+	m->huge_page = MIB;
+	return m;
+}
+
 static void test_who_shares_what(void **state)
 {
 	static const struct {
 		size_t bytes, touched;
 		unsigned cpus;
-		bool memory;
+		enum beside_level level;
 		const char *list;
-		int second; /* CPU of the second thread; 0: 2 */
+		int second;	   /* CPU of the second thread; 0: 2 */
+		const char *other; /* machine; NULL: MACHINE */
 	} table[] = {
 		/* in L1 and in L2, also on a huge page, neighbours are those of the core */
-		{ 16384, 0, 1, false, "1" },
-		{ MIB, 0, 1, false, "1" },
-		{ 2 * MIB, 0, 1, false, "1" },
-		{ 4 * MIB, 0, 1, false, "1" },
-		/* beyond: those of the node */
-		{ 8 * MIB, 0, 1, true, "1-3" },
-		{ 256 * MIB, 0, 1, true, "1-3" },
+		{ 16384, 0, 1, BESIDE_CORE, "1" },
+		{ MIB, 0, 1, BESIDE_CORE, "1" },
+		{ 2 * MIB, 0, 1, BESIDE_CORE, "1" },
+		{ 4 * MIB, 0, 1, BESIDE_CORE, "1" },
+		/* beyond: those of the L3, then those of the node */
+		{ 8 * MIB, 0, 1, BESIDE_L3, "1-3" },
+		{ 32 * MIB, 0, 1, BESIDE_L3, "1-3" },
+		{ 32 * MIB + 1, 0, 1, BESIDE_MEMORY, "1-3" },
+		{ 256 * MIB, 0, 1, BESIDE_MEMORY, "1-3" },
 		/* a few lines of many pages */
-		{ 256 * MIB, MIB, 1, false, "1" },
+		{ 256 * MIB, MIB, 1, BESIDE_CORE, "1" },
 		/* two CPUs, 0 and 2, have two L2 */
-		{ 5 * MIB, 0, 1, true, "1-3" },
-		{ 5 * MIB, 0, 2, false, "1,3" },
-		{ 64 * MIB, 0, 2, true, "1,3" },
+		{ 5 * MIB, 0, 1, BESIDE_L3, "1-3" },
+		{ 5 * MIB, 0, 2, BESIDE_CORE, "1,3" },
+		{ 64 * MIB, 0, 2, BESIDE_MEMORY, "1,3" },
 		/* CPUs 0 and 1 have one L2 together */
-		{ 5 * MIB, 0, 2, true, "2-3", 1 },
+		{ 5 * MIB, 0, 2, BESIDE_L3, "2-3", 1 },
+		/* two L3 on the node, of 8 MiB each: only one is the CPU's, unless both are used */
+		{ 8 * MIB, 0, 1, BESIDE_L3, "1", 0, TWO_L3 },
+		{ 9 * MIB, 0, 1, BESIDE_MEMORY, "1-3", 0, TWO_L3 },
+		{ 9 * MIB, 0, 2, BESIDE_L3, "1,3", 0, TWO_L3 },
+		/* no L3 */
+		{ 8 * MIB, 0, 1, BESIDE_MEMORY, "1-3", 0, NO_L3 },
+		/* a guest with two CPUs sees the L3 of a host that has many more */
+		{ 32 * MIB, 0, 1, BESIDE_L3, "1", 0, GUEST },
+		{ 33 * MIB, 0, 1, BESIDE_MEMORY, "1", 0, GUEST },
 	};
 	struct bench *b = *state;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		hwloc_bitmap_t set = hwloc_bitmap_alloc();
+		struct machine *other = NULL;
 		struct beside beside;
 		char list[64];
 
+		if (table[i].other)
+			b->planned.trial.machine = other = other_machine(table[i].other);
 		b->planned.needs.bytes = table[i].bytes;
 		b->planned.needs.touched = table[i].touched;
 		b->planned.cpus = table[i].cpus;
 		b->cpu[1] = table[i].second ? table[i].second : 2;
 		assert_int_equal(beside_open(&beside, &b->planned), 0);
-		assert_int_equal(beside.memory, table[i].memory);
+		assert_int_equal(beside.level, table[i].level);
 		for (unsigned j = 0; j < beside.cpus; j++)
 			hwloc_bitmap_set(set, (unsigned)beside.cpu[j]);
 		hwloc_bitmap_list_snprintf(list, sizeof(list), set);
 		assert_string_equal(list, table[i].list);
 		hwloc_bitmap_free(set);
 		beside_close(&beside);
+		machine_close(other);
+		b->planned.trial.machine = b->machine;
 	}
 }
 
@@ -127,7 +161,8 @@ static void test_who_is_not_watched(void **state)
 		b->planned.refusal = i == 2 ? (char *)"no memory" : NULL;
 		assert_int_equal(beside_open(&beside, &b->planned), 0);
 		assert_int_equal(beside.cpus, 0);
-		assert_true(beside_look(&beside) == 0);
+		beside_ready(&beside);
+		assert_true(beside_look(&beside).line == 0);
 		beside_close(&beside);
 	}
 	b->planned.trial.floating = false;
@@ -139,24 +174,30 @@ static void invent(struct bench *b, size_t bytes, double busy, const double *lin
 {
 	b->planned.needs = (struct needs){ .bytes = bytes };
 	b->planned.cpus = 1;
-	b->series = (struct series){ .planned = &b->planned,
-				     .batch = b->batch,
-				     .batches = BATCHES,
-				     .samples = BATCHES };
+	b->series = (struct series){
+		.planned = &b->planned, .batch = b->batch, .batches = BATCHES, .samples = BATCHES
+	};
 	assert_int_equal(beside_open(&b->series.beside, &b->planned), 0);
 	b->series.beside.quiet = b->quiet;
 	b->series.noise.beside = 2 * busy;
 	b->series.noise.watched = 2;
+	memset(b->batch, 0, sizeof(b->batch));
 	for (unsigned i = 0; i < BATCHES; i++)
-		b->batch[i] = (struct batch){ .line = line && b->series.beside.memory ? line[i]
-										      : 0 };
+		b->batch[i].look = (struct beside_look){
+			.line = line && b->series.beside.level != BESIDE_CORE ? line[i] : 0,
+			.memory = 2,
+		};
 }
 
 static const double fast[BATCHES] = { 1.0, 1.1, 1.2, 1.0, 1.1, 1.2, 1.0, 1.25 },
 		    one_slow[BATCHES] = { 1.0, 1.1, 1.2, 1.0, 1.1, 1.2, 1.0, 9 },
 		    half_slow[BATCHES] = { 1.0, 2.1, 2.1, 1.0, 2.1, 2.2, 1.0, 1.0 },
 		    often_slow[BATCHES] = { 1.0, 2.1, 2.1, 1.0, 2.1, 2.2, 1.0, 9 },
-		    slow[BATCHES] = { 2.0, 2.1, 2.2, 2.0, 2.1, 2.2, 2.0, 2.1 };
+		    slow[BATCHES] = { 2.0, 2.1, 2.2, 2.0, 2.1, 2.2, 2.0, 2.1 },
+		    /* of L3, where a line of memory takes 2 */
+	kept[BATCHES] = { 0.5, 0.6, 0.9, 0.5, 1.4, 0.6, 0.7, 1.0 },
+		    half_gone[BATCHES] = { 0.5, 2.1, 2.0, 0.5, 1.9, 1.6, 0.7, 1.0 },
+		    gone[BATCHES] = { 0.5, 2.1, 2.0, 0.5, 1.9, 1.6, 0.7, 2.0 };
 
 static void test_when_neighbours_are_noise(void **state)
 {
@@ -172,16 +213,29 @@ static void test_when_neighbours_are_noise(void **state)
 		{ 64 * MIB, 0, 0, one_slow, NULL },
 		/* somebody whom the kernel does not see, a guest of the same host */
 		{ 64 * MIB, 0, 0, half_slow, NULL },
-		{ 64 * MIB, 0, 0, often_slow, "memory was slow after 5 of 8 batches: a line took "
-					      "2.1 times" },
+		{ 64 * MIB, 0, 0, often_slow,
+		  "memory was slow after 5 of 8 batches: a line took "
+		  "2.1 times" },
 		{ 64 * MIB, 0, 1, slow, "memory was slow after 8 of 8 batches" },
 		/* from start to end, so that only their CPU time tells of them */
-		{ 64 * MIB, 0.97, 0, slow, "others had 0.97 s of CPU time a second on CPUs 1-3, "
-					   "which share its memory: how fast" },
+		{ 64 * MIB, 0.97, 0, slow,
+		  "others had 0.97 s of CPU time a second on CPUs 1-3, "
+		  "which share its memory: how fast" },
 		{ 64 * MIB, 0.97, 0, NULL, "others had 0.97 s" },
 		/* they work, and the run knows how fast memory is while they don't */
 		{ 64 * MIB, 0.97, 1, fast, NULL },
 		{ 64 * MIB, 0.97, 1, slow, "memory was slow after 8 of 8 batches" },
+		/* lines in L3: whether they are still there tells, with and without CPU time */
+		{ 8 * MIB, 0.97, 0, kept, NULL },
+		{ 8 * MIB, 0.97, 0, half_gone, NULL },
+		{ 8 * MIB, 0.37, 0, gone,
+		  "lines were evicted from L3 in 5 of 8 batches: then one "
+		  "took 0.88 of the time of memory; others had 0.37 s of "
+		  "CPU time a second on CPUs 1-3, which share its L3" },
+		{ 8 * MIB, 0, 1, slow, "lines were evicted from L3 in 8 of 8 batches" },
+		/* no probe */
+		{ 8 * MIB, 0.97, 0, NULL, "which share its L3: its lines can't be flushed here" },
+		{ 8 * MIB, 0.3, 0, NULL, NULL },
 		/* lines in L1 and L2: only the other CPU of the core matters */
 		{ 16384, 0, 1, slow, NULL },
 		{ MIB, 0, 1, slow, NULL },
@@ -203,7 +257,9 @@ static void test_when_neighbours_are_noise(void **state)
 					       table[i].reason));
 		object = beside_json(&b->series);
 		assert_string_equal(json_string_value(json_object_get(object, "share")),
-				    table[i].bytes > MIB ? "memory" : "core");
+				    table[i].bytes > 32 * MIB ? "memory"
+				    : table[i].bytes > MIB    ? "l3"
+							      : "core");
 		assert_int_equal(json_object_get(object, "slow") != NULL,
 				 table[i].line && table[i].bytes > MIB);
 		json_decref(object);
@@ -211,6 +267,42 @@ static void test_when_neighbours_are_noise(void **state)
 		json_decref(v.notes);
 		beside_close(&b->series.beside);
 	}
+}
+
+/*
+ * Neighbours that work from start to end, of whom a batch saw nothing: its probe tells how fast
+ * memory is without them.
+ */
+static void test_a_moment_of_rest_is_enough(void **state)
+{
+	struct bench *b = *state;
+
+	for (unsigned rested = 0; rested < 2; rested++) {
+		struct verdict v = { STATUS_OK, json_array(), json_array() };
+
+		invent(b, 64 * MIB, 0.7, fast);
+		b->quiet[0] = 0;
+		b->batch[4].rested = rested;
+		beside_judge(&b->series, &v);
+		assert_int_equal(v.status, rested ? STATUS_OK : STATUS_NOISY);
+		slowed_learn(&b->series);
+		assert_true(b->quiet[0] == (rested ? fast[4] : 0));
+		json_decref(v.reasons);
+		json_decref(v.notes);
+		beside_close(&b->series.beside);
+	}
+}
+
+/* What is seen of L3 says nothing of memory. */
+static void test_memory_learns_nothing_from_l3(void **state)
+{
+	struct bench *b = *state;
+
+	b->quiet[0] = 0;
+	invent(b, 8 * MIB, 0, kept);
+	slowed_learn(&b->series);
+	assert_true(b->quiet[0] == 0);
+	beside_close(&b->series.beside);
 }
 
 /* The run learns only from series whose neighbours rested, and keeps the fastest. */
@@ -246,18 +338,39 @@ static void test_own_threads_are_no_neighbours(void **state)
 	beside_close(&b->series.beside);
 }
 
-/* The probe reads memory: no line of it takes less than a cycle. */
+/* The probe reads lines: none takes less than a cycle. Of L3 it has both times. */
 static void test_the_probe(void **state)
 {
 	struct bench *b = *state;
 
-	invent(b, 64 * MIB, 0, NULL);
-	for (unsigned i = 0; i < 3; i++) {
-		const double line = beside_look(&b->series.beside);
+	for (unsigned l3 = 0; l3 < 2; l3++) {
+		invent(b, (l3 ? 8 : 64) * (size_t)MIB, 0, NULL);
+		for (unsigned i = 0; i < 3; i++) {
+			struct beside_look look;
 
-		assert_true(b->series.beside.lines ? line > 1e-10 : line == 0);
+			beside_ready(&b->series.beside);
+			look = beside_look(&b->series.beside);
+			assert_true(b->series.beside.lines ? look.line > 1e-10 : look.line == 0);
+			assert_int_equal(look.memory > 1e-10, l3 && b->series.beside.lines);
+		}
+		beside_close(&b->series.beside);
 	}
-	beside_close(&b->series.beside);
+}
+
+/* The chain leads through all of its lines, and back: else some would never be looked at. */
+static void test_the_probe_walks_all_its_lines(void **state)
+{
+	const char *lines = probe_open(), *at = lines;
+	unsigned links = 0;
+
+	(void)state;
+	if (!lines)
+		skip();
+	do
+		at = *(const char *const *)(const void *)at;
+	while (++links < PROBE_BYTES / 64 && at != lines);
+	assert_int_equal(links, PROBE_BYTES / 256);
+	probe_close((void *)(uintptr_t)lines);
 }
 
 int main(void)
@@ -269,6 +382,9 @@ int main(void)
 		cmocka_unit_test(test_what_a_run_learns),
 		cmocka_unit_test(test_own_threads_are_no_neighbours),
 		cmocka_unit_test(test_the_probe),
+		cmocka_unit_test(test_the_probe_walks_all_its_lines),
+		cmocka_unit_test(test_a_moment_of_rest_is_enough),
+		cmocka_unit_test(test_memory_learns_nothing_from_l3),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -7,6 +7,15 @@
 #include "harness/sample/slowed.h"
 #include "harness/record/json.h"
 
+/* By level. */
+static const struct shared {
+	const char *key, *name, *why; /* why the probe can't tell what they do to it */
+} levels[] = {
+	[BESIDE_CORE] = { "core", "core", "no probe sees what they do to it" },
+	[BESIDE_L3] = { "l3", "L3", "its lines can't be flushed here, so no probe sees it" },
+	[BESIDE_MEMORY] = { "memory", "memory", "how fast it is without them is not known" },
+};
+
 static const char *cpus_text(const struct beside *b, char text[NUMBER_LIST_TEXT])
 {
 	hwloc_bitmap_t set = hwloc_bitmap_alloc();
@@ -37,15 +46,40 @@ json_t *beside_json(const struct series *s)
 
 	if (!b->cpus && !seen.looks)
 		return NULL;
-	object = json_pack("{s:o, s:s, s:o}", "cpus", cpus_json(b), "share",
-			   b->memory ? "memory" : "core", "busy", record_number(seen.busy));
+	object = json_pack("{s:o, s:s, s:o}", "cpus", cpus_json(b), "share", levels[b->level].key,
+			   "busy", record_number(seen.busy));
 	if (seen.looks)
-		json_object_update_new(object, json_pack("{s:o, s:o, s:i, s:i, s:o}", "line",
-							 record_number(seen.line), "best",
-							 record_number(seen.best), "slow",
-							 (int)seen.slow, "looks", (int)seen.looks,
-							 "spent", record_number(b->spent)));
+		json_object_update_new(
+			object,
+			json_pack("{s:o, s:o, s:i, s:i, s:o}", "line", record_number(seen.line),
+				  b->level == BESIDE_L3 ? "memory" : "best",
+				  record_number(b->level == BESIDE_L3 ? seen.memory : seen.best),
+				  "slow", (int)seen.slow, "looks", (int)seen.looks, "spent",
+				  record_number(b->spent)));
 	return object;
+}
+
+/* Nothing tells a neighbour that matters from one that only computes. */
+static bool unseen(const struct beside *b, const struct slowed *seen)
+{
+	return b->level == BESIDE_L3 ? !seen->looks : isnan(seen->best);
+}
+
+static const char *slow_text(const struct beside *b, const struct slowed *seen, char text[160])
+{
+	if (b->level == BESIDE_L3)
+		snprintf(
+			text, 160,
+			"lines were evicted from L3 in %u of %u batches: then one took %.2f of the "
+			"time of memory",
+			seen->slow, seen->looks, seen->line / seen->memory);
+	else
+		snprintf(
+			text, 160,
+			"memory was slow after %u of %u batches: a line took %.1f times as long as "
+			"at best",
+			seen->slow, seen->looks, seen->line / seen->best);
+	return text;
 }
 
 void beside_judge(const struct series *s, struct verdict *v)
@@ -53,20 +87,17 @@ void beside_judge(const struct series *s, struct verdict *v)
 	const struct beside *b = &s->beside;
 	const struct slowed seen = slowed_seen(s);
 	const bool one = b->cpus == 1;
-	char list[NUMBER_LIST_TEXT], who[NUMBER_LIST_TEXT + 80] = "";
+	char text[160], list[NUMBER_LIST_TEXT], who[NUMBER_LIST_TEXT + 80] = "";
 
 	if (b->cpus)
 		snprintf(who, sizeof(who),
 			 "others had %.2f s of CPU time a second on CPU%s %s, which share%s its %s",
 			 seen.busy, one ? "" : "s", cpus_text(b, list), one ? "s" : "",
-			 b->memory ? "memory" : "core");
+			 levels[b->level].name);
 	if (seen.slow > BESIDE_MOST_SLOW * seen.looks)
-		verdict_add(v, STATUS_NOISY,
-			    "memory was slow after %u of %u batches: a line took %.1f times as "
-			    "long as at best%s%s",
-			    seen.slow, seen.looks, seen.line / seen.best, b->cpus ? "; " : "", who);
-	else if (isnan(seen.best) && seen.busy >= SLOWED_BUSY)
-		verdict_add(v, STATUS_NOISY,
-			    "%s: how fast it is without them is not known; run when they rest",
-			    who);
+		verdict_add(v, STATUS_NOISY, "%s%s%s", slow_text(b, &seen, text),
+			    b->cpus ? "; " : "", who);
+	else if (unseen(b, &seen) && seen.busy >= SLOWED_BUSY)
+		verdict_add(v, STATUS_NOISY, "%s: %s; run when they rest", who,
+			    levels[b->level].why);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trial's summary says of the neighbours on its cores and memory (sample/beside.h). */
+/* What a trial's summary says of the neighbours on its level (sample/beside.h). */
 #ifndef LOCUS_SUMMARY_BESIDE_H
 #define LOCUS_SUMMARY_BESIDE_H
 
@@ -9,15 +9,15 @@
 #include "harness/sample/series.h"
 
 /*
- * A trial is noisy if memory was slow after more than this share of its batches: fewer leave their
- * median where it is.
+ * A trial is noisy if its level was slow after more than this share of its batches: fewer leave
+ * their median where it is.
  */
 #define BESIDE_MOST_SLOW 0.5
 
 json_t *beside_json(const struct series *); /* `beside` of `noise`; NULL: nobody was watched */
 /*
- * Noisy: memory was slow after too many batches; or neighbours were busy in the whole run, so that
- * nothing tells how fast it is without them.
+ * Noisy: its level was slow after too many batches; or neighbours were busy, and no probe can tell
+ * what they did. Their CPU time alone is no reason where one can.
  */
 void beside_judge(const struct series *, struct verdict *);
 

@@ -154,6 +154,7 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 	else if (s->cold)
 		allocation_warm(s, team);
 	s->cold = false;
+	beside_ready(&s->beside);
 	enter_region(s, team);
 	neighbours_begin(&neighbours, (struct cpu_time_set){ .cpu = p->cpu, .cpus = p->cpus },
 			 (struct cpu_time_set){ .cpu = s->beside.cpu, .cpus = s->beside.cpus });
@@ -165,11 +166,11 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 			break;
 		keep(s, number, &sample);
 	}
-	neighbours_end(&neighbours, &s->noise);
+	b->rested = neighbours_end(&neighbours, &s->noise);
 	leave_region(s, team);
 	tally_end(&s->tally, team, number);
 	b->cycle = batch_cycle(before, core_cycles(team));
-	b->line = beside_look(&s->beside);
+	b->look = beside_look(&s->beside);
 	estimate(s, team, b, b->samples == samples);
 	s->elapsed += clock_now() - began;
 	return !allocation_failed(s, team);

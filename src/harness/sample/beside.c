@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "harness/sample/beside.h"
@@ -14,18 +15,26 @@ static hwloc_obj_t above(const struct machine *m, int cpu, hwloc_obj_type_t type
 	return pu ? hwloc_get_ancestor_obj_by_type(m->topology, type, pu) : NULL;
 }
 
-/* Bytes of the L2 caches of the trial's CPUs together; 0: unknown. */
-static size_t own_caches(const struct planned *p)
+static size_t size_within(hwloc_obj_t cache, size_t most)
+{
+	const size_t size = cache->attr->cache.size,
+		     all = most * (size_t)hwloc_bitmap_weight(cache->complete_cpuset);
+
+	return most && size > all ? all : size;
+}
+
+/* Bytes of these caches of the trial's CPUs together, each `most` a CPU at most unless 0. 0: unknown. */
+static size_t caches(const struct planned *p, hwloc_obj_type_t type, size_t most)
 {
 	hwloc_bitmap_t counted = hwloc_bitmap_alloc();
 	size_t bytes = 0;
 
 	for (unsigned i = 0; counted && i < p->cpus; i++) {
-		hwloc_obj_t cache = above(p->trial.machine, p->cpu[i], HWLOC_OBJ_L2CACHE);
+		hwloc_obj_t cache = above(p->trial.machine, p->cpu[i], type);
 
 		if (!cache || hwloc_bitmap_isset(counted, (unsigned)p->cpu[i]))
 			continue;
-		bytes += cache->attr->cache.size;
+		bytes += size_within(cache, most);
 		hwloc_bitmap_or(counted, counted, cache->cpuset);
 	}
 	hwloc_bitmap_free(counted);
@@ -33,26 +42,36 @@ static size_t own_caches(const struct planned *p)
 }
 
 /*
- * Whether the trial's lines go beyond its L2 for sure. Some of what it maps is not used by its
- * samples (verification, the end of a huge page), so they must be far more.
+ * The trial's lines are beyond its L2 for sure: some of what it maps is not used by its samples
+ * (verification, the end of a huge page), so they must be far more.
  */
-static bool reaches_memory(const struct planned *p)
+static enum beside_level level_of(const struct planned *p)
 {
-	const size_t own = own_caches(p),
+	const size_t own = caches(p, HWLOC_OBJ_L2CACHE, 0),
 		     bytes = p->needs.touched ? p->needs.touched : p->needs.bytes;
 
-	return own && bytes > 2 * own + p->trial.machine->huge_page;
+	if (!own || bytes <= 2 * own + p->trial.machine->huge_page)
+		return BESIDE_CORE;
+	return bytes <= caches(p, HWLOC_OBJ_L3CACHE, BESIDE_L3_CPU) ? BESIDE_L3 : BESIDE_MEMORY;
 }
 
-/* Adds the CPUs that share the core, or the memory of the node; also those that others may use. */
-static void add_sharing(const struct machine *m, int cpu, bool memory, hwloc_bitmap_t set)
+static void add_cpus(hwloc_obj_t object, hwloc_bitmap_t set)
+{
+	if (object)
+		hwloc_bitmap_or(set, set, object->complete_cpuset);
+}
+
+/* Adds the CPUs that share the CPU's core, and the level; also those that others may use. */
+static void add_sharing(const struct machine *m, int cpu, enum beside_level level,
+			hwloc_bitmap_t set)
 {
 	const struct cpu *own = machine_cpu(m, cpu);
-	hwloc_obj_t core = above(m, cpu, HWLOC_OBJ_CORE), node = NULL;
+	hwloc_obj_t node = NULL;
 
-	if (core)
-		hwloc_bitmap_or(set, set, core->complete_cpuset);
-	while (memory && own &&
+	add_cpus(above(m, cpu, HWLOC_OBJ_CORE), set);
+	if (level == BESIDE_L3)
+		add_cpus(above(m, cpu, HWLOC_OBJ_L3CACHE), set);
+	while (level == BESIDE_MEMORY && own &&
 	       (node = hwloc_get_next_obj_by_type(m->topology, HWLOC_OBJ_NUMANODE, node)))
 		if (machine_object_number(node) == own->node)
 			hwloc_bitmap_or(set, set, node->complete_cpuset);
@@ -88,9 +107,9 @@ int beside_open(struct beside *b, const struct planned *p)
 	set = hwloc_bitmap_alloc();
 	if (!set)
 		return -1;
-	b->memory = reaches_memory(p);
+	b->level = level_of(p);
 	for (unsigned i = 0; i < p->cpus; i++)
-		add_sharing(t->machine, p->cpu[i], b->memory, set);
+		add_sharing(t->machine, p->cpu[i], b->level, set);
 	for (unsigned i = 0; i < p->cpus; i++)
 		hwloc_bitmap_clr(set, (unsigned)p->cpu[i]);
 	status = list(b, set);
@@ -104,16 +123,32 @@ void beside_close(struct beside *b)
 	free(b->cpu);
 }
 
-double beside_look(struct beside *b)
+void beside_ready(struct beside *b)
 {
 	const double began = clock_now();
-	double line;
 
-	if (!b->memory)
-		return 0;
+	if (b->level == BESIDE_CORE)
+		return;
 	if (!b->lines)
 		b->lines = probe_open();
-	line = b->lines ? probe_read(b->lines) : 0;
+	if (b->lines && b->level == BESIDE_L3)
+		probe_touch(b->lines);
 	b->spent += clock_now() - began;
-	return line;
+}
+
+struct beside_look beside_look(struct beside *b)
+{
+	const double began = clock_now();
+	struct beside_look look = { 0 };
+	struct probe_kept kept;
+
+	if (!b->lines)
+		return look;
+	if (b->level == BESIDE_L3) {
+		kept = probe_kept(b->lines);
+		look = (struct beside_look){ kept.line, kept.memory };
+	} else
+		look.line = probe_read(b->lines);
+	b->spent += clock_now() - began;
+	return look;
 }

@@ -1,22 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who works beside a trial, on CPUs that share with it what it uses: the cores of its threads, and,
- * if its lines don't fit into their L2, the memory of their nodes and the caches before it. Such
- * neighbours slow it down, and take no CPU time from it.
+ * Who works beside a trial, on CPUs that share with it what it uses: the cores of its threads; if
+ * its lines don't fit into their L2, their L3; if they don't fit into that either, the memory of
+ * their nodes. Such neighbours slow it down, and take no CPU time from it.
  */
 #ifndef LOCUS_BESIDE_H
 #define LOCUS_BESIDE_H
 
-#include <stdbool.h>
+#include <stddef.h>
 
 struct planned;
+
+/* Where the trial's lines are, and what it shares there. */
+enum beside_level { BESIDE_CORE, BESIDE_L3, BESIDE_MEMORY };
+
+/*
+ * bytes of L3 that a CPU is taken to have at most. Few processors have more, but a guest is told the
+ * whole L3 of its host, most of which other guests fill.
+ */
+#define BESIDE_L3_CPU ((size_t)16 << 20)
+
+/* s per line at this moment; 0: unknown */
+struct beside_look {
+	double line;   /* of the trial's level */
+	double memory; /* of L3's lines, flushed */
+};
 
 struct beside {
 	int *cpu; /* that share it, and are not the trial's, ascending; NULL: none is watched */
 	unsigned cpus;
-	bool memory; /* it is memory that they share: the probe looks at it after each batch */
-	void *lines; /* the probe's (probe.h); NULL: none yet, or none here */
-	double spent; /* s: in looking */
+	enum beside_level level; /* beyond the core, a probe looks at it after each batch */
+	void *lines;		 /* the probe's (probe.h); NULL: none yet, or none here */
+	double spent;		 /* s: in looking */
 	/*
 	 * s per line of memory while its neighbours rest, by CPU of the machine; 0: the run has not
 	 * seen it yet. NULL: nobody remembers it.
@@ -31,7 +46,8 @@ struct beside {
 int beside_open(struct beside *, const struct planned *);
 void beside_close(struct beside *);
 
-/* s per line of memory at this moment, read by worker 0; 0: it is not watched, or can't be. */
-double beside_look(struct beside *);
+/* Worker 0, before and after a batch. Nothing is known where nothing is watched, or can be. */
+void beside_ready(struct beside *);
+struct beside_look beside_look(struct beside *);
 
 #endif

@@ -14,6 +14,9 @@
 #define DISTURBED_SHARE 0.01
 #define DISTURBED_LEAST 5e-6
 
+/* s: in which a neighbour that never rests has a tick of /proc/stat for sure */
+#define NEIGHBOURS_TOLD 0.015
+
 static bool lost(double seconds, double wall)
 {
 	return seconds > DISTURBED_LEAST + DISTURBED_SHARE * wall;
@@ -58,14 +61,15 @@ void neighbours_begin(struct neighbours *n, struct cpu_time_set ours, struct cpu
 	n->at = clock_now();
 }
 
-void neighbours_end(const struct neighbours *n, struct noise *noise)
+bool neighbours_end(const struct neighbours *n, struct noise *noise)
 {
 	struct cpu_time_set after[2] = { n->of[0], n->of[1] };
+	double beside, watched;
 
 	if (!n->known || cpu_time_read_sets(after) || after[0].found != n->of[0].found ||
 	    after[1].found != n->of[1].found) {
 		noise->steal = noise->foreign = noise->beside = NAN;
-		return;
+		return false;
 	}
 	noise->steal += after[0].sum.steal - n->of[0].sum.steal;
 	/*
@@ -73,8 +77,11 @@ void neighbours_end(const struct neighbours *n, struct noise *noise)
 	 * tick below zero.
 	 */
 	noise->foreign += after[0].sum.busy - n->of[0].sum.busy - (process_cpu() - n->own);
-	noise->beside += after[1].sum.busy - n->of[1].sum.busy;
-	noise->watched += clock_now() - n->at;
+	beside = after[1].sum.busy - n->of[1].sum.busy;
+	watched = clock_now() - n->at;
+	noise->beside += beside;
+	noise->watched += watched;
+	return !(beside > 0) && watched >= NEIGHBOURS_TOLD;
 }
 
 /* Sums times (s) as whole ns; unknown on one rank makes the sum unknown. */

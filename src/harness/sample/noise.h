@@ -40,11 +40,12 @@ bool noise_witness(struct noise *, const struct attendance *, int cpu);
  */
 struct neighbours {
 	struct cpu_time_set of[2]; /* our CPUs; those beside */
-	double own, at; /* s: CPU time of this process; when it was read */
+	double own, at;		   /* s: CPU time of this process; when it was read */
 	bool known;
 };
 void neighbours_begin(struct neighbours *, struct cpu_time_set ours, struct cpu_time_set beside);
-void neighbours_end(const struct neighbours *, struct noise *);
+/* True if those beside had no CPU time, in a time that is long enough to tell. */
+bool neighbours_end(const struct neighbours *, struct noise *);
 
 /* Sums over all ranks; a sum of which one rank does not know its part is unknown. */
 void noise_sum(const struct ranks *, struct noise *);

@@ -32,9 +32,10 @@ struct batch {
 	double estimate, clean;
 	/* s per core cycle, the same before and after its samples, on all workers; 0: unknown */
 	double cycle;
-	double line;	/* s per line of memory, right after its samples; 0: unknown */
-	double at;	/* s from the start of the run to that of the batch */
-	uint64_t units; /* of a worker in each sample */
+	struct beside_look look; /* right after its samples */
+	bool rested;		 /* the neighbours had no CPU time during its samples */
+	double at;		 /* s from the start of the run to that of the batch */
+	uint64_t units;		 /* of a worker in each sample */
 };
 
 /* Why a trial ended where it did. */

@@ -8,7 +8,16 @@
 #include "machine/clock.h"
 #include "machine/memory/probe.h"
 
-enum { LINE = 64, READINGS = 5 };
+/* bytes from link to link: prefetchers fetch pairs of lines */
+enum { LINE = 64, READINGS = 5, EACH = 4 * LINE, LINKS = PROBE_BYTES / EACH };
+
+/* A full cycle of the links in a scattered order (a linear congruence: Hull and Dobell's rule). */
+static void chain(char *lines)
+{
+	for (unsigned i = 0; i < LINKS; i++)
+		*(void **)(void *)(lines + (size_t)i * EACH) =
+			lines + (101 * i + 77) % LINKS * EACH;
+}
 
 void *probe_open(void)
 {
@@ -20,6 +29,7 @@ void *probe_open(void)
 	if (lines == MAP_FAILED)
 		return NULL;
 	memset(lines, 1, PROBE_BYTES); /* else all would be the one page of zeros */
+	chain(lines);
 	return lines;
 }
 
@@ -29,13 +39,18 @@ void probe_close(void *lines)
 		munmap(lines, PROBE_BYTES);
 }
 
+static void flush(const char *lines)
+{
+	for (unsigned i = 0; i < PROBE_BYTES; i += LINE)
+		flush_line(lines + i);
+	flush_wait();
+}
+
 static double reading(const char *lines)
 {
 	double begin;
 
-	for (unsigned i = 0; i < PROBE_BYTES; i += LINE)
-		flush_line(lines + i);
-	flush_wait();
+	flush(lines);
 	begin = clock_now();
 	for (unsigned i = 0; i < PROBE_BYTES; i += LINE)
 		(void)*(const volatile uint64_t *)(const void *)(lines + i);
@@ -51,4 +66,28 @@ double probe_read(void *lines)
 		took[i] = reading(lines);
 	statistics_sort(took, READINGS);
 	return statistics_quantile(took, READINGS, 0.5);
+}
+
+static double walk(const void *lines)
+{
+	const double begin = clock_now();
+
+	for (unsigned i = 0; i < LINKS; i++)
+		lines = *(const void *const volatile *)lines;
+	flush_wait();
+	return (clock_now() - begin) / LINKS;
+}
+
+void probe_touch(void *lines)
+{
+	walk(lines);
+}
+
+struct probe_kept probe_kept(void *lines)
+{
+	struct probe_kept kept = { .line = walk(lines) };
+
+	flush(lines);
+	kept.memory = walk(lines);
+	return kept;
 }

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How fast memory is at this moment, for the calling thread's CPU: reads lines of its own that it
- * has flushed from all caches, so that the time depends neither on what ran before nor on the size
- * of the caches. It leaves at most PROBE_BYTES of the caches with other contents.
+ * What neighbours do to memory and to the last cache, as the calling thread's CPU sees it, by lines
+ * of the probe's own. It leaves at most PROBE_BYTES of the caches with other contents.
+ *
+ * Memory: reads lines in order that it has flushed from all caches, so that the time depends
+ * neither on what ran before nor on the size of the caches.
+ *
+ * Last cache: touches lines before other work and times them after it. What ran in between has
+ * pushed them out of L2; if they take as long as memory, they were pushed out of L3, too. Both times
+ * are of the same lines at the same moment, so nothing has to be known of a quiet machine.
  */
 #ifndef LOCUS_PROBE_H
 #define LOCUS_PROBE_H
@@ -15,7 +21,17 @@
 void *probe_open(void);
 void probe_close(void *);
 
-/* s per line: the median of a few readings. About 60 us. */
+/* s per line of memory, read in order: the median of a few readings. About 60 us. */
 double probe_read(void *);
+
+/*
+ * The same lines, one of four, in an order that no prefetcher follows: each address comes from the
+ * line before. About 10 to 40 us, and 80 us.
+ */
+struct probe_kept {
+	double line, memory; /* s per line: as other work left them; flushed */
+};
+void probe_touch(void *);
+struct probe_kept probe_kept(void *);
 
 #endif
