@@ -111,8 +111,31 @@ def sharing(peer, _):
 def hogs(peer, _):
     found = [peer.trial("numa --variant static --kernel sum --size 64K --layout 1", CPUS[0])]
     assert 0 <= peer.cost(found) < 1
-    assert peer.flagged(found) <= 1
-    return [peer.median(found)]
+    assert peer.noisy(found) <= 1
+    return peer.times(found)
+
+
+def test_a_hog_is_to_be_seen_where_it_moves_the_time():
+    peer = script("hogs")
+    assert [peer.moved(i) for i in ((1.04, 1.2), (0.8, 0.96), (0.98, 1.02), (1.01, 1.2))] == [
+        True,
+        True,
+        False,
+        None,
+    ]
+    judged = {
+        (changed, with_hog): peer.right(changed, with_hog, 0)
+        for changed in (True, False, None)
+        for with_hog in (0, 0.5, 1)
+    }
+    assert [cell for cell, good in judged.items() if good] == [
+        (True, 1),
+        (False, 0),
+        (None, 0),
+        (None, 0.5),
+        (None, 1),
+    ]
+    assert not any(peer.right(changed, 0, 0.1) for changed in (True, False, None))
 
 
 def pruning(peer, _):
