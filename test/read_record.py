@@ -156,12 +156,11 @@ def told(trial, header, benchmark, parts):
 
 
 def by_round(trial, name):
-    """A metric's value in each round of a trial's batches, and the batch's allocation. None if it
-    has noisy samples, which are set aside for ratios and not for batches."""
+    """A metric's value in each round of a trial's batches, and the batch's allocation."""
     told = trial["batches"]
     batches = [n for n, k in enumerate(told["allocations"]) for _ in range(k)]
     values = told["metrics"].get(name)
-    if trial["samples"]["noisy"] or values is None:
+    if values is None:
         return None
     return dict(zip(told["round"] or range(len(batches)), zip(values, batches)))
 

@@ -607,6 +607,119 @@ static void test_what_counting_costs_is_a_note(void **state)
 	series_close(&s);
 }
 
+/* ---- noise that is set aside ---- */
+
+enum { ALLOCATIONS = 6, BATCHES = 12, IN_BATCH = 3 };
+
+/*
+ * Two batches in each allocation, of three samples. Two of these are noisy and take twice as long,
+ * so that the median of a batch is that of its noise; in batch 7 all are noisy, in 6 none. Allocation a takes
+ * 1 + a / 100, its second batch 1 % more. Every other allocation counted events.
+ */
+static void invent_noise(struct series *s, struct invention *i, struct batch batch[BATCHES],
+			 unsigned passes)
+{
+	invent(s, i, "one", 0, 0, 1, 2, 1);
+	free(s->batch);
+	s->batch = batch;
+	s->batches = BATCHES;
+	s->allocations = ALLOCATIONS;
+	s->tally.passes = passes;
+	s->samples = BATCHES * IN_BATCH;
+	s->time = realloc(s->time, s->samples * sizeof(*s->time));
+	s->skews = realloc(s->skews, s->samples * sizeof(*s->skews));
+	s->noisy = realloc(s->noisy, s->samples * sizeof(*s->noisy));
+	memset(s->skews, 0, s->samples * sizeof(*s->skews));
+	for (unsigned b = 0; b < BATCHES; b++) {
+		const double time = (1 + b / 2 / 100.0) * (b % 2 ? 1.01 : 1);
+
+		batch[b] = (struct batch){ .first = (size_t)b * IN_BATCH,
+					   .samples = IN_BATCH,
+					   .allocation = b / 2,
+					   .round = b,
+					   .cycle = 0.25,
+					   .estimate = b == 6 ? time : 2 * time,
+					   .clean = b == 7 ? NAN : time };
+		for (unsigned k = 0; k < IN_BATCH; k++) {
+			s->noisy[b * IN_BATCH + k] = b == 7 || (k && b != 6);
+			s->time[b * IN_BATCH + k] = time * (1 + s->noisy[b * IN_BATCH + k]);
+		}
+	}
+}
+
+static double time_of_batch(const json_t *line, unsigned b)
+{
+	const json_t *columns = json_object_get(json_object_get(line, "batches"), "metrics");
+	const json_t *one = json_array_get(json_object_get(columns, "time"), b);
+
+	return json_is_number(one) ? json_number_value(one) : NAN;
+}
+
+/*
+ * Cycles, batches, and with them what readers derive, are those of the samples of the time. A
+ * metric that is the same in all of them is one number, though a batch has no such sample.
+ */
+static void test_noise_set_aside_comes_back_nowhere(void **state)
+{
+	struct benchmark b = ratio_benchmark;
+	struct batch batch[BATCHES];
+	struct invention i;
+	enum status status;
+	struct series s;
+	json_t *line;
+
+	(void)state;
+	invent_noise(&s, &i, batch, 0);
+	invent_cost(&s, &i, &b, 50);
+	for (size_t k = 0; k < s.samples; k++)
+		s.value[COST][k] = s.noisy[k] ? 7 : 5;
+	for (unsigned kept = 0; kept < 2; kept++) {
+		/* an allocation without an undisturbed sample makes all of them count */
+		const double more = kept ? 2 : 1;
+
+		if (kept)
+			memset(s.noisy, 1, 2 * IN_BATCH);
+		line = summary(&s, &s, 1, 1.5, &status);
+		assert_float_equal(json_number_value(json_object_get(line, "cycles")) / 4 / more,
+				   1.03, 0.02);
+		assert_float_equal(json_number_value(json_object_get(line, "cycle")), 0.25, 1e-9);
+		assert_float_equal(time_of_batch(line, 3) / more, 1.01 * 1.01, 1e-9);
+		assert_int_equal(isnan(time_of_batch(line, 7)), !kept);
+		assert_int_equal(
+			json_is_number(json_object_get(
+				json_object_get(json_object_get(line, "batches"), "metrics"),
+				"cost")),
+			!kept);
+		json_decref(line);
+	}
+	s.batch = NULL;
+	series_close(&s);
+}
+
+/* What counting costs, too: with every other batch counted, one of them has no clean sample. */
+static void test_what_counting_costs_is_told_without_noise(void **state)
+{
+	struct batch batch[BATCHES];
+	struct invention i;
+	enum status status;
+	struct series s;
+	json_t *line;
+
+	(void)state;
+	invent_noise(&s, &i, batch, 1);
+	line = summary(&s, &s, 1, 1.5, &status);
+	for (unsigned with = 0; with < 2; with++) {
+		const char *key = with ? "with" : "without";
+		const json_t *counting = json_object_get(line, "counting");
+
+		assert_in_range(1000 * json_number_value(json_object_get(counting, key)), 1000,
+				1061);
+	}
+	json_decref(line);
+	s.batch = NULL;
+	series_close(&s);
+}
+
 /* ---- the status ---- */
 
 /* Checks the status of a made-up trial, and that its first reason contains `reason`. */
@@ -861,6 +974,8 @@ int main(void)
 		cmocka_unit_test(test_a_ratio_without_a_common_round),
 		cmocka_unit_test(test_no_ratio_without_a_time),
 		cmocka_unit_test(test_rarely_together_is_a_note),
+		cmocka_unit_test(test_noise_set_aside_comes_back_nowhere),
+		cmocka_unit_test(test_what_counting_costs_is_told_without_noise),
 		cmocka_unit_test(test_both_modes_are_told),
 		cmocka_unit_test(test_one_pair_may_have_two_modes),
 		cmocka_unit_test(test_notes_and_kinds_of_the_plan_are_told),

@@ -95,7 +95,6 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 					 status_names[v.status], "reasons", v.reasons, "notes",
 					 v.notes, "metrics", estimates_json(s, time, why),
 					 "samples", samples, "batches", batches_json(s)));
-	samples_spread(s, line);
 	json_object_set_new(line, "roles", throughput_json(s));
 	json_object_update_new(
 		line,

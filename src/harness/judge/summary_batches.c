@@ -8,26 +8,29 @@
 #include "harness/sample/metrics.h"
 
 /*
- * The medians of the batches; one number if all are the same, unless they are times. `value`: by
- * sample, NULL: the time. NULL: no batch has one.
+ * The medians of the batches, of the samples that count for the trial's value; one number if all
+ * that have a time have the same, unless they are times. `value`: by sample, NULL: the time. NULL:
+ * no batch has one.
  */
 static json_t *column_json(const struct series *s, const double *value)
 {
+	const bool aside = series_sets_noise_aside(s);
 	json_t *list = json_array();
-	const double first = estimates_batch(s, 0, value, false);
-	bool same = value && isfinite(first), known = false;
+	double first = NAN;
+	bool same = value;
 
 	for (unsigned i = 0; i < s->batches; i++) {
-		const double one = estimates_batch(s, i, value, false);
+		const double one = estimates_batch(s, i, value, aside);
 
-		known |= isfinite(one);
-		same &= one == first;
+		first = isfinite(first) ? first : one;
+		same &= isfinite(one) ? one == first
+				      : !isfinite(estimates_batch(s, i, NULL, aside));
 		json_array_append_new(list, record_number(one));
 	}
-	if (known && !same)
+	if (isfinite(first) && !same)
 		return list;
 	json_decref(list);
-	return known ? record_number(first) : NULL;
+	return isfinite(first) ? record_number(first) : NULL;
 }
 
 static json_t *metrics_json(const struct series *s)

@@ -6,6 +6,7 @@
 
 #include "harness/record/json.h"
 #include "harness/judge/samples_line.h"
+#include "harness/sample/estimates.h"
 #include "base/quantity.h"
 #include "base/statistics.h"
 #include "harness/judge/summary_noise.h"
@@ -89,49 +90,6 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 	return object;
 }
 
-/* (max - min) / median of sorted values. */
-static double spread(const double *sorted, size_t n)
-{
-	return n < 2 ? NAN : (sorted[n - 1] - sorted[0]) / statistics_quantile(sorted, n, 0.5);
-}
-
-/* Sorted estimates of an allocation's batches; how many there are. */
-static size_t estimates_of(const struct series *s, unsigned allocation, double *sorted)
-{
-	size_t n = 0;
-
-	for (unsigned i = 0; i < s->batches; i++)
-		if (s->batch[i].allocation == allocation && isfinite(s->batch[i].estimate))
-			sorted[n++] = s->batch[i].estimate;
-	statistics_sort(sorted, n);
-	return n;
-}
-
-void samples_spread(const struct series *s, json_t *line)
-{
-	double *between = calloc(s->allocations + 1, sizeof(*between)),
-	       *within = calloc(s->allocations + 1, sizeof(*within)),
-	       *batch = calloc(s->batches + 1, sizeof(*batch));
-	size_t n = 0, m = 0;
-
-	for (unsigned a = 0; between && within && batch && a < s->allocations; a++) {
-		const size_t batches = estimates_of(s, a, batch);
-
-		if (batches)
-			between[n++] = statistics_quantile(batch, batches, 0.5);
-		if (batches > 1)
-			within[m++] = spread(batch, batches);
-	}
-	statistics_sort(between, n);
-	statistics_sort(within, m);
-	json_object_set_new(line, "spread_within",
-			    record_number(m ? statistics_quantile(within, m, 0.5) : NAN));
-	json_object_set_new(line, "spread_between", record_number(spread(between, n)));
-	free(between);
-	free(within);
-	free(batch);
-}
-
 double samples_skew(const struct series *s)
 {
 	double *sorted = calloc(s->samples + 1, sizeof(*sorted)), skew = NAN;
@@ -173,15 +131,19 @@ void samples_note_doubts(const struct series *s, struct verdict *v)
 
 double samples_cycle(const struct series *s, double time)
 {
-	double *sorted = calloc(s->batches + 1, sizeof(*sorted)), cycles;
-	size_t n = 0, known;
+	const bool aside = series_sets_noise_aside(s);
+	double *cycles = calloc(s->batches + 1, sizeof(*cycles)), own = NAN;
+	unsigned timed = 0, known = 0;
 
-	for (unsigned i = 0; sorted && i < s->batches; i++)
-		if (s->batch[i].cycle > 0 && isfinite(s->batch[i].estimate))
-			sorted[n++] = s->batch[i].estimate / s->batch[i].cycle;
-	known = s->planned->trial.oversubscribed || 2 * n < s->batches ? 0 : n;
-	statistics_sort(sorted, known);
-	cycles = known ? statistics_quantile(sorted, known, 0.5) : NAN;
-	free(sorted);
-	return time / cycles;
+	for (unsigned i = 0; cycles && i < s->batches; i++) {
+		const double one = estimates_batch(s, i, NULL, aside);
+
+		cycles[i] = s->batch[i].cycle > 0 ? one / s->batch[i].cycle : NAN;
+		timed += isfinite(one);
+		known += isfinite(cycles[i]);
+	}
+	if (known && 2 * known >= timed && !s->planned->trial.oversubscribed)
+		own = series_estimate(s, cycles).value;
+	free(cycles);
+	return time / own;
 }

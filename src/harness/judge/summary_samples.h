@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trial's summary says of its samples: how they spread, and what makes them doubtful. */
+/* What a trial's summary says of its samples: their modes, and what makes them doubtful. */
 #ifndef LOCUS_SUMMARY_SAMPLES_H
 #define LOCUS_SUMMARY_SAMPLES_H
 
@@ -10,17 +10,16 @@
 
 /* `samples` of the trial line; notes that they are bimodal. */
 json_t *samples_json(const struct series *, struct verdict *);
-/* `spread_within` and `spread_between` of the trial line. */
-void samples_spread(const struct series *, json_t *line);
 /* Notes what makes the samples' times doubtful. */
 void samples_note_doubts(const struct series *, struct verdict *);
 
 /* Median s between the first start and the last; NAN: unknown. */
 double samples_skew(const struct series *);
 /*
- * s per core cycle, so that `time` (the trial's) over it is the median of the batches' times, each
- * in cycles of its own. NAN where fewer than half of the batches know their cycle, and where
- * threads outnumber CPUs: a unit's time is then mostly that of waiting for one.
+ * s per core cycle, so that `time` (the trial's) over it is the trial's value in cycles: that of
+ * the same samples as `time`, each batch in cycles of its own. NAN where fewer than half of the
+ * batches with a time know their cycle, and where threads outnumber CPUs: a unit's time is then
+ * mostly that of waiting for one.
  */
 double samples_cycle(const struct series *, double time);
 

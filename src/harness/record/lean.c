@@ -270,7 +270,7 @@ static void lean_ratios(json_t *ratios)
 
 json_t *lean_trial(const json_t *line)
 {
-	static const char *const derived[] = { "spread_within", "spread_between", "cycles", NULL },
+	static const char *const derived[] = { "cycles", NULL },
 				 *const of_samples[] = { "batches", NULL },
 				 *const of_noise[] = { "samples", NULL };
 	json_t *copy = lean(line),

@@ -6,6 +6,7 @@
 #include "base/arithmetic.h"
 #include "base/utf8.h"
 #include "harness/sample/counts.h"
+#include "harness/sample/estimates.h"
 #include "harness/sample/quotients.h"
 #include "harness/record/json.h"
 
@@ -153,11 +154,13 @@ json_t *counts_batch_json(const struct series *s, unsigned batch)
 /* The time per unit in the batches that counted events, or in the others. */
 static struct estimate time_of(const struct series *s, bool counted)
 {
+	const bool aside = series_sets_noise_aside(s);
 	double *x = calloc(s->batches + 1, sizeof(*x));
 	struct estimate e = ESTIMATE_UNKNOWN;
 
 	for (unsigned i = 0; x && i < s->batches; i++)
-		x[i] = tally_counts(&s->tally, i) == counted ? s->batch[i].estimate : NAN;
+		x[i] = tally_counts(&s->tally, i) == counted ? estimates_batch(s, i, NULL, aside)
+							     : NAN;
 	if (x)
 		e = series_estimate(s, x);
 	free(x);
