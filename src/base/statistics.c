@@ -164,39 +164,3 @@ double statistics_deviation(const double *x, size_t n)
 		sum += (x[i] - centre) * (x[i] - centre);
 	return sqrt(sum / (double)(n - 1));
 }
-
-size_t statistics_modes(const double *sorted, size_t n)
-{
-	double total = 0, squares = 0, left = 0, left_squares = 0, best = INFINITY, distance = 0,
-	       gap = 0;
-	size_t least = n / 10, split = 0;
-
-	if (n < 20)
-		return 0;
-	/* Relative to the median: differences of large numbers would lose the spread. */
-	for (size_t i = 0; i < n; i++) {
-		double x = sorted[i] - sorted[n / 2];
-
-		total += x;
-		squares += x * x;
-	}
-	for (size_t i = 1; i + least <= n; i++) {
-		double x = sorted[i - 1] - sorted[n / 2], a = (double)i, b = (double)(n - i),
-		       within, va, vb;
-
-		left += x;
-		left_squares += x * x;
-		if (i < least)
-			continue;
-		va = left_squares - left * left / a;
-		vb = squares - left_squares - (total - left) * (total - left) / b;
-		within = va + vb;
-		if (within >= best)
-			continue;
-		best = within;
-		split = i;
-		gap = (total - left) / b - left / a;
-		distance = gap / sqrt(fmax((va / a + vb / b) / 2, 1e-300));
-	}
-	return gap > 0.05 * fabs(sorted[n / 2]) && distance > 4 ? split : 0;
-}

@@ -66,12 +66,4 @@ struct estimate estimate_grouped(const double *x, const unsigned *group, size_t 
 double statistics_mean(const double *x, size_t n);
 double statistics_deviation(const double *x, size_t n); /* of the sample (n - 1); 0 for n < 2 */
 
-/*
- * The number of sorted values in the lower of two modes; 0: not bimodal. Values are split where the
- * variance within the two sides is least (Otsu 1979). They are bimodal if each side has at least a
- * tenth of the values, the sides' means are more than 5 % of the median apart, and Ashman's D
- * (1994) is above 4 (a uniform distribution has 3.5, a normal one 2.7). 0 for n < 20.
- */
-size_t statistics_modes(const double *sorted, size_t n);
-
 #endif

@@ -19,7 +19,7 @@ FAULTS = {
     "wrong": "wrong",
     "misplaced": "misplaced",
 }
-MODES = r"two modes: \S+ us/turn \((\d+) %\) and \S+ us/turn \((\d+) %\)$"
+MODES = r"\S+ and \S+ us/turn \((\d+) % / (\d+) % of samples\)$"
 NAMES = ["steady", "jitter", "humps", "idle", "sums", *FAULTS]
 
 
@@ -180,6 +180,7 @@ def test_two_heaps_are_said_to_be_so(locus, tmp_path, trials):
         by_variant = trials(file)
         one, two = (by_variant[variant]["samples"]["modes"] for variant in ("steady", "humps"))
         if not one and two:
+            assert by_variant["humps"]["samples"]["modes_of"] == "samples"
             assert by_variant["humps"]["status"] in ("bimodal", "noisy")
             said = [re.match(MODES, reason) for reason in by_variant["humps"]["reasons"]]
             shares = [int(share) for share in some(filter(None, said))[0].groups()]

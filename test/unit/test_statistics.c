@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Order statistics: small cases by hand, coverage of the confidence intervals by simulation, modes
- * from constructed distributions.
+ * Order statistics: small cases by hand, coverage of the confidence intervals by simulation.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -301,62 +300,6 @@ static void test_mean_and_deviation(void **state)
 	assert_true(isnan(statistics_mean(x, 0)));
 }
 
-static unsigned humps_of(double (*draw)(uint64_t *), size_t n)
-{
-	double *x = calloc(n, sizeof(*x));
-	uint64_t seed = n;
-	unsigned found;
-	size_t low;
-
-	for (size_t i = 0; i < n; i++)
-		x[i] = draw(&seed);
-	statistics_sort(x, n);
-	low = statistics_modes(x, n);
-	/* the lower mode ends where the gap is */
-	assert_true(!low || x[low] - x[low - 1] > 0.05 * x[0]);
-	found = low ? 2 : 1;
-	free(x);
-	return found;
-}
-
-static double one_hump(uint64_t *seed)
-{
-	return 100 + 5 * normal(seed);
-}
-
-static double even(uint64_t *seed)
-{
-	return 100 + 50 * uniform(seed);
-}
-
-static double two_humps(uint64_t *seed)
-{
-	return (uniform(seed) < 0.3 ? 23 : 115) + normal(seed);
-}
-
-static double close_humps(uint64_t *seed) /* two, but within 5 % of each other: not bimodal */
-{
-	return (uniform(seed) < 0.5 ? 100 : 102) + 0.1 * normal(seed);
-}
-
-static double rare(uint64_t *seed) /* a few outliers are not a mode */
-{
-	return (uniform(seed) < 0.02 ? 1000 : 100) + normal(seed);
-}
-
-static void test_humps(void **state)
-{
-	(void)state;
-	for (size_t n = 40; n < 5000; n *= 3) {
-		assert_int_equal(humps_of(one_hump, n), 1);
-		assert_int_equal(humps_of(even, n), 1);
-		assert_int_equal(humps_of(two_humps, n), 2);
-		assert_int_equal(humps_of(close_humps, n), 1);
-		assert_int_equal(humps_of(rare, n), 1);
-	}
-	assert_int_equal(humps_of(two_humps, 19), 1);
-}
-
 static void test_what_is_known_has_a_quantile(void **state)
 {
 	const double x[] = { 5, NAN, 1, 100, INFINITY, 3 };
@@ -385,7 +328,6 @@ int main(void)
 		cmocka_unit_test(test_the_interval_allows_for_the_looks),
 		cmocka_unit_test(test_intervals_cover_in_every_profile),
 		cmocka_unit_test(test_the_interval_of_groups_covers),
-		cmocka_unit_test(test_humps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -368,23 +368,62 @@ static void test_rarely_together_is_a_note(void **state)
 	series_close(&s);
 }
 
-/* 20 samples, two a batch, of which eight take 1.5 times as long. */
-static void invent_modes(struct series *s, struct invention *i)
+/*
+ * 12 allocations of `each` samples in one batch, of which those take 1.5 times as long that
+ * `is_slow` says.
+ */
+static void invent_modes(struct series *s, struct invention *i, unsigned each,
+			 bool (*is_slow)(unsigned allocation, unsigned sample))
 {
-	enum { SAMPLES = 20 };
+	enum { ALLOCATIONS = 12 };
+	const size_t samples = (size_t)ALLOCATIONS * each;
 
 	invent(s, i, "one", 0, 0, 1, 2, 1);
-	s->samples = SAMPLES;
-	s->time = realloc(s->time, SAMPLES * sizeof(*s->time));
-	s->skews = realloc(s->skews, SAMPLES * sizeof(*s->skews));
-	s->noisy = realloc(s->noisy, SAMPLES * sizeof(*s->noisy));
-	for (unsigned k = 0; k < SAMPLES; k++) {
-		s->time[k] = (k % 5 < 2 ? 1.5 : 1) + 0.0001 * k;
+	s->samples = samples;
+	s->batches = s->allocations = ALLOCATIONS;
+	s->batch = realloc(s->batch, ALLOCATIONS * sizeof(*s->batch));
+	s->time = realloc(s->time, samples * sizeof(*s->time));
+	s->skews = realloc(s->skews, samples * sizeof(*s->skews));
+	s->noisy = realloc(s->noisy, samples * sizeof(*s->noisy));
+	for (unsigned k = 0; k < samples; k++) {
+		const unsigned a = k / each;
+		const double time = (is_slow(a, k) ? 1.5 : 1) + 0.0001 * k;
+
+		s->time[k] = time;
 		s->skews[k] = 0;
 		s->noisy[k] = false;
-		s->batch[k / 2].first = k / 2 * 2;
-		s->batch[k / 2].samples = 2;
+		if (k % each == 0)
+			s->batch[a] = (struct batch){ .first = k,
+						      .samples = each,
+						      .allocation = a,
+						      .round = a,
+						      .estimate = time,
+						      .clean = time };
 	}
+}
+
+static bool two_of_five(unsigned allocation, unsigned sample)
+{
+	(void)allocation;
+	return sample % 5 < 2;
+}
+
+static bool every_third(unsigned allocation, unsigned sample)
+{
+	(void)sample;
+	return allocation % 3 == 2;
+}
+
+static bool at_the_end(unsigned allocation, unsigned sample)
+{
+	(void)sample;
+	return allocation >= 8;
+}
+
+static bool meanwhile(unsigned allocation, unsigned sample)
+{
+	(void)sample;
+	return allocation >= 3 && allocation < 7;
 }
 
 /* One pair has one time, as other trials have; of three pairs some are farther apart. */
@@ -398,7 +437,7 @@ static void test_one_pair_may_have_two_modes(void **state)
 		struct invention i;
 		json_t *samples;
 
-		invent_modes(&s, &i);
+		invent_modes(&s, &i, 10, two_of_five);
 		s.pairs = &pairs;
 		samples = samples_json(&s, &v);
 		assert_int_equal(json_array_size(json_object_get(samples, "modes")),
@@ -412,32 +451,61 @@ static void test_one_pair_may_have_two_modes(void **state)
 	}
 }
 
-static void test_both_modes_are_told(void **state)
+static void expect_modes(const json_t *samples, const char *of, double share)
 {
-	const json_t *modes, *reasons;
-	struct series s;
-	struct invention i;
-	enum status status;
-	json_t *line;
+	const json_t *modes = json_object_get(samples, "modes");
 
-	(void)state;
-	invent_modes(&s, &i);
-	line = summary(&s, &s, 1, 1.5, &status);
-	modes = json_object_get(json_object_get(line, "samples"), "modes");
-	reasons = json_object_get(line, "reasons");
-	assert_int_equal(status, STATUS_BIMODAL);
+	assert_string_equal(json_string_value(json_object_get(samples, "modes_of")), of);
 	assert_int_equal(json_array_size(modes), 2);
 	for (size_t m = 0; m < 2; m++) {
 		const json_t *mode = json_array_get(modes, m);
-		const double time = json_number_value(json_object_get(mode, "time")),
-			     share = json_number_value(json_object_get(mode, "share"));
 
-		assert_true(fabs(time - (m ? 1.5 : 1)) < 0.01);
-		assert_true(fabs(share - (m ? 0.4 : 0.6)) < 1e-9);
+		assert_float_equal(json_number_value(json_object_get(mode, "time")), m ? 1.5 : 1,
+				   0.02);
+		assert_float_equal(json_number_value(json_object_get(mode, "share")),
+				   m ? 1 - share : share, 1e-6);
 	}
-	assert_non_null(strstr(json_string_value(json_array_get(reasons, 0)), "two modes: 1."));
-	json_decref(line);
-	series_close(&s);
+}
+
+/* Two modes are a status, a change in time is a note: each says where, and both values. */
+static void test_both_modes_are_told(void **state)
+{
+	static const struct {
+		bool (*is_slow)(unsigned allocation, unsigned sample);
+		const char *of;
+		double share;
+		const char *told[2];
+	} table[] = {
+		{ two_of_five, "samples", 0.6, { "(60 % / 40 % of samples)" } },
+		{ every_third, "allocations", 2 / 3.0, { "(67 % / 33 % of allocations)" } },
+		{ at_the_end, NULL, 0, { "changed after allocation 8 of 12: 1.", " and 1.5" } },
+		{ meanwhile, NULL, 0, { "allocation 3 of 12, and back after 7: 1.", " and 1.5" } },
+	};
+
+	(void)state;
+	for (size_t row = 0; row < sizeof(table) / sizeof(*table); row++) {
+		struct series s;
+		struct invention i;
+		enum status status;
+		const json_t *samples;
+		const char *said;
+		json_t *line;
+
+		invent_modes(&s, &i, 10, table[row].is_slow);
+		line = summary(&s, &s, 1, 1.5, &status);
+		samples = json_object_get(line, "samples");
+		assert_int_equal(status, table[row].of ? STATUS_BIMODAL : STATUS_OK);
+		said = json_string_value(json_array_get(
+			json_object_get(line, table[row].of ? "reasons" : "notes"), 0));
+		for (unsigned k = 0; k < 2 && table[row].told[k]; k++)
+			assert_non_null(strstr(said, table[row].told[k]));
+		if (table[row].of)
+			expect_modes(samples, table[row].of, table[row].share);
+		else
+			assert_null(json_object_get(samples, "modes"));
+		json_decref(line);
+		series_close(&s);
+	}
 }
 
 /* What was known when it was planned is told with its result. */
@@ -613,8 +681,8 @@ enum { ALLOCATIONS = 6, BATCHES = 12, IN_BATCH = 3 };
 
 /*
  * Two batches in each allocation, of three samples. Two of these are noisy and take twice as long,
- * so that the median of a batch is that of its noise; in batch 7 all are noisy, in 6 none. Allocation a takes
- * 1 + a / 100, its second batch 1 % more. Every other allocation counted events.
+ * so that the median of a batch is that of its noise; in batch 7 all are noisy, in 6 none.
+ * Allocation a takes 1 + a / 100, its second batch 1 % more. Of two batches one counts events.
  */
 static void invent_noise(struct series *s, struct invention *i, struct batch batch[BATCHES],
 			 unsigned passes)

@@ -7,6 +7,7 @@
 #include "harness/record/json.h"
 #include "harness/judge/samples_line.h"
 #include "harness/sample/estimates.h"
+#include "base/modes.h"
 #include "base/quantity.h"
 #include "base/statistics.h"
 #include "harness/judge/summary_noise.h"
@@ -18,32 +19,9 @@
 /* Threads that begin further apart than this share of a sample get a note. */
 #define SKEWED 0.01
 
-static json_t *mode_json(const double *sorted, size_t n, size_t of)
-{
-	return json_pack("{s:o, s:o}", "time", record_number(statistics_quantile(sorted, n, 0.5)),
-			 "share", record_number((double)n / (double)of));
-}
-
-/* Both modes of sorted times, of which the lower one has `low`. */
-static json_t *modes_json(const double *sorted, size_t low, size_t n)
-{
-	return json_pack("[o, o]", mode_json(sorted, low, n), mode_json(sorted + low, n - low, n));
-}
-
-static void note_modes(const struct series *s, const double *sorted, size_t low, size_t n,
-		       struct verdict *v)
-{
-	char unit[64], lower[64], upper[64];
-
-	snprintf(unit, sizeof(unit), "s/%s", s->planned->trial.benchmark->unit.name);
-	verdict_add(
-		v, STATUS_BIMODAL, "two modes: %s (%.0f %%) and %s (%.0f %%)",
-		quantity_show(statistics_quantile(sorted, low, 0.5), unit, lower, sizeof(lower)),
-		100 * (double)low / (double)n,
-		quantity_show(statistics_quantile(sorted + low, n - low, 0.5), unit, upper,
-			      sizeof(upper)),
-		100 * (double)(n - low) / (double)n);
-}
+static const char *const kinds_of_modes[] = {
+	[MODES_OF_SAMPLES] = "samples", [MODES_OF_ALLOCATIONS] = "allocations"
+};
 
 /* Several pairs have several times, which are no modes. */
 static bool levels_differ(const struct series *s)
@@ -51,41 +29,99 @@ static bool levels_differ(const struct series *s)
 	return s->pairs && pair_count(s->pairs) > 1;
 }
 
+/* The modes of the undisturbed samples: disturbed ones would be a mode, and are known already. */
+static struct modes find_modes(const struct series *s)
+{
+	double *time = calloc(s->samples + 1, sizeof(*time));
+	unsigned *allocation = calloc(s->samples + 1, sizeof(*allocation));
+	struct modes m = { MODES_NONE };
+	unsigned batch = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; time && allocation && i < s->samples; i++) {
+		while (batch + 1 < s->batches && s->batch[batch + 1].first <= i)
+			batch++;
+		if (!isfinite(s->time[i]) || s->noisy[i])
+			continue;
+		time[n] = s->time[i];
+		allocation[n++] = s->batch[batch].allocation;
+	}
+	if (n && !levels_differ(s))
+		m = modes_find(time, allocation, n);
+	free(time);
+	free(allocation);
+	return m;
+}
+
+static json_t *modes_json(const struct modes *m)
+{
+	json_t *list = m->of == MODES_NONE ? NULL : json_array();
+
+	for (unsigned i = 0; list && i < 2; i++)
+		json_array_append_new(list,
+				      json_pack("{s:o, s:o}", "time", record_number(m->value[i]),
+						"share", record_number(m->share[i])));
+	return list;
+}
+
+/* "1.690 and 1.800 ns/load (62 % / 38 % of samples)" */
+static void show_modes(const struct series *s, const struct modes *m, const char *of, char *text,
+		       size_t size)
+{
+	char unit[64], lower[64], upper[64], *blank;
+
+	snprintf(unit, sizeof(unit), "s/%s", s->planned->trial.benchmark->unit.name);
+	quantity_show(m->value[0], unit, lower, sizeof(lower));
+	quantity_show(m->value[1], unit, upper, sizeof(upper));
+	blank = strchr(lower, ' ');
+	if (!strcmp(blank, strchr(upper, ' '))) /* the unit, with its prefix, is told once */
+		*blank = 0;
+	snprintf(text, size, "%s and %s (%.0f %% / %.0f %% of %s)", lower, upper, 100 * m->share[0],
+		 100 * m->share[1], of);
+}
+
+static void note_modes(const struct series *s, const struct modes *m, struct verdict *v)
+{
+	const bool two = m->of != MODES_NONE;
+	char text[256];
+
+	if (!two && !m->after)
+		return;
+	show_modes(s, m, two ? kinds_of_modes[m->of] : "allocations", text, sizeof(text));
+	if (two)
+		verdict_add(v, STATUS_BIMODAL, "%s", text);
+	else if (m->back)
+		verdict_add(v, STATUS_OK,
+			    "changed after allocation %u of %u, and back after %u: %s", m->after,
+			    s->allocations, m->back, text);
+	else
+		verdict_add(v, STATUS_OK, "changed after allocation %u of %u: %s", m->after,
+			    s->allocations, text);
+}
+
 json_t *samples_json(const struct series *s, struct verdict *v)
 {
 	double *sorted = calloc(s->samples + 1, sizeof(*sorted));
-	size_t n = 0, clean = 0, low;
-	json_t *quantiles, *object, *modes = NULL;
+	const struct modes modes = find_modes(s);
+	json_t *object = json_null();
+	size_t n = 0;
 
-	if (!s->samples || !sorted) {
-		free(sorted);
-		return json_null();
-	}
-	for (size_t i = 0; i < s->samples; i++)
-		if (isfinite(s->time[i]) && !s->noisy[i])
-			sorted[clean++] = s->time[i];
-	statistics_sort(sorted, clean);
-	/* noisy samples would be a mode, and are known already */
-	low = levels_differ(s) ? 0 : statistics_modes(sorted, clean);
-	if (low) {
-		note_modes(s, sorted, low, clean, v);
-		modes = modes_json(sorted, low, clean);
-	}
-	for (size_t i = 0; i < s->samples; i++)
+	for (size_t i = 0; sorted && i < s->samples; i++)
 		if (isfinite(s->time[i]))
 			sorted[n++] = s->time[i];
-	if (!n) {
-		free(sorted);
-		return json_null();
+	note_modes(s, &modes, v);
+	if (n) {
+		statistics_sort(sorted, n);
+		object = json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o*, s:s*}", "n",
+				   (int)s->samples, "batches", (int)s->batches, "noisy",
+				   (int)noise_samples(s), "duration", record_number(s->duration),
+				   "units", samples_units(s), "parts",
+				   record_count(s->tally.done * tally_amount(&s->tally)),
+				   "quantiles", samples_quantiles(sorted, n), "mean",
+				   record_number(statistics_mean(sorted, n)), "deviation",
+				   record_number(statistics_deviation(sorted, n)), "modes",
+				   modes_json(&modes), "modes_of", kinds_of_modes[modes.of]);
 	}
-	quantiles = samples_quantiles(sorted, n);
-	object = json_pack(
-		"{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "n", (int)s->samples,
-		"batches", (int)s->batches, "noisy", (int)noise_samples(s), "duration",
-		record_number(s->duration), "units", samples_units(s), "parts",
-		record_count(s->tally.done * tally_amount(&s->tally)), "quantiles", quantiles,
-		"mean", record_number(statistics_mean(sorted, n)), "deviation",
-		record_number(statistics_deviation(sorted, n)), "modes", modes);
 	free(sorted);
 	return object;
 }

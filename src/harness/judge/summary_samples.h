@@ -8,7 +8,7 @@
 #include "harness/sample/series.h"
 #include "harness/judge/verdict.h"
 
-/* `samples` of the trial line; notes that they are bimodal. */
+/* `samples` of the trial line; notes that they have two modes, or changed. */
 json_t *samples_json(const struct series *, struct verdict *);
 /* Notes what makes the samples' times doubtful. */
 void samples_note_doubts(const struct series *, struct verdict *);
