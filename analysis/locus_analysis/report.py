@@ -47,7 +47,7 @@ LINK = re.compile(r'href="[^"/]*/([A-Za-z0-9_-]+\.(?:svg|png|pdf|vl\.json))"')
 
 MEANING = {
     "noisy": "other work may have moved the result",
-    "bimodal": "the samples have two modes, not one value",
+    "bimodal": "two modes, not one value",
     "unconverged": "the interval is wider than the target",
     "misplaced": "pages were not where they should be",
     "wrong": "the answer was not right",
@@ -191,6 +191,7 @@ def _template() -> jinja2.Template:
     )
     environment.filters.update(
         quantity=units.quantity,
+        result=units.result,
         percent=units.percent,
         interval=units.interval,
         size=units.size,

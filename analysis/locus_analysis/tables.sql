@@ -23,14 +23,18 @@ SELECT whole, id,
 FROM trial LEFT JOIN named USING (whole, id)
 GROUP BY whole, id;
 
--- What pictures and tables show of a trial: its headline, the first metric. `place` is the order of
--- everything that is shown; `flag` is the number under which a trial that is not ok stands in the
--- table of flaws, and in every picture.
+-- What pictures and tables show of a trial: its headline, the first metric. `modes`: both, where it
+-- has no single value. `place` is the order of everything that is shown; `flag` is the number under
+-- which a trial that is not ok stands in the table of flaws, and in every picture.
 CREATE TABLE headline AS
 WITH ordered AS (
 	SELECT t.*, l.panel, l.point, l.setting, l.everything, w.ordinal, w.host,
 		m.name AS metric, m.unit, m.better, m.value, m.low, m.high, m.range,
 		m.with_noise, m.why,
+		CASE WHEN m.name = 'time' OR m.kind = 'rate' THEN
+			[{'value': CASE WHEN m.name = 'time' THEN x.time
+				ELSE m.value * t.time.value / x.time END,
+			'share': x.share} FOR x IN t.modes] END AS two,
 		min(position) OVER (PARTITION BY t.benchmark) AS benchmark_place,
 		min(position) OVER (PARTITION BY t.whole, t.benchmark, t.in_matrix, l.panel)
 			AS panel_place,
@@ -45,7 +49,7 @@ placed AS (
 	FROM ordered)
 SELECT whole, part, id, place, benchmark, variant, status, reasons, notes, in_matrix, parameters,
 	threads, panel, point, setting, everything, host,
-	metric, unit, better, value, low, high, range, with_noise, why,
+	metric, unit, better, value, low, high, range, with_noise, why, two AS modes,
 	CASE WHEN status <> 'ok'
 		THEN count(*) FILTER (status <> 'ok') OVER (ORDER BY place) END AS flag,
 	(samples->>'$.n')::BIGINT AS n, batches,

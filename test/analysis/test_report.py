@@ -303,6 +303,23 @@ def test_a_metric_that_a_good_trial_does_not_have_says_why(tmp_path: Path) -> No
     ]
 
 
+def test_both_modes_stand_where_there_is_no_single_value(tmp_path: Path) -> None:
+    """Of a rate, the amount over the times of both; and no interval, which is of a single value."""
+    lines = record(ONE, numa(ONE, kernels=("sum",))[:2], run_id("a"))
+    trial = next(line for line in lines if line["type"] == "trial")
+    time = next(m["value"] for m in trial["metrics"] if m["name"] == "time")
+    rate = next(m["value"] for m in trial["metrics"] if m["name"] == "bandwidth")
+    trial.update(status="bimodal", reasons=["two"])
+    trial["samples"].update(
+        modes=[{"time": time / 2, "share": 0.625}, {"time": time, "share": 0.375}],
+        modes_of="allocations",
+    )
+    page = make(tmp_path, lines)
+    both = f"{2 * rate / 1e9:.3g} and {rate / 1e9:.3g} GB/s (62 % / 38 %)"
+    assert page.text.count(both) == 2  # in the table of flaws, and in that of all values
+    assert page.text.count(f"{both}–") == 1
+
+
 def test_values_below_zero_are_drawn(tmp_path: Path) -> None:
     points = [
         Point(

@@ -145,6 +145,7 @@ void flat_json(const json_t *trial, bool first, FILE *f)
 	for (unsigned i = 0; i < sizeof(kept) / sizeof(*kept); i++)
 		json_object_set(row, kept[i], json_object_get(trial, kept[i]));
 	json_object_set(row, "local", (json_t *)local_of(trial));
+	json_object_set(row, "modes", json_object_get(json_object_get(trial, "samples"), "modes"));
 	fputs(first ? "[\n" : ",\n", f);
 	json_dumpf(row, f, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	json_decref(row);

@@ -156,17 +156,6 @@ static void print_title(struct table *t)
 
 /* ---- rows ---- */
 
-static char *show_cycles(const json_t *trial, char text[SHOWN_ROOM])
-{
-	const double cycles = record_real(json_object_get(trial, "cycles"));
-
-	if (isfinite(cycles))
-		snprintf(text, SHOWN_ROOM, "%.*f", cycles < 99.95 ? 1 : 0, cycles);
-	else
-		snprintf(text, SHOWN_ROOM, "-");
-	return text;
-}
-
 /* The share of pages that lie on the node of the threads that use them. */
 static char *show_local(const json_t *trial, char text[SHOWN_ROOM])
 {
@@ -191,6 +180,29 @@ static enum status status_of(const json_t *trial)
 	return s;
 }
 
+/* NULL: blank cells. */
+static void print_names(const struct table *t, const struct trial *trial)
+{
+	char cell[COLUMNS_ROOM];
+
+	for (unsigned i = 0; i < t->columns.n; i++)
+		cells_left(&t->cells, trial ? columns_cell(&t->columns, i, trial, cell) : "",
+			   t->columns.column[i].width);
+}
+
+static void print_numbers(const struct table *t, const struct shown_mode *m, const char *local)
+{
+	const struct cells *c = &t->cells;
+
+	cells_right(c, m->value, value_width(t));
+	cells_right(c, m->share, INTERVAL_WIDTH);
+	if (t->plan->benchmark->unit.cycles)
+		cells_right(c, m->cycles, CYCLES_WIDTH);
+	if (has_local(t))
+		cells_right(c, local, LOCAL_WIDTH);
+}
+
+/* A trial with two modes has no single value: a row for each. */
 static void print_row(const struct table *t, const struct planned *p, const json_t *trial)
 {
 	static const char *const colour[STATUSES] = {
@@ -198,21 +210,25 @@ static void print_row(const struct table *t, const struct planned *p, const json
 		[STATUS_BIMODAL] = "33", [STATUS_INTERRUPTED] = "35", [STATUS_MISPLACED] = "31",
 		[STATUS_WRONG] = "31",	 [STATUS_FAILED] = "31",      [STATUS_IMPOSSIBLE] = "35",
 	};
-	const json_t *first = json_array_get(json_object_get(trial, "metrics"), 0);
-	const struct cells *c = &t->cells;
 	const enum status status = status_of(trial);
-	char cell[COLUMNS_ROOM], number[SHOWN_ROOM];
+	const json_t *first = json_array_get(json_object_get(trial, "metrics"), 0);
+	struct shown_mode of[SHOWN_MODES];
+	char local[SHOWN_ROOM];
+	const unsigned modes = shown_modes(trial, of);
 
-	for (unsigned i = 0; i < t->columns.n; i++)
-		cells_left(c, columns_cell(&t->columns, i, &p->trial, cell),
-			   t->columns.column[i].width);
-	cells_right(c, shown_value(first, number), value_width(t));
-	cells_right(c, shown_interval(first, number), INTERVAL_WIDTH);
-	if (t->plan->benchmark->unit.cycles)
-		cells_right(c, show_cycles(trial, number), CYCLES_WIDTH);
-	if (has_local(t))
-		cells_right(c, show_local(trial, number), LOCAL_WIDTH);
-	cells_last(c, status_names[status], colour[status]);
+	if (!modes) {
+		shown_value(first, of[0].value);
+		shown_interval(first, of[0].share);
+		shown_cycles(record_real(json_object_get(trial, "cycles")), of[0].cycles);
+	}
+	print_names(t, &p->trial);
+	print_numbers(t, &of[0], show_local(trial, local));
+	cells_last(&t->cells, status_names[status], colour[status]);
+	for (unsigned i = 1; i < modes; i++) {
+		print_names(t, NULL);
+		print_numbers(t, &of[i], "");
+		cells_last(&t->cells, "", NULL);
+	}
 }
 
 /* The first reason explains the status; the others are of no greater gravity. */
