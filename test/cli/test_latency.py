@@ -156,6 +156,35 @@ def test_standard_profile_has_four_sizes_an_octave(locus):
         assert sum(1 << octave <= size < 2 << octave for size in sizes) >= 4
 
 
+def quick_sizes(locus, cache):
+    """The sizes of `cycle` on a machine with a last cache of so many MiB."""
+    done = locus(
+        "latency --variant cycle --pages thp --dry-run --topology",
+        f"node:1 l3:1(size={cache << 20}) core:4 pu:1",
+    )
+    return [int(size) for size in re.findall(r"latency/cycle size=(\d+)", done.out)]
+
+
+OCTAVES = [4096 << i for i in range(15)]  # to 64 MiB
+
+
+@pytest.mark.parametrize(
+    "cache, beyond", [(4, []), (16, []), (32, [128]), (105, [256, 420]), (480, [256, 1024, 1920])]
+)
+def test_quick_goes_to_four_times_the_last_cache(locus, cache, beyond):
+    """In steps of two octaves beyond 64 MiB: large sizes take long to prepare."""
+    assert quick_sizes(locus, cache) == [*OCTAVES, *(size << 20 for size in beyond)]
+
+
+def test_trials_that_fill_caches_come_last(locus):
+    """So that a short budget lacks large ones, and not half of the other variants."""
+    done = locus("latency --dry-run --topology", "node:1 core:4 pu:1")
+    found = re.findall(r"latency/(\S+) size=(\d+) pages=base", done.out)
+    assert ("page-random", str(64 << 20)) in found
+    last = max(i for i, (variant, _) in enumerate(found) if variant == "page-random")
+    assert [size for _, size in found[last + 1 :]] == [str(2 << i) for i in range(20, 26)]
+
+
 def test_the_matrix_has_every_pair(locus):
     done = locus("latency --variant matrix --pages base --dry-run --topology", "node:3 core:2 pu:1")
     assert len(set(re.findall(r"from=(\S+) to=(\d)", done.out))) == 9

@@ -112,11 +112,48 @@ static void a_number_of_samples_ends_it(void **state)
 	leave(s);
 }
 
+/* A group that is larger than all before takes longer in proportion; it is begun if it can end. */
+static void a_group_is_begun_if_the_share_lasts_for_it(void **state)
+{
+	static const double MIB = 1 << 20;
+	struct scene *s = scene(6, 0, HOUR, HOUR);
+	struct budget *b = &s->run.budget;
+
+	(void)state;
+	b->deadline = 3 * HOUR;
+	budget_divide(b, 0); /* two hours are left */
+	assert_true(budget_affords(b, 1e18)); /* nothing is known */
+	budget_prepared(b, 8 * MIB, HOUR); /* a small one, which tells nothing */
+	assert_true(budget_affords(b, 1e18));
+	budget_prepared(b, 64 * MIB, 0.5 * HOUR);
+	budget_prepared(b, 32 * MIB, HOUR);
+	assert_true(budget_affords(b, 64 * MIB));
+	assert_true(budget_affords(b, 255 * MIB));
+	assert_false(budget_affords(b, 257 * MIB));
+	budget_divide(b, 0); /* another benchmark's memory is another matter */
+	assert_true(budget_affords(b, 257 * MIB));
+	leave(s);
+}
+
+/* A few large trials leave time to many small ones. */
+static void large_trials_do_not_take_it_all(void **state)
+{
+	struct planned small = { .needs.bytes = 4096 }, large = { .needs.bytes = 2UL << 30 };
+	const double ratio = budget_weigh(&large, 1) / budget_weigh(&small, 1);
+
+	(void)state;
+	assert_true(ratio > 4 && ratio < 10);
+	large.needs.bytes /= 2;
+	assert_true(budget_weigh(&large, 1) / budget_weigh(&small, 1) < ratio);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_stops_at_looks_alone),
 		cmocka_unit_test(a_number_of_samples_ends_it),
+		cmocka_unit_test(a_group_is_begun_if_the_share_lasts_for_it),
+		cmocka_unit_test(large_trials_do_not_take_it_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,6 +90,7 @@ static uint64_t kinship(const struct planned *p)
 
 /* A trial's number, and that of the first of its kin. */
 struct order {
+	bool alone;
 	unsigned first, number;
 };
 
@@ -97,12 +98,17 @@ static int compare_order(const void *a, const void *b)
 {
 	const struct order *x = a, *y = b;
 
+	if (x->alone != y->alone)
+		return x->alone - y->alone;
 	if (x->first != y->first)
 		return x->first < y->first ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* A copy of the trials, in which those of one kin follow each other; NULL: no memory. */
+/*
+ * A copy of the trials, in which those of one kin follow each other; NULL: no memory. Those that
+ * are measured alone come last: they are the large ones, which a short budget had better lack.
+ */
 static struct planned *sort_kin(struct plan *plan)
 {
 	struct planned *sorted = calloc(plan->trials, sizeof(*sorted));
@@ -115,9 +121,10 @@ static struct planned *sort_kin(struct plan *plan)
 		snprintf(key, sizeof(key), "%016" PRIx64, plan->trial[i].kin);
 		if (!json_object_get(first, key))
 			json_object_set_new(first, key, json_integer(i));
-		order[i] =
-			(struct order){ (unsigned)json_integer_value(json_object_get(first, key)),
-					i };
+		order[i] = (struct order){
+			plan->trial[i].needs.alone,
+			(unsigned)json_integer_value(json_object_get(first, key)), i
+		};
 	}
 	if (order)
 		qsort(order, plan->trials, sizeof(*order), compare_order);

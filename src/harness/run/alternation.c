@@ -61,11 +61,19 @@ static unsigned least_sweeps(const struct alternation *a)
 	return sweeps;
 }
 
+double alternation_bytes(const struct alternation *a)
+{
+	double bytes = 0;
+
+	for (unsigned i = 0; i < a->n; i++)
+		bytes += a->series[i].impossible ? 0 : (double)a->series[i].planned->needs.bytes;
+	return bytes;
+}
+
 int alternation_open(struct alternation *a, struct run *r, struct planned *p, unsigned n,
 		     double share)
 {
 	const bool left = resume_left(p, n);
-	double bytes = 0;
 
 	*a = (struct alternation){ .run = r,
 				   .repeats = p->repeats,
@@ -79,12 +87,10 @@ int alternation_open(struct alternation *a, struct run *r, struct planned *p, un
 		return -1;
 	for (unsigned i = 0; i < n; i++) {
 		r->skipped += p[i].again && !left;
-		if (left ? resume_wants(&p[i]) : !p[i].done) {
+		if (left ? resume_wants(&p[i]) : !p[i].done)
 			open_series(a, &p[i]);
-			bytes += p[i].refusal ? 0 : (double)p[i].needs.bytes;
-		}
 	}
-	a->held.room = plan_held(&r->setting, bytes);
+	a->held.room = plan_held(&r->setting, alternation_bytes(a));
 	a->held.each = plan_held_each(&r->setting);
 	a->sweeps = least_sweeps(a);
 	a->batch = fmin(BATCH, share / (2.0 * n * a->sweeps * a->allocations));

@@ -29,6 +29,8 @@ struct alternation {
  */
 int alternation_open(struct alternation *, struct run *, struct planned *, unsigned n,
 		     double share);
+/* Of all its trials together. */
+double alternation_bytes(const struct alternation *);
 /* Closes the series from the n-th on, whose trials are left to a later group. */
 void alternation_cut(struct alternation *, unsigned n);
 void alternation_close(struct alternation *);

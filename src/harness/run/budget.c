@@ -33,10 +33,28 @@ bool budget_fits(const struct budget *b, double duration)
 	return budget_now(b) + duration <= b->last;
 }
 
+/* Of less memory than this (bytes) the time to touch it tells nothing of larger ones. */
+#define TOUCHED (16 << 20)
+
+bool budget_affords(const struct budget *b, double bytes)
+{
+	return b->largest <= 0 || bytes <= b->largest ||
+	       budget_now(b) + b->took * bytes / b->largest <= b->until;
+}
+
+void budget_prepared(struct budget *b, double bytes, double took)
+{
+	if (bytes < TOUCHED || bytes < b->largest)
+		return;
+	b->largest = bytes;
+	b->took = took;
+}
+
 void budget_divide(struct budget *b, unsigned left)
 {
 	const double now = budget_now(b);
 
+	b->largest = b->took = 0;
 	b->until = left ? now + (b->deadline - now) / (left + 1) : b->deadline;
 }
 
@@ -46,7 +64,7 @@ double budget_weigh(const struct planned *p, unsigned n)
 
 	for (unsigned i = 0; i < n; i++)
 		if (resume_wants(&p[i]) && !p[i].refusal)
-			weight += 1 + (double)p[i].needs.bytes / (16 << 20);
+			weight += 1 + log2(1 + (double)p[i].needs.bytes / TOUCHED);
 	return weight;
 }
 

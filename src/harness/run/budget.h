@@ -15,6 +15,8 @@ struct budget {
 	double until;	 /* of the benchmark at hand */
 	double last;	 /* when the watchdog ends the run */
 	bool measured;	 /* some trial has a batch */
+	/* of the benchmark at hand: bytes of the largest group so far, and s to prepare it */
+	double largest, took;
 };
 
 /* `time`: s for the whole run; 0: no bound. */
@@ -30,11 +32,20 @@ double budget_limit(const struct budget *);
 /* False if work of this duration (s) would be cut off by the watchdog. */
 bool budget_fits(const struct budget *, double duration);
 
+/*
+ * Whether a group of so many bytes can be prepared before the benchmark's share ends. One that is
+ * larger than all before takes longer in proportion; of others that is known to be affordable.
+ */
+bool budget_affords(const struct budget *, double bytes);
+/* What affords() goes by: a group took so long to prepare. */
+void budget_prepared(struct budget *, double bytes, double took);
+
 /* Gives the next benchmark its share of the time left; `left` more come after it. */
 void budget_divide(struct budget *, unsigned left);
 /*
  * The time that n trials need, relative to others: measuring takes equally long for each, touching
- * memory takes longer the more there is.
+ * memory takes longer the more there is. It grows with the logarithm of their memory, so that a few
+ * large trials leave enough to many small ones.
  */
 double budget_weigh(const struct planned *, unsigned n);
 /*

@@ -7,6 +7,12 @@
 #include "harness/run/tell.h"
 #include "base/message.h"
 
+static bool has_time(const struct run *r, const struct alternation *a)
+{
+	return budget_now(&r->budget) < budget_limit(&r->budget) &&
+	       budget_affords(&r->budget, alternation_bytes(a));
+}
+
 /*
  * Measures n trials in turn, without those that are complete in a resumed file. Returns how many of
  * the n it took: if touching memory took too long, the rest is to be a group of its own.
@@ -28,8 +34,7 @@ static unsigned measure_group(struct run *r, struct planned *p, unsigned n, doub
 	r->trial_at += n;
 	opened = a.n;
 	if (a.n && !run_ended(r))
-		stopped = budget_now(&r->budget) < budget_limit(&r->budget) ? sweeps_measure(&a)
-									    : STOPPED_BUDGET;
+		stopped = has_time(r, &a) ? sweeps_measure(&a) : STOPPED_BUDGET;
 	if (a.n < opened)
 		taken = (unsigned)(a.series[a.n].planned - p);
 	tell_all(&a, stopped);

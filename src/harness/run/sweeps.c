@@ -179,6 +179,9 @@ enum stopped sweeps_measure(struct alternation *a)
 		any = i ? allocate(a, INFINITY, &reached) : allocate_first(a);
 		if (i == 0)
 			calibrate_all(a);
+		if (i == 0 && any)
+			budget_prepared(&a->run->budget, alternation_bytes(a),
+					budget_now(&a->run->budget) - began);
 		if (any)
 			sweep_all(a, began + slice);
 		release(a);
