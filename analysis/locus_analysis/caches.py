@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from . import units
+from . import advice, units
+from .advice import Advice, Place, Wish
 from .described import PAGE_NAMES
 from .level import (
     BEYOND,
@@ -18,12 +19,14 @@ from .level import (
     Finding,
     Level,
     compare,
+    doubt,
     ends,
     explain,
     median_within,
+    step_of,
 )
 from .records import UNUSABLE
-from .steps import Steps, find
+from .steps import Plateau, Steps, find
 
 Row = dict[str, Any]
 
@@ -70,6 +73,9 @@ def curves(trials: Sequence[Row], variant: str) -> list[Curve]:
     ]
 
 
+FINE = 1.2  # between sizes: two steps are a narrow bracket
+
+
 def usable(curve: Curve) -> tuple[list[Row], list[str]]:
     """The points to find steps in, and remarks on the others."""
     good = [p for p in curve.points if p["value"] and p["status"] not in UNUSABLE]
@@ -79,10 +85,9 @@ def usable(curve: Curve) -> tuple[list[Row], list[str]]:
         good = [p for p in good if p not in small]
         if small:
             remarks.append(f"{_so_many(len(small))} not on huge pages after all, and left out")
-    left = len(curve.points) - len(good) - len(small)
+    left = [p for p in curve.points if p not in good and p not in small]
     if left:
-        why = ", ".join(sorted({p["status"] for p in curve.points} & set(UNUSABLE)))
-        remarks.append(f"{_so_many(left)} left out: {why or 'no value'}")
+        remarks.append(f"left out: {advice.left_out(left, 'size')}")
     shaky = sum(p["status"] in ("noisy", "unconverged") for p in good)
     if shaky:
         remarks.append(f"{shaky} of {len(good)} points are noisy or unconverged")
@@ -97,8 +102,9 @@ def _find(points: Sequence[Row]) -> Steps:
     return find([p["size"] for p in points], [p["value"] for p in points], *intervals(points))
 
 
-def found(curve: Curve, machine: Row) -> Finding:
+def found(curve: Curve, place: Place) -> Finding:
     points, remarks = usable(curve)
+    machine = place.machine
     steps = _find(points)
     finding = Finding(
         curve.whole,
@@ -114,12 +120,87 @@ def found(curve: Curve, machine: Row) -> Finding:
             " the TLB's"
         )
     if steps.plateaus:
-        finding.levels = name_caches(
-            steps, reported_caches(machine), bool(machine["virtual"]), finding.remarks
-        )
+        reported = reported_caches(machine)
+        finding.levels = name_caches(steps, reported, bool(machine["virtual"]), finding.remarks)
+        _beyond(finding.levels[-1], points, reported)
         for level in finding.levels:
             level.cycles = median_within(level.plateau, points, "cycles")
+            if level.time is None:
+                level.remark = missing(finding, place).after(level.remark)
+        counted = [p for p in points if p["size"] not in steps.outliers]
+        doubt(finding.levels, curve.points, counted, 1)
     return finding
+
+
+def _beyond(last: Level, points: Sequence[Row], reported: dict[int, list[float]]) -> None:
+    """Without a plateau of memory its time is that of the largest size, if the caches are small
+    beside it."""
+    most = max(points, key=lambda p: float(p["size"]))
+    if last.time is not None or most["value"] < FASTEST_MEMORY:
+        return
+    if not reported or most["size"] < BEYOND * last_of(reported):
+        return
+    size, time = float(most["size"]), float(most["value"])
+    last.plateau, last.time = Plateau(size, size, time, time, time, 1, to_end=True), time
+    last.verdict, last.remark = "", f"{units.size(size)} alone"
+
+
+def last_of(reported: dict[int, list[float]]) -> float:
+    """The largest cache."""
+    return max((size for sizes in reported.values() for size in sizes), default=0.0)
+
+
+def missing(finding: Finding, place: Place) -> Advice:
+    """What to run for a level that the curve does not show, by the reason why."""
+    reported = reported_caches(place.machine)
+    return advice.of(place, *_why_missing(finding, top_of(reported, place.machine), reported))
+
+
+def _why_missing(
+    finding: Finding, top: float, reported: dict[int, list[float]]
+) -> tuple[str, Wish]:
+    points = [p for p in finding.points if p["value"] and p["status"] not in UNUSABLE]
+    reach = max((p["size"] for p in points), default=0)
+    farther = [p for p in finding.points if p["size"] > reach]
+    if reach < BEYOND * last_of(reported):
+        reason = advice.why(farther) if farther else advice.RANGE
+        return reason, curve_to(finding.pages, top, 2)
+    if step_of(points, (0, math.inf), 1) > FINE * FINE:
+        return advice.COARSE, curve_to(finding.pages, top, FINE)
+    if 2 * sum(p["status"] == "noisy" for p in points) >= len(points):
+        return advice.NOISY, curve_to(finding.pages, top, FINE)
+    return advice.EXHAUSTED, curve_to(finding.pages, top, FINE)
+
+
+def curve_to(pages: str, top: float, factor: float) -> Wish:
+    """The curve of caches to this size; it begins below the first level, since names go by
+    order."""
+    size = f"4K..{advice.quantity(top)}*{factor:g}"
+    options = (("variant", "cycle"), ("pages", pages), ("size", size))
+    return Wish("latency", options, size=top)
+
+
+def narrower(finding: Finding, place: Place) -> str:
+    """What to run for levels whose end is not certain; empty where nothing would help."""
+    wide, points = [], [p for p in finding.points if p["value"] and p["status"] not in UNUSABLE]
+    for level in finding.levels:
+        if level.bracket is None or level.is_certain:
+            continue
+        if level.doubtful or step_of(points, level.bracket, 1) > FINE * FINE:
+            wide.append(level)
+    if not wide:
+        return ""
+    doubtful = [p for level in wide for p in level.doubtful]
+    high = max(level.bracket[1] for level in wide if level.bracket)
+    top = 2.0 ** math.ceil(math.log2(BEYOND * high))
+    found = advice.of(
+        place,
+        advice.why(doubtful) if doubtful else advice.COARSE,
+        curve_to(finding.pages, top, FINE),
+    )
+    names = ", ".join(level.name for level in wide)
+    left = f" ({advice.left_out(doubtful, 'size')})" if doubtful else ""
+    return found.after(f"to be certain of {names}{left}")
 
 
 def reported_caches(machine: Row) -> dict[int, list[float]]:
@@ -154,7 +235,7 @@ def name_caches(
             Level(
                 "memory",
                 verdict=NOT_FOUND,
-                remark=f"its plateau was not reached: {farther(reported)}",
+                remark="its plateau was not reached",
             )
         )
     elif levels[-1].plateau and levels[-1].plateau.last < BEYOND * last_cache:
@@ -176,18 +257,18 @@ def name_caches(
                 f"L{number}",
                 reported=text,
                 verdict=NOT_FOUND,
-                remark=f"no plateau of its own could be told: {farther(reported)}",
+                remark="no plateau of its own could be told",
             ),
         )
     return levels
 
 
-def farther(reported: dict[int, list[float]]) -> str:
-    """What to measure up to a size that exceeds all of these caches."""
-    last = max((size for sizes in reported.values() for size in sizes), default=0.0)
-    mebibytes = max(256, 1 << (int(BEYOND * last) >> 20).bit_length())
-    most = f"{mebibytes}M" if mebibytes < 1024 else f"{mebibytes >> 10}G"
-    return f"locus latency --size 4K..{most}*2"
+def top_of(reported: dict[int, list[float]], machine: Row) -> float:
+    """A size that exceeds all of these caches, or the largest that memory has room for."""
+    beyond = BEYOND * last_of(reported)
+    top = max(256 << 20, 2.0 ** math.ceil(math.log2(max(1.0, beyond))))
+    most = advice.room(machine)
+    return beyond if beyond <= most < top else top
 
 
 def intervals(points: Sequence[Row]) -> tuple[list[float], list[float]]:

@@ -13,6 +13,7 @@ from typing import Any, Optional
 import duckdb
 
 from . import units
+from .advice import Advice, Place
 from .records import UNUSABLE, is_sound
 
 Row = dict[str, Any]
@@ -71,6 +72,7 @@ class Host:
     runs: list[Row]  # rows of `outcome`, in order, with `header` parsed
     wholes: list[str]  # runs that no other one resumed, in order: the `whole` of trials
     trials: list[Row]  # of between.of_time(), all benchmarks
+    place: Place  # what advice goes by
 
     @property
     def machine(self) -> Row:
@@ -106,9 +108,10 @@ def worst(words: Iterable[str]) -> str:
     return max(words, key=(CERTAIN, ROUGH, NOISY, UNTOLD).index, default=CERTAIN)
 
 
-def untold(block: str, name: str, why: str, then: str, safe: str = "") -> Line:
-    """A line that says why a value is not known, what to run, and what is safe until then."""
-    return Line(block, name, f"{why}: {then}" + (f"; until then {safe}" if safe else ""), UNTOLD)
+def untold(block: str, name: str, why: str, then: Advice, safe: str = "") -> Line:
+    """A line that says why a value is not known, what to run, if that helps, and what is safe
+    until then."""
+    return Line(block, name, then.after(why) + (f"; until then {safe}" if safe else ""), UNTOLD)
 
 
 def times(low: float, high: Optional[float] = None) -> str:

@@ -6,10 +6,12 @@ from __future__ import annotations
 from statistics import median
 from typing import Any, Optional
 
-from . import levels, units
-from .caches import farther, reported_caches
+from . import advice, levels, tlb, units
+from . import caches as cache_levels
+from .advice import Wish
+from .caches import reported_caches
 from .card import CERTAIN, NOISY, ROUGH, Host, Line, sure, time, times, untold, worst
-from .level import AGREES, BEYOND, UNREPORTED, Finding, Level
+from .level import AGREES, BEYOND, Finding, Level, bracketed, count
 from .records import rows
 from .tlb import reported_tlb
 
@@ -24,9 +26,11 @@ def caches(host: Host) -> list[Line]:
     best = _last(host, [f for f in found if f.what == "caches" and f.first])
     lines = [_cache(host, best, level) for level in best.levels] if best else []
     if best and not lines:
-        lines = [
-            untold("caches", "", "too few sizes", "locus latency --variant cycle", _sizes(host))
-        ]
+        then = cache_levels.missing(best, host.place)
+        lines = [untold("caches", "", "no level can be told", then, _sizes(host))]
+    narrower = cache_levels.narrower(best, host.place) if best else ""
+    if narrower:
+        lines.append(Line("caches", "", narrower, ""))
     translation = _last(host, [f for f in found if f.what == "TLB" and f.first])
     if best or translation:
         lines += [*remote(host), *_pages(host), *_tlb(host, translation)]
@@ -42,20 +46,13 @@ def _last(host: Host, found: list[Finding]) -> Optional[Finding]:
 def _cache(host: Host, finding: Finding, level: Level) -> Line:
     if level.time is None or level.plateau is None:
         reported = f", {level.reported} reported" if level.reported else ""
-        then = farther(reported_caches(host.machine))
+        then = cache_levels.missing(finding, host.place)
         return untold("caches", level.name, f"no plateau of its own{reported}", then)
     cycles = "" if level.cycles is None else f"{units.number(level.cycles)} cycles"
-    edge, size, remark = level.edge, level.reported, ""
-    if level.verdict != AGREES and edge:
-        size = f"~{units.size(edge.size)}"
-        remark = f"{level.reported} reported" if level.reported else ""
+    size, remark = _end(level)
     if level.name == "memory":
-        size, remark = "", _in_part(host, level)
-    numbers = {
-        "time": level.time,
-        "cycles": level.cycles,
-        "size": edge.size if edge else None,
-    }
+        size, remark = "", _in_part(host, level) or level.remark
+    numbers = {"time": level.time, "cycles": level.cycles, "size": _size(level)}
     return Line(
         "caches",
         level.name,
@@ -65,8 +62,25 @@ def _cache(host: Host, finding: Finding, level: Level) -> Line:
     )
 
 
+def _end(level: Level) -> tuple[str, str]:
+    """Where a level ends: what is reported, if that lies in the bracket, else the bracket."""
+    if level.bracket is None:
+        return level.reported, "reported: it did not end" if level.reported else ""
+    found = bracketed(level.bracket, units.size)
+    if level.size and level.verdict == AGREES:
+        return units.size(level.size), f"(found {found})"
+    return found, f"{level.reported} reported" if level.reported else ""
+
+
+def _size(level: Level) -> Optional[float]:
+    """The size as one number: the middle of the bracket, where nothing better is known."""
+    if level.bracket is None:
+        return None
+    return level.size or (level.bracket[0] * level.bracket[1]) ** 0.5
+
+
 def _columns(size: str, seconds: float, cycles: str, remark: str) -> str:
-    return f"{size:>8}  {time(seconds):>8}  {cycles:>11}  {remark}".rstrip()
+    return f"{size:>10}  {time(seconds):>8}  {cycles:>11}  {remark}".rstrip()
 
 
 def _in_part(host: Host, level: Level) -> str:
@@ -95,10 +109,25 @@ def _sure_of(host: Host, finding: Finding, level: Level) -> str:
     noisy = sum(p["status"] == "noisy" for p in own)
     if own and 2 * noisy >= len(own):
         return NOISY
-    good = level.verdict in (AGREES, UNREPORTED)
+    good = level.is_certain
     if level.name == "memory":
-        good = not _in_part(host, level)
+        good = not _in_part(host, level) and plateau is not None and plateau.points > 1
     return CERTAIN if good else ROUGH
+
+
+def _then(
+    host: Host, benchmark: str, variant: str = "", nodes: int = 1, **options: str
+) -> advice.Advice:
+    """What to run for trials that are not there, or have no value."""
+    own = [
+        t
+        for t in host.trials
+        if t["benchmark"] == benchmark and (not variant or t["variant"] == variant)
+        if all(str(t.get(name)) == value for name, value in options.items())
+    ]
+    asked = {**({"variant": variant} if variant else {}), **options}
+    wish = Wish(benchmark, tuple(asked.items()), nodes=nodes)
+    return advice.of(host.place, advice.why(own), wish)
 
 
 def _pages(host: Host) -> list[Line]:
@@ -132,23 +161,22 @@ def _tlb(host: Host, finding: Optional[Finding]) -> list[Line]:
     found = [level for level in (finding.levels if finding else []) if level.edge]
     if finding is None or not found:
         why = "no step that is a TLB's" if finding else "not measured"
-        return [untold("caches", "TLB", why, "locus latency --variant cycle,page-random", safe)]
-    told = " · ".join(
-        f"{level.name.replace(' TLB', '')} {level.edge.size:.0f} pages"
-        + (f" {time(level.time)}" if level.time else "")
-        for level in found
-        if level.edge
-    )
-    good = all(level.verdict in (AGREES, UNREPORTED) for level in found)
-    return [
-        Line(
-            "caches",
-            "TLB",
-            f"{told}, of {page}",
-            CERTAIN if good else ROUGH,
-            {level.name: level.edge.size for level in found if level.edge},
-        )
-    ]
+        then = tlb.missing(finding, host.place)
+        return [untold("caches", "TLB", why, then, safe)]
+    narrower = tlb.narrower(finding, host.place)
+    told = " · ".join(_translation(level) for level in found)
+    word = CERTAIN if all(level.is_certain for level in found) else ROUGH
+    numbers = {level.name: size for level in found if (size := _size(level))}
+    text = f"{told}, of {page}" + (f"; {narrower}" if narrower else "")
+    return [Line("caches", "TLB", text, word, numbers)]
+
+
+def _translation(level: Level) -> str:
+    name = level.name.replace(" TLB", "")
+    end = f"{bracketed(level.bracket, count)} pages" if level.bracket else ""
+    if level.size and level.verdict == AGREES:
+        end = f"{count(level.size)} pages (found {end.removesuffix(' pages')})"
+    return f"{name} {end}" + (f" {time(level.time)}" if level.time else "")
 
 
 # ---- memory by node ----
@@ -203,7 +231,7 @@ def remote(host: Host) -> list[Line]:
                 "caches",
                 "remote memory",
                 "not measured",
-                "locus latency --variant matrix",
+                _then(host, "latency", variant="matrix", nodes=2),
                 _distance(host),
             )
         ]
@@ -231,19 +259,19 @@ def bandwidth(host: Host) -> list[Line]:
         [t for t in of if t["parameters"].get("kernel") == kernel and t["metrics"].get("bandwidth")]
         for of in (own, bound)
     )
-    return [_core(own, bound), *_node(host, own), *_all(host, own)]
+    return [_core(host, own, bound), *_node(host, own), *_all(host, own)]
 
 
 def _best(trials: list[Row]) -> Row:
     return max(trials, key=lambda t: t["metrics"]["bandwidth"]["value"] or 0)
 
 
-def _core(own: list[Row], bound: list[Row]) -> Line:
+def _core(host: Host, own: list[Row], bound: list[Row]) -> Line:
     """One core: local bandwidth, and that from the slowest node."""
     alone = [t for t in own if t["threads"] == 1]
     if not alone:
         return untold(
-            "bandwidth", "one core", "not measured", "locus numa --variant static --threads 1"
+            "bandwidth", "one core", "not measured", _then(host, "numa", "static", threads="1")
         )
     best = _best(alone)
     alike = [
@@ -294,7 +322,9 @@ def _node(host: Host, own: list[Row]) -> list[Line]:
         lines.append(Line("bandwidth", "other nodes", text, _sure_cell(cell), numbers))
     else:
         lines.append(
-            untold("bandwidth", "other nodes", "not measured", "locus numa --variant matrix")
+            untold(
+                "bandwidth", "other nodes", "not measured", _then(host, "numa", "matrix", nodes=2)
+            )
         )
     return lines
 
@@ -339,7 +369,7 @@ def placement(host: Host) -> list[Line]:
                     worst_of[variant] = (ratio, by[variant], by["static"])
     if not worst_of:
         return (
-            [untold("placement", "first touch", "not measured", "locus numa")]
+            [untold("placement", "first touch", "not measured", _then(host, "numa", nodes=2))]
             if host.of("numa")
             else []
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any, Optional
 
-from . import padding, units
+from . import advice, padding, units
 from .card import CERTAIN, ROUGH, TOLD, Host, Line, sure, time, times, untold, worst
 from .cpu_pairs import LEVELS
 from .records import rows
@@ -33,10 +33,17 @@ def cores(host: Host) -> list[Line]:
 
 def sharing(host: Host) -> list[Line]:
     own = host.of("sharing")
-    return [*_false_sharing(own), *_padding(host, own)] if own else []
+    return [*_false_sharing(host, own), *_padding(host)] if own else []
 
 
-def _false_sharing(own: list[Row]) -> list[Line]:
+def _pair(host: Host) -> advice.Advice:
+    """What to run for a ratio between words on a line and words apart."""
+    own = [t for t in host.trials if t["benchmark"] == "sharing" and t["threads"] > 1]
+    wish = advice.Wish("sharing", (("variant", "fetch-add"),), cpus=2)
+    return advice.of(host.place, advice.why(own), wish)
+
+
+def _false_sharing(host: Host, own: list[Row]) -> list[Line]:
     """The time of packed words over that of padded ones, with one atomic instruction if that was
     measured."""
     found = [
@@ -46,9 +53,7 @@ def _false_sharing(own: list[Row]) -> list[Line]:
         if r["of"] == "dense" and r["to"] == "padded" and r["value"] and t["threads"] > 1
     ]
     if not found:
-        return [
-            untold("sharing", "false sharing", "not measured", "locus sharing --variant fetch-add")
-        ]
+        return [untold("sharing", "false sharing", "not measured", _pair(host))]
     atomic = [(t, r) for t, r in found if t["variant"] == "fetch-add"] or found
     trial, ratio = max(atomic, key=lambda of: of[0]["threads"])
     most_of, most = max(found, key=lambda of: of[1]["value"])
@@ -70,26 +75,26 @@ def _sure(trials: list[Row], trial: Row, ratio: Row) -> str:
     return sure([trial, other], ratio["value"], ratio["low"], ratio["high"])
 
 
-LONGER = "locus sharing --variant distance --time-budget 5min"
-
-
-def _padding(host: Host, own: list[Row]) -> list[Line]:
+def _padding(host: Host) -> list[Line]:
     line = padding.line_size(host.machine)
+    own = [t for t in host.trials if t["benchmark"] == "sharing"]
     found = [f for f in padding.findings(own) if f.whole in host.wholes]
-    clear = [f.padding for f in found if f.padding.least]
+    clear = [f for f in found if f.padding.least]
     if not clear:
         safe = units.size(line or padding.SAFE) + (
             " apart, the line reported" if line else " apart"
         )
-        why = "too noisy, or too wide" if found else "not measured"
-        return [untold("sharing", "padding", why, LONGER, safe)]
-    most = max(clear, key=lambda p: (p.least or 0, p.sure or float("inf")))
-    told = padding.said(most) if most.sure else f"{units.size(most.least)} or more"
-    text = f"{told}{',' if ',' in told else ''} between threads' data"
+        then = padding.advise(found[-1] if found else None, host.place)
+        why = found[-1].padding.why if found else "not measured"
+        return [untold("sharing", "padding", why, then, safe)]
+    most = max(clear, key=lambda f: (f.padding.least or 0, f.padding.sure or float("inf")))
+    told = padding.said(most.padding, brief=True)
+    text = f"{told}{',' if ', or' in told else ''} between threads' data"
     text += f"; line {units.size(line)}" if line else ""
-    text += "" if most.sure else f"; to be sure: {LONGER}"
-    word = CERTAIN if most.sure == most.least else ROUGH
-    return [Line("sharing", "padding", text, word, {"bytes": most.least or 0})]
+    then = padding.advise(most, host.place)
+    text += then.after("; to be sure") if then.command else ""
+    word = CERTAIN if most.padding.is_certain else ROUGH
+    return [Line("sharing", "padding", text, word, {"bytes": most.padding.least or 0})]
 
 
 # ---- workloads ----
@@ -111,19 +116,20 @@ def work(host: Host) -> list[Line]:
     lines = []
     for benchmark, ratios in described.items():
         if ratios and benchmark not in TOLD_ABOVE:
-            line = _gain(host.of(benchmark), benchmark, ratios)
+            line = _gain(host, host.of(benchmark), benchmark, ratios)
             lines += [line] if line else []
     return lines
 
 
-def _gain(own: list[Row], benchmark: str, ratios: list[Row]) -> Optional[Line]:
+def _gain(host: Host, own: list[Row], benchmark: str, ratios: list[Row]) -> Optional[Line]:
     if not own:
         return None
     most = max(t["threads"] for t in own)
     measured = [(ratio, _measured(own, ratio, most)) for ratio in ratios]
     measured = [(ratio, found) for ratio, found in measured if found]
     if not measured:
-        return untold("work", benchmark, "nothing to compare", f"locus {benchmark}")
+        then = advice.of(host.place, advice.why(own), advice.Wish(benchmark))
+        return untold("work", benchmark, "nothing to compare", then)
     (first, found), *others = measured
     told = _said(first, found)
     best = max(others, key=lambda of: max(r["value"] for _, r in of[1]), default=None)

@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 import duckdb
 
-from . import between, cpu_pairs, inflight, knee, level, levels, padding, records, units
+from . import advice, between, cpu_pairs, inflight, knee, level, levels, padding, records, units
 from .described import Bands
 
 Row = dict[str, Any]
@@ -53,13 +53,11 @@ def _levels(found: Row, x: str, trials: Sequence[Row]) -> Optional[Bands]:
 
 
 def _sharing(db: duckdb.DuckDBPyConnection) -> Row:
-    machines, found, said = records.machines(db), {}, {}
+    places, found, said = advice.places(db), {}, {}
     for whole, own in records.by_run(between.of_time(db, "sharing")):
         curves = padding.findings(own)
         found[whole] = curves
-        said[whole] = (
-            [padding.verdict(curves, padding.line_size(machines[whole]))] if curves else []
-        )
+        said[whole] = [padding.verdict(curves, places[whole])] if curves else []
     return {"runs": found, "said": said}
 
 

@@ -4,6 +4,7 @@ the system reports."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
@@ -11,6 +12,7 @@ from typing import Any, Optional
 
 from . import units
 from .described import Bands
+from .records import is_sound
 from .steps import LONG_RAMP, Edge, Plateau
 
 Row = dict[str, Any]
@@ -19,6 +21,7 @@ BEYOND = 4  # times the last cache: at such a size at most a quarter of the load
 # A reported size agrees up to this factor above the interval: a stack, and lines of other programs,
 # take a part of a cache.
 TOP = 1.1
+NARROW = 1.5  # a bracket whose ends differ by more leaves the answer open
 AGREES, DIFFERS, UNREPORTED, NOT_FOUND, UNSURE = (
     "agrees",
     "differs",
@@ -39,6 +42,18 @@ class Level:
     reported: str = ""
     verdict: str = ""  # one of the words above, or empty where there is nothing to compare
     remark: str = ""
+    # The level ends between these two: the last measured size that belongs to it, and the first
+    # that does not.
+    bracket: Optional[tuple[float, float]] = None
+    size: Optional[float] = None  # what is reported, where it lies in the bracket
+    doubtful: list[Row] = field(default_factory=list)  # points in the bracket that do not count
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it ends where reported, as far as that is, within a narrow bracket."""
+        if self.bracket is None or self.doubtful or self.verdict not in (AGREES, UNREPORTED):
+            return False
+        return self.bracket[1] <= NARROW * self.bracket[0]
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -71,6 +86,7 @@ class Finding:
     first: bool = False  # the finding whose names count for the run
     points: list[Row] = field(default_factory=list)  # of the curve
     unit: float = 1  # bytes of its sizes
+    huge: bool = False  # the same was measured on huge pages
 
     @property
     def trials(self) -> set[tuple[str, str]]:
@@ -89,10 +105,37 @@ def ends(edge: Optional[Edge], text: Any) -> str:
     )
 
 
+def bracketed(bracket: tuple[float, float], text: Any) -> str:
+    """Where an answer lies: "32..64 KiB"."""
+    low, high = map(text, bracket)
+    number, _, unit = low.partition(" ")
+    if low == high:
+        return str(high)
+    return f"{number if high.endswith(f' {unit}') else low}..{high}"
+
+
+def doubt(
+    levels: Sequence[Level], points: Sequence[Row], counted: Sequence[Row], unit: float
+) -> None:
+    """Notes for each level the points in its bracket that were left out, or are not sound."""
+    for level in levels:
+        low, high = level.bracket or (math.inf, -math.inf)
+        within = [p for p in points if low <= p["size"] / unit <= high]
+        level.doubtful = [p for p in within if p not in counted or not is_sound(p)]
+
+
+def step_of(points: Sequence[Row], bracket: tuple[float, float], unit: float) -> float:
+    """The largest factor between neighbouring sizes that counted, within a bracket."""
+    own = [p["size"] / unit for p in points]
+    own = sorted({size for size in own if bracket[0] <= size <= bracket[1]})
+    return max((b / a for a, b in zip(own, own[1:])), default=1.0)
+
+
 def compare(level: Level, reported: Sequence[float], virtual: bool, text: Any) -> None:
     """Compares with what is reported: one number, or several if cores differ."""
     edge = level.edge
     level.reported = " or ".join(dict.fromkeys(text(size) for size in reported))
+    level.bracket = (edge.low, edge.high) if edge else None
     if edge is None:
         level.verdict = NOT_FOUND if reported else ""
         level.remark = (
@@ -104,14 +147,17 @@ def compare(level: Level, reported: Sequence[float], virtual: bool, text: Any) -
     if not reported:
         level.verdict = UNREPORTED
         return
-    if any(edge.low <= size <= edge.high * TOP for size in reported):
-        level.verdict = AGREES
+    inside = [size for size in reported if edge.low <= size <= edge.high * TOP]
+    if inside:
+        level.verdict, level.size = AGREES, max(inside)
         return
     end = edge.settled or edge.high
-    if any(edge.high < size <= end for size in reported):
+    inside = [size for size in reported if edge.high < size <= end]
+    if inside:
         # Pages at random places fill some sets of a cache early, and random replacement keeps some
         # lines: the end is soft.
         level.verdict = AGREES if edge.octaves <= LONG_RAMP else UNSURE
+        level.bracket, level.size = (edge.low, end), max(inside)
         level.remark = (
             f"the rise begins at {text(edge.size)} and goes on to {text(end)}; what is reported"
             " lies within"

@@ -9,27 +9,32 @@ from itertools import groupby
 
 import duckdb
 
-from . import between, caches, records, tlb
+from . import advice, between, caches, records, tlb
 from .level import HEAD, Finding, Level
 
 
 def findings(db: duckdb.DuckDBPyConnection) -> list[Finding]:
     """For each run, or series of runs: the caches from each curve of `cycle`, the TLB from
     `page-random`."""
-    machines, found = records.machines(db), list[Finding]()
+    places, found = advice.places(db), list[Finding]()
     trials = between.of_time(db, "latency")
     for whole, own in groupby(caches.curves(trials, "cycle"), lambda c: c.whole):
-        each = [caches.found(curve, machines[whole]) for curve in own]
+        each = [caches.found(curve, places[whole]) for curve in own]
         min(
             each, key=lambda f: (not f.levels, f.pages == "base", f.special, -len(f.levels))
         ).first = True
         found += each
+        for finding in (f for f in each if f.first and f.levels):
+            finding.remarks += filter(None, [caches.narrower(finding, places[whole])])
     for whole, own in groupby(caches.curves(trials, "page-random"), lambda c: c.whole):
         of_caches = next((f for f in found if f.whole == whole and f.first), None)
-        found += tlb.found(list(own), of_caches, machines[whole])
-    for whole in machines:
+        of_pages = tlb.found(list(own), of_caches, places[whole])
+        for finding in of_pages:
+            finding.remarks += filter(None, [tlb.narrower(finding, places[whole])])
+        found += of_pages
+    for whole in places:
         _rename([f for f in found if f.whole == whole])
-    return sorted(found, key=lambda f: list(machines).index(f.whole))
+    return sorted(found, key=lambda f: list(places).index(f.whole))
 
 
 def _rename(found: Sequence[Finding]) -> None:

@@ -4,7 +4,9 @@
 The level of the far end is that of the three largest distances: the median of their values, and of
 the ends of their intervals, so that one outlier does not move it. A distance is slower if its whole
 interval lies more than ENOUGH above that level, and surely not slower if its interval ends below
-that level plus ENOUGH. The padding is the least distance from which on none is slower.
+that level plus ENOUGH. The padding is the least distance from which on none is slower. It lies
+above the last distance that is slower: the two are its bracket, and a distance between them that
+was left out keeps it open.
 
 A single slower distance is an outlier if the two before it and the one after it are not slower: it
 is reported, and changes nothing. A cache line, or the pair of lines that a prefetcher fetches,
@@ -20,8 +22,10 @@ from typing import Any, Optional
 
 import duckdb
 
-from . import between, units
-from .records import is_sound, machines, run_names
+from . import advice, between, units
+from .advice import Advice, Place, Wish
+from .level import NARROW, bracketed
+from .records import is_sound, run_names
 
 Row = dict[str, Any]
 
@@ -33,9 +37,29 @@ LEAST_POINTS = FAR + 2
 @dataclass
 class Padding:
     least: Optional[float] = None  # bytes; None: could not be told
+    low: Optional[float] = None  # the largest distance that is slower: too little
     sure: Optional[float] = None  # from here on the intervals leave no doubt; None: they do
     why: str = ""  # the reason if there is no padding
+    reason: str = advice.EXHAUSTED  # of advice, if there is none
+    left: list[Row] = field(default_factory=list)  # points in the bracket that were left out
     remarks: list[str] = field(default_factory=list)
+
+    @property
+    def is_certain(self) -> bool:
+        if self.least is None or self.low is None or self.left or self.sure != self.least:
+            return False
+        return self.least <= NARROW * self.low
+
+    @property
+    def missing(self) -> str:
+        """Why it is not certain; empty where it is."""
+        if self.left:
+            return advice.why(self.left)
+        if self.least is None:
+            return self.reason
+        if self.sure != self.least:
+            return advice.WIDE
+        return "" if self.is_certain else advice.COARSE
 
 
 @dataclass
@@ -43,6 +67,7 @@ class Finding:
     whole: str
     curve: str  # in words
     padding: Padding
+    threads: int = 2
 
     @property
     def said(self) -> str:
@@ -53,17 +78,14 @@ def needed(points: Sequence[Row]) -> Padding:
     """The padding from one curve, with points in order of `distance`; with `value`, and `low` and
     `high` if there is an interval."""
     if len(points) < LEAST_POINTS:
-        return Padding(why=f"{len(points)} distances are too few, {LEAST_POINTS} are the least")
+        why = f"{len(points)} distances are too few, {LEAST_POINTS} are the least"
+        return Padding(why=why, reason=advice.RANGE)
     low = [p["value"] if p["low"] is None else p["low"] for p in points]
     high = [p["value"] if p["high"] is None else p["high"] for p in points]
     value, far_low, far_high = far_end(points), median(low[-FAR:]), median(high[-FAR:])
     if high[-1] * ENOUGH < far_low:
-        return Padding(
-            why=(
-                f"the curve still falls at its end, {units.size(points[-1]['distance'])}: measure"
-                " larger distances"
-            )
-        )
+        end = units.size(points[-1]["distance"])
+        return Padding(why=f"the curve still falls at its end, {end}", reason=advice.RANGE)
     slower = [x > far_high * ENOUGH for x in low]
     doubtful = [x > value * ENOUGH for x in high]
     padding = Padding()
@@ -75,18 +97,13 @@ def needed(points: Sequence[Row]) -> Padding:
         doubtful[i] = False
     last, last_doubtful = _last(slower), _last(doubtful)
     if last < 0:
-        padding.why = (
-            "the intervals are too wide"
-            if last_doubtful >= 0
-            else "no distance is slower than the far end"
-        )
+        padding.why = "no distance is slower than the far end"
+        if last_doubtful >= 0:
+            padding.why, padding.reason = "the intervals are too wide", advice.WIDE
     elif last == len(points) - 1:
         padding.why = "no distance is as fast as the far end should be"
     else:
-        padding.least = points[last + 1]["distance"]
-        if padding.least > 2 * points[last]["distance"]:
-            between = f"{units.size(points[last]['distance'])} and {units.size(padding.least)}"
-            padding.remarks.append(f"nothing between {between} was measured: less may do")
+        padding.low, padding.least = points[last]["distance"], points[last + 1]["distance"]
         # at the far end a doubt is one about the level itself
         padding.sure = (
             points[last_doubtful + 1]["distance"] if last_doubtful < len(points) - FAR else None
@@ -138,6 +155,27 @@ def curves(trials: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     ]
 
 
+def _leave_out(padding: Padding, points: Sequence[Row], good: Sequence[Row]) -> None:
+    """Notes the points that do not count."""
+    left = [p for p in points if p not in good]
+    if not left:
+        return
+    told = f"left out: {advice.left_out(left, 'distance')}"
+    few = f"{len(left)} of {len(points)} distances left out: {_statuses(left)}"
+    low, high = padding.low, padding.least
+    padding.left = [p for p in left if low and high and low < p["distance"] < high]
+    if padding.least is None:
+        padding.reason = advice.why(left)
+    if len(good) < LEAST_POINTS:
+        padding.why = few
+    else:
+        padding.remarks.append(told)
+
+
+def _statuses(left: Sequence[Row]) -> str:
+    return ", ".join(sorted({p["status"] for p in left}))
+
+
 def findings(trials: Sequence[Row]) -> list[Finding]:
     """The findings from every curve of sharing, run by run."""
     found = []
@@ -145,20 +183,11 @@ def findings(trials: Sequence[Row]) -> list[Finding]:
         for name, points in curves(list(own)):
             good = sound(points)
             padding = needed(good)
-            if len(good) < len(points):
-                left = [p for p in points if p not in good]
-                why = (
-                    ", ".join(sorted({p["status"] for p in left if not is_sound(p)})) or "no value"
-                )
-                left_out = f"{len(points) - len(good)} of {len(points)} distances left out: {why}"
-                if len(good) < LEAST_POINTS:
-                    padding.why += f"; {left_out}"
-                else:
-                    padding.remarks.append(left_out)
+            _leave_out(padding, points, good)
             wide = sum(p["status"] == "unconverged" for p in good)
             if wide:
                 padding.remarks.append(f"{wide} of {len(good)} distances are unconverged")
-            found.append(Finding(whole, name, padding))
+            found.append(Finding(whole, name, padding, points[0]["threads"]))
     return found
 
 
@@ -177,55 +206,71 @@ def line_size(machine: Row) -> Optional[int]:
     return max(lines, default=None)
 
 
-def said(padding: Padding) -> str:
+def said(padding: Padding, brief: bool = False) -> str:
     """The finding of one curve, in words."""
     if padding.least is None:
         return f"cannot be told: {padding.why}"
-    if padding.sure is None:
-        return (
-            f"{units.size(padding.least)} or more (intervals are too wide, or lacking, to be sure)"
-        )
-    return units.size(padding.least) + (
-        f", or to be sure {units.size(padding.sure)}" if padding.sure > padding.least else ""
-    )
+    notes = []
+    if padding.low:
+        notes.append(f"found {bracketed((padding.low, padding.least), units.size)}")
+    if padding.left:
+        notes.append(advice.left_out(padding.left, "distance"))
+    if padding.sure is None and not brief:
+        notes.append("intervals are too wide, or lacking, to be sure")
+    text = units.size(padding.least) + (" or more" if padding.sure is None else "")
+    text += f" ({'; '.join(notes)})" if notes else ""
+    more = padding.sure is not None and padding.sure > padding.least
+    return text + (f", or to be sure {units.size(padding.sure)}" if more else "")
 
 
-def verdict(own: Sequence[Finding], line: Optional[int]) -> str:
+def verdict(own: Sequence[Finding], place: Place) -> str:
     """The result of all curves of a run: the largest padding that one of them needs."""
-    clear = [f for f in own if f.padding.least]
+    clear, line = [f for f in own if f.padding.least], line_size(place.machine)
     if not clear:
-        return (
-            f"The padding that this machine needs cannot be told: {own[0].padding.why}."
-            f" {_until_then(line)}"
-        )
+        why = advise(own[0], place).after(own[0].padding.why)
+        return f"The padding that this machine needs cannot be told: {why}. {_until_then(line)}"
     most = max(clear, key=lambda f: (f.padding.least or 0, f.padding.sure or float("inf")))
     text = (
         f"Words that different threads update need {said(most.padding)} from one to the next on"
-        f" this machine ({most.curve})"
+        f" this machine ({most.curve}); {_beside_line(most.padding, line)}."
     )
-    return f"{text}; {_beside_line(most.padding.least or 0, line)}."
+    then = advise(most, place)
+    return f"{text} {then.after('To know better')}." if then.command else text
+
+
+LARGER = ("distance", "4..64K*2")
+CLOSER = ("distance", "32,48,64,80,96,112,128,192,256,512,4K")
+
+
+def advise(finding: Optional[Finding], place: Place) -> Advice:
+    """What to run for a padding that is not known, or not certain."""
+    reason = finding.padding.missing if finding else advice.ABSENT
+    more = {advice.RANGE: [LARGER], advice.COARSE: [CLOSER]}.get(reason, [])
+    wish = Wish("sharing", (("variant", "distance"), *more), cpus=2)
+    return advice.of(place, reason, wish) if reason else Advice()
 
 
 SAFE = 128  # bytes: two lines of most processors, as a prefetcher fetches them
 
 
 def _until_then(line: Optional[int]) -> str:
-    """What is safe without a measurement, and how to measure."""
+    """What is safe without a measurement."""
     guess = (
         f"{SAFE} bytes apart: the system does not report the size of a line"
         if line is None
         else f"a line of {units.size(line)} apart, the size that the system reports"
     )
-    return (
-        f"Until then, keep words of different threads {guess}. Next: measure longer, with nothing"
-        " else running: locus sharing --variant distance --time-budget 5min"
-    )
+    return f"Until then, keep words of different threads {guess}."
 
 
-def _beside_line(padding: float, line: Optional[int]) -> str:
+def _beside_line(found: Padding, line: Optional[int]) -> str:
+    """The padding in lines; what explains it only where half of it was measured, or more."""
+    padding = found.least or 0
     if line is None:
         return "the system does not report the size of a line"
     reported = f"of {units.size(line)}, as the system reports it"
+    if found.left or 2 * (found.low or 0) < padding:
+        return f"less may do: one line is {reported.removeprefix('of ')}"
     if padding == line:
         return f"that is one line {reported}"
     if padding == 2 * line:
@@ -243,10 +288,10 @@ def _beside_line(padding: float, line: Optional[int]) -> str:
 
 def text(db: duckdb.DuckDBPyConnection) -> str:
     """For a terminal; empty without a curve."""
-    machine, names, parts = machines(db), run_names(db), []
+    places, names, parts = advice.places(db), run_names(db), []
     for whole, group in groupby(findings(between.of_time(db, "sharing")), lambda f: f.whole):
         own = list(group)
-        parts += [names[whole], "", f"padding: {verdict(own, line_size(machine[whole]))}"]
+        parts += [names[whole], "", f"padding: {verdict(own, places[whole])}"]
         for finding in own:
             parts.append(f"  {finding.curve}: {said(finding.padding)}")
             parts += [f"  - {remark}" for remark in finding.padding.remarks]

@@ -10,7 +10,8 @@ from typing import Any
 
 import duckdb
 
-from . import between, card, card_memory, card_threads, provenance, records, spoils, units
+from . import advice, between, card, card_memory, card_threads, provenance, records, spoils, units
+from .advice import Advice, Wish
 from .card import Card, Host, Line, Spoiler
 from .records import STATUSES, rows
 
@@ -21,13 +22,14 @@ MOST_SPOILERS = 4
 
 # In the order of the card: the name that is given as missing if there are no lines, and the
 # function that makes the lines.
-BLOCKS: tuple[tuple[str, Callable[[Host], list[Line]]], ...] = (
-    ("caches", card_memory.caches),
-    ("bandwidth", card_memory.bandwidth),
-    ("core to core", card_threads.cores),
-    ("false sharing", card_threads.sharing),
-    ("first touch", card_memory.placement),
-    ("workloads", card_threads.work),
+# Then what measures it, if that is one benchmark.
+BLOCKS: tuple[tuple[str, Callable[[Host], list[Line]], Wish], ...] = (
+    ("caches", card_memory.caches, Wish("latency")),
+    ("bandwidth", card_memory.bandwidth, Wish("numa")),
+    ("core to core", card_threads.cores, Wish("core-to-core", cpus=2)),
+    ("false sharing", card_threads.sharing, Wish("sharing", cpus=2)),
+    ("first touch", card_memory.placement, Wish("numa", nodes=2)),
+    ("workloads", card_threads.work, Wish("suite")),
 )
 
 
@@ -75,24 +77,39 @@ def _host(db: duckdb.DuckDBPyConnection, name: str, runs: list[Row], trials: Seq
     own = [t for t in trials if t["whole"] in wholes]
     own.sort(key=lambda t: wholes.index(t["whole"]))
     last = {t["id"]: t for t in own}
-    return Host(db, name, runs, wholes, sorted(last.values(), key=lambda t: int(t["place"])))
+    place = advice.places(db)[runs[-1]["run"]]
+    return Host(db, name, runs, wholes, sorted(last.values(), key=lambda t: int(t["place"])), place)
 
 
 def _card(host: Host) -> Card:
     made = Card(_title(host), _advice(host))
     missing = []
-    for name, lines in BLOCKS:
+    for name, lines, wish in BLOCKS:
         own = lines(host)
         made.lines += own
-        missing += [] if own else [name]
-    if missing:
-        made.missing = f"{', '.join(missing)}: locus suite measures all"
+        missing += [] if own else [(name, wish)]
+    made.missing = _missing(host, missing)
     made.results = _results(host)
     made.spoilers = spoils.spoilers(host.runs[-1]["header"], host.trials)
     more = len(made.spoilers) - MOST_SPOILERS
     if more > 0:
         made.spoilers[MOST_SPOILERS - 1 :] = [Spoiler(f"{more + 1} more", "locus doctor")]
     return made
+
+
+def _missing(host: Host, missing: Sequence[tuple[str, Wish]]) -> str:
+    """What was not measured: by a suite, if there was none; else by its reason."""
+    suite = any(run.benchmark == "suite" for run in host.place.runs)
+    found: dict[str, list[str]] = {}
+    for name, wish in missing:
+        own = [t for t in host.trials if t["benchmark"] == wish.benchmark]
+        reason = advice.why(own) if suite else advice.ABSENT
+        then = advice.of(host.place, reason, wish)
+        if then.command and not suite:
+            then = Advice("locus suite measures all")
+        why = f"{reason}: {own[0]['reasons'][0]}" if own and own[0]["reasons"] and suite else reason
+        found.setdefault(then.command or then.none or why, []).append(name)
+    return "; ".join(f"{', '.join(names)}: {then}" for then, names in found.items())
 
 
 def _title(host: Host) -> list[str]:

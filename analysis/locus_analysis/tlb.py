@@ -14,18 +14,31 @@ import math
 from collections.abc import Sequence
 from typing import Any, Optional
 
-from . import units
-from .caches import HUGE, Curve, intervals, usable
+from . import advice, units
+from .advice import Advice, Place, Wish
+from .caches import FINE, HUGE, Curve, intervals, usable
 from .described import PAGE_NAMES
-from .level import NOT_FOUND, Finding, Level, compare, count, ends, median_within
+from .level import (
+    NOT_FOUND,
+    Finding,
+    Level,
+    compare,
+    count,
+    doubt,
+    ends,
+    median_within,
+    step_of,
+)
+from .records import is_sound
 from .steps import Edge, Plateau, Steps, find
 
 Row = dict[str, Any]
 
 
-def found(own: Sequence[Curve], caches: Optional[Finding], machine: Row) -> list[Finding]:
+def found(own: Sequence[Curve], caches: Optional[Finding], place: Place) -> list[Finding]:
     """The TLB, from page-random on the system's pages and on huge ones."""
     found = []
+    machine = place.machine
     page = machine["memory"]["page"]
     for curve in own:
         if curve.pages != "base":
@@ -42,6 +55,7 @@ def found(own: Sequence[Curve], caches: Optional[Finding], machine: Row) -> list
             unit=page,
         )
         huge = _partner(curve, own)
+        finding.huge = huge is not None
         steps = _find_in_pages(points, page)
         finding.remarks = steps.remarks + remarks
         edges = _drop_cache_edges(steps.edges, caches, machine, [] if huge else finding.remarks)
@@ -62,7 +76,11 @@ def found(own: Sequence[Curve], caches: Optional[Finding], machine: Row) -> list
             finding.levels = name_translations(
                 edges, first, reported_tlb(machine), page, finding.remarks
             )
+            counted = [p for p in points if p["size"] / page not in steps.outliers]
+            doubt(finding.levels, curve.points, counted, page)
             for level in finding.levels:
+                if level.edge is None:
+                    level.remark = missing(finding, place).after("no step that would be its end")
                 level.time = median_within(level.plateau, points, "value", page)
                 level.cycles = median_within(level.plateau, points, "cycles", page)
         found.append(finding)
@@ -200,10 +218,6 @@ def name_translations(
             reported=" or ".join(map(_pages, reported.get(i + 1, []))),
             verdict=NOT_FOUND,
         )
-        level.remark = (
-            "no step that would be its end: locus latency --variant cycle,page-random --pages"
-            " base,thp"
-        )
         levels.append(level)
     if not reported:
         remarks.append("the processor does not tell how many entries its TLBs have")
@@ -212,3 +226,38 @@ def name_translations(
 
 def _pages(pages: float) -> str:
     return f"{pages:.0f} pages"
+
+
+def wish(factor: float) -> Wish:
+    """The curves that tell the TLB's steps from those of caches."""
+    size = (("size", f"64K..64M*{factor:g}"),) if factor else ()
+    return Wish("latency", (("variant", "cycle,page-random"), ("pages", "base,thp"), *size))
+
+
+def missing(finding: Optional[Finding], place: Place) -> Advice:
+    """What to run for a TLB that was not found, by the reason why."""
+    if finding is None:
+        return advice.of(place, advice.ABSENT, wish(0))
+    good = [p for p in finding.points if p["value"] and is_sound(p)]
+    lost = [p for p in finding.points if p not in good]
+    if 2 * len(lost) >= len(finding.points):
+        return advice.of(place, advice.why(lost), wish(0))
+    if not finding.huge or step_of(good, (0, math.inf), finding.unit) > FINE * FINE:
+        return advice.of(place, advice.COARSE, wish(FINE))
+    return advice.of(place, advice.EXHAUSTED, wish(FINE))
+
+
+def narrower(finding: Finding, place: Place) -> str:
+    """What to run for levels whose end is not certain; empty where nothing would help."""
+    wide = [level for level in finding.levels if level.bracket and not level.is_certain]
+    doubtful = [p for level in wide for p in level.doubtful]
+    points = [p for p in finding.points if p["value"]]
+    if not doubtful and not any(
+        step_of(points, level.bracket, finding.unit) > FINE * FINE
+        for level in wide
+        if level.bracket
+    ):
+        return ""
+    reason = advice.why(doubtful) if doubtful else advice.COARSE
+    left = f"{advice.left_out(doubtful, 'size')}; " if doubtful else ""
+    return advice.of(place, reason, wish(FINE)).after(f"{left}to be certain")

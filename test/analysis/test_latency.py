@@ -15,7 +15,18 @@ from locus_analysis import __main__ as program
 from locus_analysis import caches as cache_levels
 from locus_analysis import levels, records, summary, units
 from locus_analysis import tlb as tlb_levels
-from locus_analysis.level import AGREES, DIFFERS, NOT_FOUND, UNREPORTED, UNSURE, Finding, Level
+from locus_analysis.card import ROUGH
+from locus_analysis.level import (
+    AGREES,
+    DIFFERS,
+    NOT_FOUND,
+    UNREPORTED,
+    UNSURE,
+    Finding,
+    Level,
+    bracketed,
+    count,
+)
 from locus_analysis.steps import Edge, Plateau, Steps, find
 from make_records import (
     FOUR,
@@ -156,7 +167,7 @@ def test_what_does_not_count_is_left_out_and_told() -> None:
     points[5].status, points[5].reasons = "impossible", ["no such page"]
     caches = the_one(findings(record(TWO, points, run_id("a"))), "caches")
     assert caches.remarks == [
-        "3 sizes were left out: impossible, misplaced, wrong",
+        "left out: 2.38 KiB impossible, 3.31 KiB wrong, 4 KiB misplaced",
         "1 of 70 points are noisy or unconverged",
     ]
     assert [v for _, _, v in told(caches)] == [AGREES] * 3 + [""]
@@ -188,9 +199,7 @@ def test_memory_is_what_no_cache_could_take_so_long_for() -> None:
     found, _ = named(steps((KIB, 32 * KIB, 1), (40 * KIB, MIB, 4)), {})
     assert list(found) == ["L1", "L2", "memory"]
     assert found["memory"].verdict == NOT_FOUND and found["L2"].ends == "not before the curve does"
-    assert found["memory"].remark.startswith(
-        "its plateau was not reached: locus latency --size 4K.."
-    )
+    assert found["memory"].remark == "its plateau was not reached"
     found, _ = named(steps((KIB, 32 * KIB, 1), (40 * KIB, GIB, 80)), {})
     assert list(found) == ["L1", "memory"]
 
@@ -200,7 +209,7 @@ def test_a_level_that_is_reported_and_not_found_is_told() -> None:
         steps((KIB, 32 * KIB, 1), (40 * KIB, GIB, 80)), {1: [32 * KIB], 2: [MIB]}
     )
     assert (found["L2"].verdict, found["L2"].reported) == (NOT_FOUND, "1 MiB")
-    assert "told: locus latency --size 4K..256M*2" in found["L2"].remark
+    assert found["L2"].remark == "no plateau of its own could be told"
     assert (
         "1 level of cache found, 2 reported: names go by order, so one may be misnamed" in remarks
     )
@@ -249,6 +258,83 @@ def test_a_long_rise_agrees_with_nothing() -> None:
         found["L1"].remark
         == "the rise begins at 2 MiB and goes on to 90 MiB; what is reported lies within"
     )
+
+
+@pytest.mark.parametrize(
+    ("reported", "high", "settled", "told", "certain"),
+    [
+        (48 * KIB, 64 * KIB, 64 * KIB, "32..64 KiB", False),  # an octave is no narrow bracket
+        (36 * KIB, 40 * KIB, 64 * KIB, "32..40 KiB", True),
+        (60 * KIB, 40 * KIB, 64 * KIB, "32..64 KiB", False),  # within the rise, which is long
+        (None, 40 * KIB, 64 * KIB, "32..40 KiB", True),
+        (1 * MIB, 40 * KIB, 64 * KIB, "32..40 KiB", False),
+    ],
+)
+def test_an_answer_is_a_bracket(
+    reported: Optional[int], high: int, settled: int, told: str, certain: bool
+) -> None:
+    edge = Edge(32 * KIB, 32 * KIB, high, settled, 0)
+    found, _ = named(
+        steps((KIB, 32 * KIB, 1), (64 * KIB, GIB, 80), edges=[edge]),
+        {1: [reported]} if reported else {},
+    )
+    level = found["L1"]
+    assert level.bracket and bracketed(level.bracket, units.size) == told
+    assert level.is_certain == certain
+    assert level.size == (reported if level.verdict == AGREES else None)
+
+
+def test_brackets_have_one_unit_where_they_can() -> None:
+    assert bracketed((512 * KIB, MIB), units.size) == "512 KiB..1 MiB"
+    assert bracketed((64, 128), count) == "64..128"
+    assert bracketed((64, 64), count) == "64"
+
+
+def spoil(points: list[Point], size: int, status: str) -> list[Point]:
+    for p in points:
+        if p.parameters["size"] == size:
+            p.status, p.reasons = status, ["so it is"]
+    return points
+
+
+@pytest.mark.parametrize("status", ["noisy", "bimodal", "interrupted"])
+def test_a_point_that_does_not_count_leaves_the_end_open(status: str) -> None:
+    points = curves(TWO, "cycle", pages=("thp",))
+    assert the_one(findings(record(TWO, points, run_id("a"))), "caches").levels[0].is_certain
+    caches = the_one(findings(record(TWO, spoil(points, 32 * KIB, status), run_id("a"))), "caches")
+    assert not caches.levels[0].is_certain and caches.levels[1].is_certain
+    assert any(
+        r.startswith(f"to be certain of L1 (32 KiB {status}): ")
+        and "locus latency --variant cycle --pages thp --size 4K..256K*1.2" in r
+        for r in caches.remarks
+    )
+
+
+def test_the_tlb_s_entries_are_in_a_bracket() -> None:
+    """64 is the last size that was fast, 128 the first that was not: 96 would be the answer."""
+    points = curves(TWO, "cycle", "page-random", octave=1)
+    lines = record(TWO, points, run_id("a"))
+    for entry in lines[0]["machine"]["tlb"]:
+        entry["entries"] = 96 if entry["level"] == 1 else entry["entries"]
+    level = the_one(findings(lines), "TLB").levels[0]
+    assert (level.bracket, level.size, level.is_certain) == ((64, 128), 96, False)
+    (made,) = summary.cards(records.tables(of_lines(lines)))
+    (line,) = [line for line in made.lines if line.name == "TLB"]
+    assert line.text.startswith("L1 96 pages (found 64..128) ") and line.sure == ROUGH
+    assert "locus latency --variant cycle,page-random --pages base,thp --size" in line.text
+
+
+def test_memory_is_told_from_one_size_that_is_far_beyond_the_caches() -> None:
+    points = [
+        p for p in curves(TWO, "cycle", octave=1) if p.parameters["size"] in (*OCTAVES, 128 * MIB)
+    ]
+    caches = the_one(findings(record(TWO, points, run_id("a"))), "caches")
+    memory = caches.levels[-1]
+    assert (memory.name, memory.remark) == ("memory", "128 MiB alone")
+    assert memory.time == pytest.approx(82e-9, rel=0.05)
+
+
+OCTAVES = [1 << i for i in range(12, 25)]  # to 16 MiB, within the L3
 
 
 def test_cores_may_have_different_caches() -> None:

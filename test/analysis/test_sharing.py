@@ -14,6 +14,7 @@ from typing import Any, Optional
 import pytest
 from locus_analysis import __main__ as program
 from locus_analysis import (
+    advice,
     between,
     claims,
     cpu_pairs,
@@ -91,7 +92,7 @@ def line_of(size: int, slow: float = 4.0) -> dict[int, float]:
     return {d: slow if d < size else 1.0 for d in DISTANCES}
 
 
-PAIR = {**line_of(64), 64: 1.3}
+PAIR = {**line_of(64), 64: 1.3, 96: 1.3}
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_two_odd_distances_are_no_accident() -> None:
         (
             {d: 100 / (i + 1) for i, d in enumerate(DISTANCES)},
             0.005,
-            "the curve still falls at its end, 4 KiB: measure larger distances",
+            "the curve still falls at its end, 4 KiB",
         ),
         (dict.fromkeys(DISTANCES, 1.0), 0.005, "no distance is slower than the far end"),
         (line_of(64, slow=1.2), 0.2, "the intervals are too wide"),
@@ -157,18 +158,18 @@ def test_where_there_is_none_to_be_found_it_says_why(
 
 def test_a_doubtful_distance_is_told() -> None:
     points = curve(PAIR)
-    points[4].update(
-        low=0.9e-9, high=1.7e-9
-    )  # at 64 B: 1.3 times as long as at the far end, or no longer
+    for p in points[5:7]:  # 64 and 96 B: 1.3 times as long as at the far end, or no longer
+        p.update(low=0.9e-9, high=1.7e-9)
     found = padding.needed(points)
     assert (found.least, found.sure) == (64, 128)
-    assert padding.said(found) == "64 B, or to be sure 128 B"
+    assert padding.said(found) == "64 B (found 48..64 B), or to be sure 128 B"
+    assert not found.is_certain
 
 
 def test_a_doubt_about_the_far_end_is_no_distance_to_keep() -> None:
     """The far end is the level that all are held against: 4 KiB would be no padding, but noise."""
     points = curve(line_of(64))
-    for p in points[4:-1]:  # from 64 B to 2 KiB
+    for p in points[5:-1]:  # from 64 B to 2 KiB
         p["high"] = 1.2 * p["value"]
     found = padding.needed(points)
     assert (found.least, found.sure) == (64, None)
@@ -179,8 +180,10 @@ def test_without_intervals_values_count() -> None:
     points = [{**p, "low": None, "high": None} for p in curve(PAIR)]
     found = padding.needed(points)
     assert (found.least, found.sure) == (128, None)
-    assert padding.said(found) == "128 B or more (intervals are too wide, or lacking, to be sure)"
-    assert found.remarks == ["11 of 11 distances have no interval, and count as if they were exact"]
+    assert padding.said(found) == (
+        "128 B or more (found 96..128 B; intervals are too wide, or lacking, to be sure)"
+    )
+    assert found.remarks == ["13 of 13 distances have no interval, and count as if they were exact"]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +208,7 @@ def test_it_is_held_against_the_line_that_is_reported(
     text = padding.text(records.tables(given))
     # The curve that needs most decides.
     assert f"on this machine (fetch-add, 8 threads); {words}" in text
-    assert "  add, 2 threads: 32 B" in text
+    assert "  add, 2 threads: 32 B (found 16..32 B)" in text
 
 
 def test_levels_tells_the_padding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -215,13 +218,13 @@ def test_levels_tells_the_padding(tmp_path: Path, capsys: pytest.CaptureFixture[
     out = capsys.readouterr().out
     assert "no curve" not in out
     assert (
-        "padding: Words that different threads update need 1 KiB from one to the next on this"
-        " machine" in out
+        "padding: Words that different threads update need 256 B (found 16..256 B; 32 B misplaced,"
+        in out
     )
-    assert "nothing between 16 B and 1 KiB was measured: less may do" in out
-    why = "failed, impossible, interrupted, misplaced, noisy, wrong"
-    assert f"6 of 11 distances left out: {why}\n" in out
-    assert "1 of 5 distances are unconverged" in out
+    assert "less may do: one line is 64 B, as the system reports it" in out
+    left = "8 B noisy, 32 B misplaced, 48 B wrong, 64 B impossible, 96 B failed, 128 B interrupted"
+    assert f"left out: {left}\n" in out
+    assert "1 of 7 distances are unconverged" in out
 
 
 def test_a_padding_out_of_noise_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,9 +235,41 @@ def test_a_padding_out_of_noise_is_none(tmp_path: Path, capsys: pytest.CaptureFi
     assert program.main(["levels", str(path)]) == GOOD
     out = capsys.readouterr().out
     assert (
-        "cannot be told: 2 distances are too few, 5 are the least; 9 of 11 distances left out:"
-        " noisy." in out
+        "cannot be told: 11 of 13 distances left out: noisy: with nothing else running: locus"
+        " sharing --variant distance --time-budget 5min" in out
     )
+
+
+def left_out(status: str, *lost: int) -> padding.Finding:
+    """The finding where these distances have that status."""
+    points = distances("fetch-add", 2, PAIR)
+    for p in points:
+        if p.parameters["distance"] in lost:
+            p.status, p.reasons = status, ["so it is"]
+    (found,) = padding.findings(told(record(ONE, points, RUN)))
+    return found
+
+
+@pytest.mark.parametrize("status", ["noisy", "bimodal", "interrupted", "wrong"])
+def test_a_distance_that_was_left_out_keeps_the_answer_open(status: str) -> None:
+    """128 B is only the upper end of a gap: no prefetcher follows from it."""
+    found = left_out(status, 64, 96)
+    assert (found.padding.low, found.padding.least) == (48, 128)
+    assert not found.padding.is_certain and found.padding.sure == 128
+    assert found.said == f"128 B (found 48..128 B; 64 B, 96 B {status})"
+    text = padding.verdict([found], advice.Place({"topology": {"caches": CACHES}}))
+    assert "less may do: one line is 64 B" in text and "prefetcher" not in text
+
+
+CACHES = [{"type": "data", "line": 64}]
+
+
+def test_a_narrow_bracket_is_certain() -> None:
+    found = left_out("noisy", 4)
+    assert found.padding.is_certain and found.said == "128 B (found 96..128 B)"
+    assert not left_out("noisy", 96).padding.is_certain  # it lies within 64..128
+    wide = padding.needed(curve({d: t for d, t in PAIR.items() if d != 96}))
+    assert (wide.low, wide.least, wide.is_certain) == (64, 128, False)
 
 
 def test_levels_without_any_curve_says_what_to_measure(

@@ -64,7 +64,7 @@ def sharing(
     return points
 
 
-DISTANCES = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+DISTANCES = (4, 8, 16, 32, 48, 64, 96, 128, 256, 512, 1024, 2048, 4096)
 
 
 def distances(operation: str, threads: int, relative: dict[int, float]) -> list[Point]:

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to run follows from why an answer is missing; it is never what was run, nor impossible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from locus_analysis import advice, records, summary
+from locus_analysis.advice import Place, Run, Wish
+from locus_analysis.card import UNTOLD, Card
+from make_records import (
+    ONE,
+    TWO,
+    Line,
+    Machine,
+    Point,
+    latency,
+    numa,
+    of_lines,
+    record,
+    run_id,
+    sharing,
+)
+
+CURVE = Wish("latency", (("variant", "cycle"), ("size", "4K..2G*2")))
+MIB = 1 << 20
+
+
+def command(reason: str, *runs: Run, wish: Wish = CURVE, **machine: Any) -> str:
+    found = advice.of(Place(machine, runs), reason, wish)
+    return found.before + found.command or f"none: {found.none}"
+
+
+BASE = "locus latency --variant cycle --size 4K..2G*2"
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        (advice.ABSENT, BASE),
+        (advice.SHORT, BASE),
+        (advice.RANGE, BASE),
+        (advice.COARSE, BASE),
+        (advice.WIDE, f"{BASE} --time-budget 5min"),
+        (advice.NOISY, f"with nothing else running: {BASE} --time-budget 5min"),
+        (advice.BIMODAL, f"{BASE} --runs 6"),
+        (advice.IMPOSSIBLE, "none: "),
+        (advice.EXHAUSTED, "none: "),
+    ],
+)
+def test_each_reason_has_its_remedy(reason: str, expected: str) -> None:
+    assert command(reason) == expected
+
+
+def test_every_reason_is_in_the_table() -> None:
+    words = {
+        value for name, value in vars(advice).items() if name.isupper() and isinstance(value, str)
+    }
+    assert words == set(advice.REMEDIES)
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds", "more"),
+    [
+        ({"variant": "cycle", "size": "4K..2G*2"}, 60, " --time-budget 2min"),
+        ({"size": "4K..2G*2"}, 60, " --time-budget 2min"),  # cycle is a default
+        ({"var": "cycle,page-random", "size": "4K..2G*2"}, 300, " --time-budget 10min"),
+        ({"variant": "cycle", "size": "4K..64M*2"}, 60, ""),  # another question
+        ({"variant": "page-random", "size": "4K..2G*2"}, 60, ""),
+        ({}, 60, ""),
+    ],
+)
+def test_what_was_run_is_not_repeated(options: dict[str, str], seconds: int, more: str) -> None:
+    assert command(advice.SHORT, Run("latency", options, seconds)) == BASE + more
+
+
+def test_what_had_an_hour_is_no_advice() -> None:
+    had = Run("latency", dict(CURVE.options), 3600)
+    assert command(advice.SHORT, had) == "none: 60min did not change that"
+
+
+@pytest.mark.parametrize(
+    ("wish", "machine", "why"),
+    [
+        (Wish("sharing", cpus=2), {"topology": {"allowed": "3"}}, "only one CPU may be used"),
+        (Wish("sharing", cpus=2), {"topology": {"allowed": "0,4"}}, ""),
+        (Wish("numa", nodes=2), {"topology": {"allowed": "0-7", "nodes": [{}]}}, "one NUMA node"),
+        (Wish("latency", size=64 * MIB), {"memory": {"available": 100 * MIB}}, "64 MiB are more"),
+        (
+            Wish("latency", size=64 * MIB),
+            {"memory": {"available": 1 << 40}, "cgroup": {"memory_limit": 100 * MIB}},
+            "64 MiB are more than memory has room for",
+        ),
+    ],
+)
+def test_what_is_impossible_here_is_no_advice(wish: Wish, machine: Line, why: str) -> None:
+    told = command(advice.ABSENT, wish=wish, **machine)
+    assert told.startswith("none: ") and why in told if why else told == f"locus {wish.benchmark}"
+
+
+def test_of_several_reasons_the_most_frequent_counts() -> None:
+    def why(*statuses: str) -> str:
+        return advice.why({"status": status} for status in statuses)
+
+    assert why() == advice.ABSENT
+    assert why("noisy", "interrupted", "interrupted", "ok", "ok", "ok") == advice.SHORT
+    assert why("impossible", "failed", "noisy") == advice.IMPOSSIBLE
+
+
+# The card.
+
+
+def card_of(machine: Machine, points: list[Point], *command: str, allowed: str = "") -> Card:
+    lines = record(machine, points, run_id("a"), command=["locus", *command])
+    topology = lines[0]["machine"]["topology"]
+    topology["allowed"] = allowed or topology["allowed"]
+    (made,) = summary.cards(records.tables(of_lines(lines)))
+    return made
+
+
+def untold(made: Card, name: str) -> str:
+    (line,) = [line for line in made.lines if line.name == name]
+    assert line.sure == UNTOLD
+    return line.text
+
+
+def cut(points: list[Point], largest: int, status: str) -> list[Point]:
+    """Larger sizes have that status."""
+    for p in points:
+        if p.parameters["size"] > largest:
+            p.status, p.reasons = status, ["so it is"]
+    return points
+
+
+def small(octave: int = 1) -> list[Point]:
+    return [p for p in latency(TWO, octave) if p.variant == "cycle"]
+
+
+FAR = "--variant cycle --pages thp --size 4K..256M*2"
+
+
+@pytest.mark.parametrize(
+    ("points", "given", "expected"),
+    [
+        # the curve ends early
+        ([p for p in small() if p.parameters["size"] <= MIB >> 2], "", f": locus latency {FAR}"),
+        # there was no time for the rest, and the same once more would need more
+        (cut(small(), MIB >> 2, "interrupted"), "--size 4K..256M*2", "*2 --time-budget 2min"),
+        (cut(small(), MIB >> 2, "impossible"), "", "22 MiB reported"),
+    ],
+)
+def test_a_level_that_is_missing(points: list[Point], given: str, expected: str) -> None:
+    made = card_of(TWO, points, "latency", *given.split())
+    assert untold(made, "L3").endswith(expected)
+
+
+def test_where_only_one_cpu_may_be_used_nothing_takes_two() -> None:
+    """Neither a curve over distances, nor a suite."""
+    alone = [p for p in sharing(ONE, threads=(1,)) if p.variant != "distance"]
+    made = card_of(ONE, alone, "sharing", allowed="0")
+    for name in ("false sharing", "padding"):
+        assert "only one CPU may be used" in untold(made, name)
+        assert "locus sharing" not in untold(made, name)
+    assert "core to core: only one CPU may be used" in made.missing
+    assert "caches, bandwidth, workloads: locus suite measures all" in made.missing
+
+
+def test_a_suite_is_not_told_to_run_a_suite() -> None:
+    points = [p for p in latency(TWO, 1) if p.variant == "cycle"]
+    made = card_of(TWO, points + cut_all(numa(TWO)), "suite")
+    assert "workloads: locus suite --time-budget 2min" in made.missing
+    assert "core to core: locus core-to-core" in made.missing
+    assert "bandwidth, first touch: impossible here: no memory" in made.missing
+
+
+def cut_all(points: list[Point]) -> list[Point]:
+    for p in points:
+        p.status, p.reasons = "impossible", ["no memory"]
+    return points
