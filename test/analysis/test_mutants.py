@@ -51,6 +51,7 @@ COMMANDS: dict[str, list[str]] = {
     "validate": ["validate"],
     "report": ["report", "--force", "--output", "PAGE"],
     "compare": ["compare", "--all", "RECORD"],
+    "plan": ["compare", "--plan", "--all"],
     "csv": ["export"],
     "google": ["export", "--format", "google-benchmark"],
     "expect": ["export", "--expect"],
