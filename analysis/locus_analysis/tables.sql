@@ -23,18 +23,14 @@ SELECT whole, id,
 FROM trial LEFT JOIN named USING (whole, id)
 GROUP BY whole, id;
 
--- What pictures and tables show of a trial: its headline, the first metric. `modes`: both, where it
--- has no single value. `place` is the order of everything that is shown; `flag` is the number under
--- which a trial that is not ok stands in the table of flaws, and in every picture.
+-- What pictures and tables show of a trial: its headline, the first metric. `place` is the order of
+-- everything that is shown; `flag` is the number under which a trial that is not ok stands in the
+-- table of flaws, and in every picture.
 CREATE TABLE headline AS
 WITH ordered AS (
 	SELECT t.*, l.panel, l.point, l.setting, l.everything, w.ordinal, w.host,
 		m.name AS metric, m.unit, m.better, m.value, m.low, m.high, m.range,
-		m.with_noise, m.why,
-		CASE WHEN m.name = 'time' OR m.kind = 'rate' THEN
-			[{'value': CASE WHEN m.name = 'time' THEN x.time
-				ELSE m.value * t.time.value / x.time END,
-			'share': x.share} FOR x IN t.modes] END AS two,
+		m.with_noise, m.why, m.modes AS two,
 		min(position) OVER (PARTITION BY t.benchmark) AS benchmark_place,
 		min(position) OVER (PARTITION BY t.whole, t.benchmark, t.in_matrix, l.panel)
 			AS panel_place,
@@ -186,7 +182,8 @@ GROUP BY b.whole, b.part, b.id, bucket;
 CREATE TABLE told AS
 WITH measured AS (
 	SELECT whole, id, json_group_object(name, {'value': value, 'low': low, 'high': high,
-		'range': range, 'with_noise': with_noise, 'unit': unit, 'why': why}) AS metrics
+		'range': range, 'with_noise': with_noise, 'modes': modes, 'unit': unit,
+		'why': why}) AS metrics
 	FROM metric GROUP BY whole, id),
 compared AS (
 	SELECT whole, id, to_json(list({'name': name, 'parameter': parameter, 'metric': metric,

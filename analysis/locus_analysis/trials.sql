@@ -112,7 +112,8 @@ SELECT whole, trial.id, line.json->>'$.metric' AS metric, (line.json->>'$.n')::B
 FROM line JOIN trial ON trial.part = line.run AND trial.id = (line.json->>'$.trial')
 WHERE line.type = 'distribution';
 
--- One that has no value was not reported, or there was no sample.
+-- One that has no value was not reported, or there was no sample. `modes`: both, of a trial's time
+-- and of what follows from it, where there is no single value.
 CREATE TABLE metric AS
 WITH described AS (
 	SELECT run, benchmark, unnest(from_json(metrics, '[{"name": "VARCHAR", "unit": "VARCHAR",
@@ -121,7 +122,7 @@ WITH described AS (
 	FROM benchmark),
 found AS (
 	SELECT whole, id, place, d, samples, reasons, d.kind = 'rate' AS is_rate,
-		numbers(t.metrics->('$."' || d.name || '"')) AS m, time,
+		numbers(t.metrics->('$."' || d.name || '"')) AS m, time, modes,
 		list_contains(varied, d.name) AS varies
 	FROM trial t JOIN described ON run = part AND described.benchmark = t.benchmark),
 -- `t`: the time, where what is left out follows from it.
@@ -134,6 +135,9 @@ SELECT whole, id, place, d.name, d.unit, d.better, d.kind, m.value,
 		'high': follows(m.value, is_rate, t.value, t.range.low)} END) AS range,
 	coalesce(m.with_noise, follows(m.value, is_rate, t.value, t.with_noise), m.value)
 		AS with_noise,
+	CASE WHEN is_rate OR d.name = 'time' THEN
+		[{'value': CASE WHEN is_rate THEN m.value * time.value / x.time ELSE x.time END,
+		'share': x.share} FOR x IN modes] END AS modes,
 	CASE WHEN m.value IS NULL AND json_type(samples) = 'OBJECT'
 		THEN 'not reported for this trial'
 		WHEN m.value IS NULL THEN coalesce(reasons[1], 'not measured') END AS why

@@ -93,7 +93,7 @@ def short(value: Any) -> str:
 
 
 def result(row: dict[str, Any]) -> str:
-    """The value of a trial; both, where it has two modes: "1.69 and 1.80 ns (62 % / 38 %)"."""
+    """A metric's value; where its trial has two modes, both: 1.69 and 1.80 ns (62 % / 38 %)."""
     if not row["modes"]:
         return quantity(row["value"], row["unit"])
     values = [quantity(mode["value"], row["unit"]) for mode in row["modes"]]

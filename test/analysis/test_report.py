@@ -318,6 +318,7 @@ def test_both_modes_stand_where_there_is_no_single_value(tmp_path: Path) -> None
     both = f"{2 * rate / 1e9:.3g} and {rate / 1e9:.3g} GB/s (62 % / 38 %)"
     assert page.text.count(both) == 2  # in the table of flaws, and in that of all values
     assert page.text.count(f"{both}–") == 1
+    assert page.text.count("(62 % / 38 %)") == 3  # and the time, another metric
 
 
 def test_values_below_zero_are_drawn(tmp_path: Path) -> None:
