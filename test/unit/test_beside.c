@@ -229,8 +229,8 @@ static void test_when_neighbours_are_noise(void **state)
 		{ 8 * MIB, 0.97, 0, kept, NULL },
 		{ 8 * MIB, 0.97, 0, half_gone, NULL },
 		{ 8 * MIB, 0.37, 0, gone,
-		  "lines were evicted from L3 in 5 of 8 batches: then one "
-		  "took 0.88 of the time of memory; others had 0.37 s of "
+		  "lines were evicted from L3 in 5 of 8 batches (one "
+		  "took 0.88 of memory's time); others had 0.37 s of "
 		  "CPU time a second on CPUs 1-3, which share its L3" },
 		{ 8 * MIB, 0, 1, slow, "lines were evicted from L3 in 8 of 8 batches" },
 		/* no probe */
@@ -291,6 +291,16 @@ static void test_a_moment_of_rest_is_enough(void **state)
 		json_decref(v.notes);
 		beside_close(&b->series.beside);
 	}
+}
+
+/* A tick is 10 ms: whoever never rests has one in 15 ms. */
+static void test_who_rests(void **state)
+{
+	(void)state;
+	assert_true(neighbours_rested(0, 0.02));
+	assert_false(neighbours_rested(0.01, 0.02));
+	assert_false(neighbours_rested(0, 0.01));
+	assert_false(neighbours_rested(NAN, 0.02));
 }
 
 /* What is seen of L3 says nothing of memory. */
@@ -384,6 +394,7 @@ int main(void)
 		cmocka_unit_test(test_the_probe),
 		cmocka_unit_test(test_the_probe_walks_all_its_lines),
 		cmocka_unit_test(test_a_moment_of_rest_is_enough),
+		cmocka_unit_test(test_who_rests),
 		cmocka_unit_test(test_memory_learns_nothing_from_l3),
 	};
 

@@ -70,8 +70,8 @@ static const char *slow_text(const struct beside *b, const struct slowed *seen, 
 	if (b->level == BESIDE_L3)
 		snprintf(
 			text, 160,
-			"lines were evicted from L3 in %u of %u batches: then one took %.2f of the "
-			"time of memory",
+			"lines were evicted from L3 in %u of %u batches (one took %.2f of memory's "
+			"time)",
 			seen->slow, seen->looks, seen->line / seen->memory);
 	else
 		snprintf(

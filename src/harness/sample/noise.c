@@ -61,6 +61,11 @@ void neighbours_begin(struct neighbours *n, struct cpu_time_set ours, struct cpu
 	n->at = clock_now();
 }
 
+bool neighbours_rested(double cpu, double wall)
+{
+	return cpu <= 0 && wall >= NEIGHBOURS_TOLD;
+}
+
 bool neighbours_end(const struct neighbours *n, struct noise *noise)
 {
 	struct cpu_time_set after[2] = { n->of[0], n->of[1] };
@@ -81,7 +86,7 @@ bool neighbours_end(const struct neighbours *n, struct noise *noise)
 	watched = clock_now() - n->at;
 	noise->beside += beside;
 	noise->watched += watched;
-	return !(beside > 0) && watched >= NEIGHBOURS_TOLD;
+	return neighbours_rested(beside, watched);
 }
 
 /* Sums times (s) as whole ns; unknown on one rank makes the sum unknown. */

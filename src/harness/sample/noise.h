@@ -44,8 +44,10 @@ struct neighbours {
 	bool known;
 };
 void neighbours_begin(struct neighbours *, struct cpu_time_set ours, struct cpu_time_set beside);
-/* True if those beside had no CPU time, in a time that is long enough to tell. */
+/* True if those beside rested. */
 bool neighbours_end(const struct neighbours *, struct noise *);
+/* They had no CPU time (s), in a wall time that is long enough to tell. */
+bool neighbours_rested(double cpu, double wall);
 
 /* Sums over all ranks; a sum of which one rank does not know its part is unknown. */
 void noise_sum(const struct ranks *, struct noise *);
