@@ -98,8 +98,8 @@ static void test_who_shares_what(void **state)
 		{ 4 * MIB, 0, 1, BESIDE_CORE, "1" },
 		/* beyond: those of the L3, then those of the node */
 		{ 8 * MIB, 0, 1, BESIDE_L3, "1-3" },
-		{ 32 * MIB, 0, 1, BESIDE_L3, "1-3" },
-		{ 32 * MIB + 1, 0, 1, BESIDE_MEMORY, "1-3" },
+		{ 16 * MIB, 0, 1, BESIDE_L3, "1-3" },
+		{ 16 * MIB + 1, 0, 1, BESIDE_MEMORY, "1-3" },
 		{ 256 * MIB, 0, 1, BESIDE_MEMORY, "1-3" },
 		/* a few lines of many pages */
 		{ 256 * MIB, MIB, 1, BESIDE_CORE, "1" },
@@ -110,14 +110,14 @@ static void test_who_shares_what(void **state)
 		/* CPUs 0 and 1 have one L2 together */
 		{ 5 * MIB, 0, 2, BESIDE_L3, "2-3", 1 },
 		/* two L3 on the node, of 8 MiB each: only one is the CPU's, unless both are used */
-		{ 8 * MIB, 0, 1, BESIDE_L3, "1", 0, TWO_L3 },
-		{ 9 * MIB, 0, 1, BESIDE_MEMORY, "1-3", 0, TWO_L3 },
-		{ 9 * MIB, 0, 2, BESIDE_L3, "1,3", 0, TWO_L3 },
+		{ 4 * MIB, 0, 1, BESIDE_L3, "1", 0, TWO_L3 },
+		{ 5 * MIB, 0, 1, BESIDE_MEMORY, "1-3", 0, TWO_L3 },
+		{ 8 * MIB, 0, 2, BESIDE_L3, "1,3", 0, TWO_L3 },
 		/* no L3 */
 		{ 8 * MIB, 0, 1, BESIDE_MEMORY, "1-3", 0, NO_L3 },
 		/* a guest with two CPUs sees the L3 of a host that has many more */
-		{ 32 * MIB, 0, 1, BESIDE_L3, "1", 0, GUEST },
-		{ 33 * MIB, 0, 1, BESIDE_MEMORY, "1", 0, GUEST },
+		{ 16 * MIB, 0, 1, BESIDE_L3, "1", 0, GUEST },
+		{ 17 * MIB, 0, 1, BESIDE_MEMORY, "1", 0, GUEST },
 	};
 	struct bench *b = *state;
 

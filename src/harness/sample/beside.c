@@ -43,7 +43,8 @@ static size_t caches(const struct planned *p, hwloc_obj_type_t type, size_t most
 
 /*
  * The trial's lines are beyond its L2 for sure: some of what it maps is not used by its samples
- * (verification, the end of a huge page), so they must be far more.
+ * (verification, the end of a huge page), so they must be far more. They are in L3 for sure only if
+ * they fill half of it: else the trial itself may evict the probe's lines.
  */
 static enum beside_level level_of(const struct planned *p)
 {
@@ -52,7 +53,7 @@ static enum beside_level level_of(const struct planned *p)
 
 	if (!own || bytes <= 2 * own + p->trial.machine->huge_page)
 		return BESIDE_CORE;
-	return bytes <= caches(p, HWLOC_OBJ_L3CACHE, BESIDE_L3_CPU) ? BESIDE_L3 : BESIDE_MEMORY;
+	return bytes <= caches(p, HWLOC_OBJ_L3CACHE, BESIDE_L3_CPU) / 2 ? BESIDE_L3 : BESIDE_MEMORY;
 }
 
 static void add_cpus(hwloc_obj_t object, hwloc_bitmap_t set)
