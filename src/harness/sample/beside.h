@@ -15,8 +15,8 @@ struct planned;
 enum beside_level { BESIDE_CORE, BESIDE_L3, BESIDE_MEMORY };
 
 /*
- * bytes of L3 that a CPU is taken to have at most. Few processors have more, but a guest is told the
- * whole L3 of its host, most of which other guests fill.
+ * bytes of L3 that a CPU is taken to have at most. Few processors have more, but a guest is told
+ * the whole L3 of its host, most of which other guests fill.
  */
 #define BESIDE_L3_CPU ((size_t)16 << 20)
 

@@ -7,8 +7,8 @@
  * neither on what ran before nor on the size of the caches.
  *
  * Last cache: touches lines before other work and times them after it. What ran in between has
- * pushed them out of L2; if they take as long as memory, they were pushed out of L3, too. Both times
- * are of the same lines at the same moment, so nothing has to be known of a quiet machine.
+ * pushed them out of L2; if they take as long as memory, they were pushed out of L3, too. Both
+ * times are of the same lines at the same moment, so nothing has to be known of a quiet machine.
  */
 #ifndef LOCUS_PROBE_H
 #define LOCUS_PROBE_H
