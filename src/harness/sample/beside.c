@@ -23,7 +23,7 @@ static size_t size_within(hwloc_obj_t cache, size_t most)
 	return most && size > all ? all : size;
 }
 
-/* Bytes of these caches of the trial's CPUs together; 0: unknown. At most `most` a CPU, unless 0. */
+/* Bytes of these caches of the trial's CPUs, `most` a CPU at most (0: no limit); 0: unknown. */
 static size_t caches(const struct planned *p, hwloc_obj_type_t type, size_t most)
 {
 	hwloc_bitmap_t counted = hwloc_bitmap_alloc();
