@@ -14,15 +14,19 @@
  * little is lost by rounding. Points that they leave open are decided by distances (exact.h).
  *
  * Why no other centre is nearer: write a for the distance of a point to the nearest centre, b for
- * that to another one, and e for stage->slack. The other one can't be the nearest where b^2 - a^2 >
- * 4e, so where b - a > 2 sqrt(e) =: root. Of a centre that is no candidate, b - a shrinks by at
- * most what the two centres move. Of candidates: where scores differ by t as tiles compute them,
- * two of which are off by f at most, true ones differ by t - f at least. Floats as given have f =
- * e. Doubles have another f, of their cell, and what stage->margin adds for their coordinates and
- * distances. A score is linear in the point, so from one iteration to the next it changes in a box
- * by what it changes in the middle, give or take half the box times the centre's move; and so does
- * the difference of two. What the rounding of coordinates and half squares changes does not add up
- * over iterations: e has it once, for the centres as they are.
+ * that to another one, in relative coordinates, and r for the largest of any point or centre from
+ * their origin. The other one can't be the nearest where b - a > 2 (d + 4) EPSILON r: coordinates
+ * were rounded, which changes b - a by 2 EPSILON r at most, and so are the distances that decide
+ * (exact.h), together by (d + 3) EPSILON r. By the slack, which contains r^2 (frame.c), that is
+ * less than root := 3 sqrt((d + 4) EPSILON slack). Of a centre that is no candidate, b - a shrinks
+ * by at most what the two centres move.
+ *
+ * Of candidates: where scores differ by t as tiles compute them, true ones differ by t less what
+ * rounding adds, which is cell->margin at most (cells_look.h). A score is linear in the point, so
+ * from one iteration to the next it changes in a box by what it changes in the middle, give or take
+ * half the box times the centre's move; and so does the difference of two. Rounded coordinates of
+ * centres do not add up over iterations: the margin has them once, and covers moves until the next
+ * search; where that one finds a larger margin, bounds of tiles are lowered by so much.
  */
 #include <float.h>
 #include <math.h>

@@ -34,20 +34,31 @@ static inline uint32_t points_of(const struct cell *cell, uint64_t tiles)
 	return (uint32_t)__builtin_popcountll(tiles) * TILE - (tiles >> last & 1 ? padding : 0);
 }
 
-/* A tile's points as given, of doubles. */
-static inline const double *rows_of(const struct index *x, const struct tile *of, unsigned d)
+/* A tile's points as given: rows of so many bytes. */
+static inline const void *given_of(const struct index *x, const struct cell *cell, uint32_t t,
+				   size_t bytes)
 {
-	return (const double *)x->row + (of->cell->row + (size_t)of->number * TILE) * d;
+	return (const char *)x->row + (cell->row + (size_t)t * TILE) * bytes;
 }
 
-/* From the first to the last that may have moved: two cache lines hold most of them. */
-static inline void fetch_rows(const struct index *x, const struct tile *of, unsigned d)
+/* From the first to the last listed point: two cache lines hold most of them. */
+static inline void fetch_rows(const struct index *x, const struct cell *cell, uint32_t t,
+			      uint32_t lanes, size_t bytes)
 {
-	const double *const row = rows_of(x, of, d);
-	const uint32_t lanes = of->changed | of->unsure;
+	const char *const row = given_of(x, cell, t, bytes);
 
-	__builtin_prefetch(row + (size_t)__builtin_ctz(lanes) * d);
-	__builtin_prefetch(row + (size_t)(31 - __builtin_clz(lanes)) * d);
+	__builtin_prefetch(row + (size_t)__builtin_ctz(lanes) * bytes);
+	__builtin_prefetch(row + (size_t)(31 - __builtin_clz(lanes)) * bytes);
+}
+
+/* Compares labels; as integers, so that NaN costs no branch. */
+static inline bool same(const float *a, const float *b)
+{
+	uint32_t bits[2];
+
+	memcpy(&bits[0], a, sizeof(bits[0]));
+	memcpy(&bits[1], b, sizeof(bits[1]));
+	return bits[0] == bits[1];
 }
 
 /* Transposes the centres, padded with centres that are never nearest; notes their changes. */
@@ -80,7 +91,7 @@ static struct pace columns(struct index *x, const struct stage *g)
 static void settle(const struct index *x, const struct stage *g, struct tile *of)
 {
 	const size_t row = g->d * real_bytes(g->real);
-	const char *rows = (const char *)x->row + (of->cell->row + (size_t)of->number * TILE) * row;
+	const char *rows = given_of(x, of->cell, of->number, row);
 	float *const label = tile_of(x, of->cell, of->number, g->d) + (size_t)g->d * TILE;
 
 	for (uint32_t unsure = of->unsure; unsure; unsure &= unsure - 1) {

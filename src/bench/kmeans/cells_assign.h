@@ -64,14 +64,12 @@ INLINE uint64_t NAME(due)(struct index *x, struct cell *cell, const struct stage
 
 /*
  * Writes a cell's candidates as floats: values and half square of each; for doubles, relative to
- * the cell's middle. Returns how much lower the least score must be than all others, so that its
- * centre is the nearest, and stays it until scores come nearer.
+ * the cell's middle.
  */
-INLINE double NAME(rivals)(const struct index *x, const struct cell *cell, const struct stage *g,
-			   enum real real, unsigned d)
+INLINE void NAME(rivals)(const struct index *x, const struct cell *cell, const struct stage *g,
+			 enum real real, unsigned d)
 {
 	const uint32_t *const ids = candidates(x, cell);
-	double far = 0;
 
 	for (uint32_t i = 0; i < cell->candidates; i++) {
 		float *const rival = x->rival + (size_t)i * (d + 1);
@@ -87,13 +85,7 @@ INLINE double NAME(rivals)(const struct index *x, const struct cell *cell, const
 		}
 		rival[d] =
 			(float)(real == REAL_FLOAT ? real_get(real, g->half, ids[i]) : square / 2);
-		far = square > far ? square : far;
 	}
-	if (real == REAL_FLOAT)
-		return g->margin;
-	/* what two scores are off by, as in frame.c, but in float and within the cell */
-	far = 1.01 * (d + 4) * (FLT_EPSILON * (far / 2 + sqrt(far) * cell->radius) + FLT_MIN);
-	return far + g->margin;
 }
 
 /* A candidate, in all lanes. */
@@ -123,7 +115,7 @@ INLINE NAME(vector) NAME(score)(const float *points, struct NAME(rival) r, unsig
 	return score;
 }
 
-INLINE void NAME(meet)(struct NAME(nearest) *of, const float *points, struct NAME(rival) r,
+INLINE void NAME(meet)(struct NAME(nearest) * of, const float *points, struct NAME(rival) r,
 		       unsigned d)
 {
 	const NAME(vector) score = NAME(score)(points, r, d);
@@ -143,11 +135,12 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 				unsigned d)
 {
 	const uint32_t *const ids = candidates(x, cell);
-	const double margin = NAME(rivals)(x, cell, g, real, d);
+	const double margin = cell->margin;
 	const float sure = (float)margin * (1 + FLT_EPSILON);
 	float *const until = x->until + (size_t)(cell - x->cell) * x->stride;
 	struct NAME(rival) rival[FEW];
 
+	NAME(rivals)(x, cell, g, real, d);
 	rival[0] = NAME(rival)(x->rival, ids[0], d);
 	if (few)
 		UNROLL for (uint32_t i = 1; i < n; i++) rival[i] =
@@ -170,10 +163,9 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 					NAME(meet)(&near, tile + v, rival[i], d);
 			else
 				for (uint32_t i = 1; i < n; i++)
-					NAME(meet)(&near, tile + v,
-						   NAME(rival)(x->rival + (size_t)i * (d + 1),
-							       ids[i], d),
-						   d);
+					NAME(meet)
+					(&near, tile + v,
+					 NAME(rival)(x->rival + (size_t)i * (d + 1), ids[i], d), d);
 			gap[v / LANES] = near.other - near.best;
 			changed |= BITS(DIFFER(near.which, had)) << v;
 			apart = MIN(apart, gap[v / LANES]);
@@ -181,10 +173,13 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 			V(label + v) = near.which;
 		}
 		nearest = LEAST(apart);
-		if (!(nearest > sure)) /* few tiles, so this can be predicted */
+		if (!(nearest > sure)) { /* few tiles, so this can be predicted */
 			for (unsigned v = 0; v < TILE; v += LANES)
 				unsure |= (~BITS(GREATER(gap[v / LANES], SPLAT(sure))) & EVERY)
 					  << v;
+			if (real == REAL_FLOAT)
+				fetch_rows(x, cell, t, unsure, d * sizeof(float));
+		}
 		least = (double)nearest - margin + cell->gone;
 		until[t] = (float)least * (1 - 4 * FLT_EPSILON);
 		if (cell->points - t * TILE < TILE) /* the rest of the last one is padding */
@@ -207,15 +202,14 @@ INLINE void NAME(move)(struct sums *change, const struct stage *g, const struct 
 {
 	const float *const tile = tile_of(x, of->cell, of->number, d);
 	const float *const label = tile + (size_t)d * TILE;
-	const double *const row = rows_of(x, of, d), *const origin = g->origin;
+	const double *const row = given_of(x, of->cell, of->number, d * sizeof(double)),
+			    *const origin = g->origin;
 	uint64_t term[MOST_DIMENSIONS] = { 0 };
-	uint32_t n = 0, changed = of->changed;
+	uint32_t n = 0, rest = of->changed, lane = rest ? (uint32_t)__builtin_ctz(rest) : 0, next;
 
-	while (changed) {
-		const uint32_t lane = (uint32_t)__builtin_ctz(changed),
-			       rest = changed & (changed - 1),
-			       next = rest ? (uint32_t)__builtin_ctz(rest) : lane;
-
+	for (; rest; lane = next) {
+		rest &= rest - 1;
+		next = rest ? (uint32_t)__builtin_ctz(rest) : lane;
 		UNROLL for (unsigned j = 0; j < d; j++)
 		{
 			const double value =
@@ -226,8 +220,8 @@ INLINE void NAME(move)(struct sums *change, const struct stage *g, const struct 
 			term[j] += (uint64_t)sum_term(value, g->scale[j]);
 		}
 		n++;
-		changed = rest;
-		if (rest && of->old[next] == of->old[lane] && label[next] == label[lane])
+		if (rest && same(of->old + next, of->old + lane) &&
+		    same(label + next, label + lane))
 			continue;
 		sums_move_many(change, n, term,
 			       of->old[lane] < 0 ? SUM_NONE : (uint32_t)of->old[lane],
@@ -253,7 +247,8 @@ INLINE void NAME(assign)(struct share *s, const struct stage *g, enum real real,
 
 		if (last || end >= list + MOST_LISTED) {
 			for (const struct tile *t = list; real == REAL_DOUBLE && t < end; t++)
-				fetch_rows(x, t, d);
+				fetch_rows(x, t->cell, t->number, t->changed | t->unsure,
+					   d * sizeof(double));
 			for (struct tile *t = list; t < end; t++) {
 				if (t->unsure)
 					settle(x, g, t);

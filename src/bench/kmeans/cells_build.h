@@ -261,7 +261,7 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, unsigned d)
 		until[t] = t < room / TILE ? -1 : INFINITY;
 	for (uint32_t to = 0; to < room; to++)
 		LANE(tile, to, d) = -1;
-	cell->spent = cell->gone = cell->candidates = 0;
+	cell->spent = cell->gone = cell->margin = cell->candidates = 0;
 	cell->allowed = -1;
 }
 

@@ -54,6 +54,7 @@ struct cell {
 	 * candidates are found anew
 	 */
 	double spent, allowed;
+	double margin; /* of candidates' scores (cells_look.h) */
 };
 
 /* Lies at the start of a share's memory. */

@@ -148,7 +148,7 @@ NAME(look)(const void *block, const struct packed *centres, uint32_t *label, voi
 			at[q] = c + (size_t)groups[i + q] * step;
 			halves[q] = half + (size_t)groups[i + q] * GROUP;
 		}
-#define VALUE(q, j) (from + (j) * BLOCK + (q))
+#define VALUE(q, j) (from + (j)*BLOCK + (q))
 		SCORES_OF_FOUR(s, VALUE, at, halves);
 #undef VALUE
 		UNROLL for (unsigned q = 0; q < 4; q++)
@@ -335,12 +335,11 @@ TARGET static void NAME(two_of_rows)(const void *rows, unsigned n, const struct 
 	}
 }
 
-/* See struct tiles. */
-TARGET static double NAME(scores)(const void *row, const struct packed *centres, void *score)
+/* See struct tiles: scores() without the least. */
+TARGET static void NAME(score)(const void *row, const struct packed *centres, void *score)
 {
 	const REAL *x = row, *c = centres->value, *half = centres->half;
 	const size_t d = centres->d, step = d * GROUP;
-	NAME(vector) least = (NAME(vector)){ 0 } + (REAL)INFINITY;
 
 	/* Four groups at a time; the last ones more than once. */
 	for (unsigned g = 0; g < centres->groups; g += 4) {
@@ -359,11 +358,18 @@ TARGET static double NAME(scores)(const void *row, const struct packed *centres,
 #undef VALUE
 		UNROLL for (unsigned q = 0; q < 4; q++)
 			UNROLL for (unsigned v = 0; v < GROUP_VECTORS; v++)
-		{
-			V((REAL *)score + (size_t)group[q] * GROUP + v * LANES) = s[q][v];
-			least = MIN(least, s[q][v]);
-		}
+				V((REAL *)score + (size_t)group[q] * GROUP + v * LANES) = s[q][v];
 	}
+}
+
+/* See struct tiles. */
+TARGET static double NAME(scores)(const void *row, const struct packed *centres, void *score)
+{
+	NAME(vector) least = (NAME(vector)){ 0 } + (REAL)INFINITY;
+
+	NAME(score)(row, centres, score);
+	for (unsigned v = 0; v < centres->groups * GROUP_VECTORS; v++)
+		least = MIN(least, V((const REAL *)score + v * LANES));
 	return (double)LEAST(least);
 }
 
@@ -383,7 +389,7 @@ TARGET static unsigned NAME(rivals)(const void *middle, const void *extent,
 	REAL low;
 	unsigned lane, at, n = 0;
 
-	NAME(scores)(middle, centres, scores);
+	NAME(score)(middle, centres, scores);
 	for (unsigned v = 0; v < vectors; v++)
 		NOTE(least, where, V(s + v * LANES), v);
 	low = LEAST(least);
