@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// hashmap - how fast the map `best` of `locus hashmap` is beside others: oneTBB's
-// concurrent_hash_map, libcuckoo and liburcu's cds_lfht, on 1, 2, 4, ... threads and on all CPUs;
-// and, on one, beside boost::unordered_flat_map, which no second thread may use. What is not
-// installed is left out.
+// hashmap - how fast the map `best` of `locus hashmap` is beside others:
+// boost::concurrent_flat_map, oneTBB's concurrent_hash_map, libcuckoo and liburcu's cds_lfht, on 1,
+// 2, 4, ... threads and on all CPUs; and, on one, beside boost::unordered_flat_map, which no second
+// thread may use. What is not installed is named and left out; 77 where all are.
 //
 // Keys are scattered over all 64-bit numbers. Beside the sequential map they are consecutive, too:
 // its hash spreads those evenly, and fills its groups better than with other keys; the hash of ours
 // is keyed, and treats all alike. The goal, at most 1.5, is for scattered keys.
 //
 // All maps are full before the clock starts, have room for all keys from the start, and the same
-// hash function. Operations look up keys that are there, or replace their values. Candidates take
-// turns; a speed is operations over the CPU time of each thread, so preemption does not count.
+// hash function. All are on transparent huge pages: ours asks for them, and so does malloc() unless
+// GLIBC_TUNABLES is set. Operations look up keys that are there, or replace their values. Candidates
+// take turns; a speed is operations over the CPU time of each thread, so preemption does not count.
 // Prints medians in millions of operations a second, and the median ratios of the pairs to the
-// fastest other map, with 95 % intervals: of single calls, and of batches of 256, which no other
-// map has. Ends with 1 where a goal is missed, or ours is slower beyond doubt. Differences: oneTBB
-// and libcuckoo lock for a lookup, so a value may be of any type; cds_lfht replaces a value in
-// place, without regard to a removal at the same time, and runs with QSBR, the cheapest of
-// liburcu's flavours.
+// fastest other map, with 95 % intervals: of single calls to single calls, and of batches of 256 to
+// whatever is fastest. Boost looks up 256 keys in one call, too (boost256), but writes one by one;
+// the others have single calls only. Ends with 1 where a goal is missed, or ours is slower beyond
+// doubt. Differences: Boost, oneTBB and libcuckoo lock for a lookup, so a value may be of any type;
+// cds_lfht replaces a value in place, without regard to a removal at the same time, and runs with
+// QSBR, the cheapest of liburcu's flavours.
 //
 //	hashmap [PAIRS [KEYS [READS [u|z]]]]
 #include <algorithm>
@@ -34,22 +36,37 @@
 
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
 #if __has_include(<boost/unordered/unordered_flat_map.hpp>)
 #include <boost/unordered/unordered_flat_map.hpp>
-#define HAVE_FLAT
+#define HAVE_FLAT 1
+#else
+#define HAVE_FLAT 0
+#endif
+#if __has_include(<boost/unordered/concurrent_flat_map.hpp>)
+#include <boost/unordered/concurrent_flat_map.hpp>
+#define HAVE_BOOST 1
+#else
+#define HAVE_BOOST 0
 #endif
 #if __has_include(<libcuckoo/cuckoohash_map.hh>)
 #include <libcuckoo/cuckoohash_map.hh>
-#define HAVE_CUCKOO
+#define HAVE_CUCKOO 1
+#else
+#define HAVE_CUCKOO 0
 #endif
-#ifdef HAVE_TBB
+#if HAVE_TBB
 #include <oneapi/tbb/concurrent_hash_map.h>
+#else
+#define HAVE_TBB 0
 #endif
-#ifdef HAVE_URCU
+#if HAVE_URCU
 #define _LGPL_SOURCE
 #include <urcu/urcu-qsbr.h>
 #include <urcu/rculfhash.h>
+#else
+#define HAVE_URCU 0
 #endif
 
 #include "goal.h"
@@ -119,7 +136,7 @@ struct ours {
 	};
 };
 
-#ifdef HAVE_TBB
+#if HAVE_TBB
 struct tbb_map {
 	struct compare {
 		static std::size_t hash(word k)
@@ -162,7 +179,7 @@ struct tbb_map {
 };
 #endif
 
-#ifdef HAVE_CUCKOO
+#if HAVE_CUCKOO
 struct cuckoo {
 	using type = libcuckoo::cuckoohash_map<word, word, ::hash>;
 	type map;
@@ -189,7 +206,38 @@ struct cuckoo {
 };
 #endif
 
-#ifdef HAVE_URCU
+#if HAVE_BOOST
+struct boost_map {
+	// Spreads keys over all bits, which Boost would have to do otherwise.
+	struct avalanching : ::hash {
+		using is_avalanching = void;
+	};
+	using type = boost::concurrent_flat_map<word, word, avalanching>;
+	type map;
+	explicit boost_map(std::size_t n) : map(n)
+	{
+	}
+	struct hand {
+		type &m;
+		explicit hand(boost_map &b) : m(b.map)
+		{
+		}
+		bool find(word k, word &v)
+		{
+			return m.cvisit(k, [&](const auto &found) { v = found.second; });
+		}
+		void upsert(word k, word v)
+		{
+			m.insert_or_assign(k, v);
+		}
+		void pause()
+		{
+		}
+	};
+};
+#endif
+
+#if HAVE_URCU
 struct lfht {
 	struct node {
 		cds_lfht_node link;
@@ -277,7 +325,7 @@ struct lfht {
 };
 #endif
 
-#ifdef HAVE_FLAT
+#if HAVE_FLAT
 struct flat {
 	using type = boost::unordered_flat_map<word, word>;
 	type map;
@@ -426,6 +474,26 @@ word by_batches(ours::hand &h, draw &d, std::size_t count)
 	return sum;
 }
 
+#if HAVE_BOOST
+// Boost looks up many keys at once; it has no such writes.
+word by_bulk(boost_map::hand &h, draw &d, std::size_t count)
+{
+	word keys[BATCH], sum = 0;
+	for (std::size_t i = 0; i < count; i += BATCH) {
+		std::size_t n = 0;
+		for (std::size_t j = 0; j < BATCH; j++) {
+			const word r = d.random(), k = d.key(r);
+			if (d.reads(r))
+				keys[n++] = k;
+			else
+				h.upsert(k, r);
+		}
+		h.m.cvisit(keys, keys + n, [&](const auto &found) { sum += found.second; });
+	}
+	return sum;
+}
+#endif
+
 // Operations a second: of all threads, each pinned, on the same map. A quarter comes before the
 // clock starts, to bring the map into caches.
 template <typename Map, typename Loop>
@@ -464,6 +532,7 @@ double speed(Map &m, const work &w, std::size_t count, Loop loop)
 
 struct candidate {
 	const char *name;
+	bool batches;
 	std::function<double(const work &, std::size_t count)> run;
 };
 
@@ -483,28 +552,37 @@ template <typename Map> std::shared_ptr<Map> filled(std::size_t keys, bool scatt
 
 template <typename Map> candidate single(const char *name, std::shared_ptr<Map> m)
 {
-	return { name, [=](const work &w, std::size_t count) {
+	return { name, false, [=](const work &w, std::size_t count) {
 			return speed(*m, w, count, one_by_one<Map>);
 		} };
 }
 
-// The first two are ours.
+// The first OURS are ours.
+constexpr std::size_t OURS = 2;
+
 std::vector<candidate> candidates(std::size_t keys)
 {
 	std::vector<candidate> all;
 	auto best = filled<ours>(keys);
 
 	all.push_back(single("best", best));
-	all.push_back({ "batches", [=](const work &w, std::size_t count) {
+	all.push_back({ "batches", true, [=](const work &w, std::size_t count) {
 			       return speed(*best, w, count, by_batches);
 		       } });
-#ifdef HAVE_TBB
+#if HAVE_BOOST
+	auto boost = filled<boost_map>(keys);
+	all.push_back(single("boost", boost));
+	all.push_back({ "boost256", true, [=](const work &w, std::size_t count) {
+			       return speed(*boost, w, count, by_bulk);
+		       } });
+#endif
+#if HAVE_TBB
 	all.push_back(single("oneTBB", filled<tbb_map>(keys)));
 #endif
-#ifdef HAVE_CUCKOO
+#if HAVE_CUCKOO
 	all.push_back(single("libcuckoo", filled<cuckoo>(keys)));
 #endif
-#ifdef HAVE_URCU
+#if HAVE_URCU
 	all.push_back(single("cds_lfht", filled<lfht>(keys)));
 #endif
 	return all;
@@ -544,12 +622,25 @@ bool tell_ratio(const std::vector<double> &ours, const std::vector<double> &thei
 	return !goal_missed(r.low, r.high, goal > 0 ? goal : 0.95, INFINITY);
 }
 
+// The fastest candidate that is not ours: of single calls, or of all. Needs one.
+std::size_t fastest_other(const std::vector<candidate> &all,
+			  const std::vector<std::vector<double>> &speeds, bool batches)
+{
+	std::size_t fastest = all.size();
+
+	for (std::size_t c = OURS; c < all.size(); c++)
+		if ((batches || !all[c].batches) &&
+		    (fastest == all.size() || middle(speeds[c]) > middle(speeds[fastest])))
+			fastest = c;
+	return fastest;
+}
+
 // Prints a row. `goals`: of single calls, and of batches. Returns whether both are reached.
 bool compare(const work &w, const std::vector<candidate> &all, unsigned pairs,
 	     const double (&goals)[2])
 {
 	std::vector<std::vector<double>> speeds(all.size());
-	std::size_t count = 1 << 16, fastest = 2;
+	std::size_t count = 1 << 16;
 
 	while (static_cast<double>(count) < 0.015 * all[0].run(w, count) / w.threads)
 		count *= 2;
@@ -560,14 +651,12 @@ bool compare(const work &w, const std::vector<candidate> &all, unsigned pairs,
 		}
 	std::printf("%8zu %4u %% %s %7u", w.keys, w.reads, w.zipf ? "zipf   " : "uniform",
 		    w.threads);
-	for (std::size_t c = 0; c < all.size(); c++) {
-		std::printf(" %9.1f", middle(speeds[c]) / 1e6);
-		if (c > 2 && middle(speeds[c]) > middle(speeds[fastest]))
-			fastest = c;
-	}
+	for (const auto &speed : speeds)
+		std::printf(" %9.1f", middle(speed) / 1e6);
 	bool good = true;
-	for (unsigned i = 0; i < 2 && fastest < all.size(); i++)
-		good &= tell_ratio(speeds[i], speeds[fastest], goals[i]);
+	for (unsigned i = 0; i < OURS && all.size() > OURS; i++)
+		good &= tell_ratio(speeds[i], speeds[fastest_other(all, speeds, all[i].batches)],
+				   goals[i]);
 	std::printf("\n");
 	std::fflush(stdout);
 	return good;
@@ -614,7 +703,7 @@ bool compare_sequential(std::size_t keys, bool scattered, const std::vector<unsi
 			unsigned pairs)
 {
 	bool good = true;
-#ifdef HAVE_FLAT
+#if HAVE_FLAT
 	const auto best = single("best", filled<ours>(keys, scattered));
 	const auto flat_map = single("flat", filled<flat>(keys, scattered));
 
@@ -640,6 +729,38 @@ bool compare_sequential(std::size_t keys, bool scattered, const std::vector<unsi
 	return good;
 }
 
+// Starts this program anew, with a malloc() that asks for huge pages.
+void ask_for_huge_pages(char **argv)
+{
+	if (!setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1", 0))
+		execv("/proc/self/exe", argv);
+}
+
+// Names what was missing when this was built. Returns whether all is.
+bool tell_missing()
+{
+	static const struct {
+		bool there;
+		const char *what;
+	} others[] = {
+		{ HAVE_BOOST, "boost::concurrent_flat_map (Boost from 1.83 on; PyPI: "
+			      "boost-headers)" },
+		{ HAVE_FLAT, "boost::unordered_flat_map (Boost from 1.81 on; PyPI: "
+			     "boost-headers)" },
+		{ HAVE_TBB, "oneTBB (Debian: libtbb-dev, Fedora: tbb-devel)" },
+		{ HAVE_CUCKOO, "libcuckoo (Debian: libcuckoo-dev)" },
+		{ HAVE_URCU, "liburcu (Debian: liburcu-dev, Fedora: userspace-rcu-devel)" },
+	};
+	bool all = true;
+
+	for (const auto &other : others) {
+		if (!other.there)
+			std::printf("peers: %s is missing\n", other.what);
+		all &= !other.there;
+	}
+	return all;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -658,6 +779,10 @@ int main(int argc, char **argv)
 			     LEAST_VALUES);
 		return 2;
 	}
+	if (!getenv("GLIBC_TUNABLES"))
+		ask_for_huge_pages(argv);
+	if (tell_missing())
+		return 77;
 	std::printf("%u turns each; millions of operations a second; best over the fastest other\n"
 		    "    keys  reads keys   threads",
 		    pairs);
@@ -669,7 +794,7 @@ int main(int argc, char **argv)
 	for (std::size_t n : keys)
 		if (n == 100000 || n == 1000000)
 			good &= compare_all(n, { 50, 95 }, true, pairs);
-#ifdef HAVE_FLAT
+#if HAVE_FLAT
 	std::printf("\none thread: boost::unordered_flat_map over best\n"
 		    "    keys  reads keys             best      flat  ratio\n");
 #endif
