@@ -117,6 +117,15 @@ static void test_page_orders(void **state)
 	for (size_t i = 1; i < chain_elements(&cycle); i++) /* a page is used up before the next */
 		assert_int_equal(chain_at(&cycle, i) / PAGE == chain_at(&cycle, i - 1) / PAGE,
 				 i % (PAGE / LINE) != 0);
+	/* each page has an order of its own: no stride repeats */
+	for (size_t first = PAGE / LINE; first < chain_elements(&cycle); first += PAGE / LINE) {
+		unsigned same = 0;
+
+		for (size_t i = first; i < first + PAGE / LINE; i++)
+			same += chain_at(&cycle, i) % PAGE ==
+				chain_at(&cycle, i - PAGE / LINE) % PAGE;
+		assert_in_range(same, 0, PAGE / LINE / 4); /* expected: 1 */
+	}
 	assert_int_equal(chain_elements(&random), 1000);
 	for (size_t i = 0; i < 1000; i++) {
 		lines[chain_at(&random, i) % PAGE / LINE]++;

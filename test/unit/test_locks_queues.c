@@ -17,6 +17,7 @@
 #include "bench/locks/flags.h"
 #include "bounded.h"
 #include "hall.h"
+#include "kit/spin.h"
 
 static void hold_ticket(struct visitor *v)
 {
@@ -257,6 +258,37 @@ static void test_a_release_waits_for_the_next_one_to_link(void **state)
 	signal(SIGALRM, SIG_DFL);
 }
 
+static void *wait_for_spin(void *argument)
+{
+	struct spin_lock *lock = argument;
+	bool alone;
+
+	spin_lock_acquire(lock);
+	alone = !spin_lock_try(lock);
+	spin_lock_release(lock);
+	return (void *)(uintptr_t)alone;
+}
+
+/*
+ * Who has waited for a spin lock has it, and not only seen it free. Held is any number but 0: it
+ * becomes 1 when the other thread has tried.
+ */
+static void test_who_waited_has_the_spin_lock(void **state)
+{
+	struct spin_lock lock = { .held = 2 };
+	pthread_t thread;
+	void *alone;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_spin, &lock), 0);
+	while (atomic_load(&lock.held) == 2)
+		sched_yield();
+	spin_lock_release(&lock);
+	pthread_join(thread, &alone);
+	assert_non_null(alone);
+	assert_int_equal(lock.held, 0);
+}
+
 #define OF_QUEUE(N)                                                 \
 	{                                                           \
 		.name = "the_queue_is_served_in_its_order_" #N,     \
@@ -278,6 +310,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_readers_keep_a_writer_out, begin_bounded,
 						end_bounded),
 		cmocka_unit_test(test_a_release_waits_for_the_next_one_to_link),
+		cmocka_unit_test_setup_teardown(test_who_waited_has_the_spin_lock, begin_bounded,
+						end_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks of prefetch: each order visits each element once; the loops are one load long. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "base/flush.h"
 #include "bench/prefetch/walk.h"
 #include "code.h"
 
@@ -104,6 +108,51 @@ static void loops_load_the_whole_walk(void **state)
 	}
 }
 
+/* Pages that a walk's eviction touched: each may not be touched before. */
+static struct {
+	char *base;
+	size_t page, n;
+	_Atomic unsigned touched[64];
+} guarded;
+
+static void note_page(int signal, siginfo_t *info, void *context)
+{
+	const size_t i = (size_t)((char *)info->si_addr - guarded.base) / guarded.page;
+
+	(void)signal, (void)context;
+	if ((char *)info->si_addr < guarded.base || i >= guarded.n)
+		abort();
+	guarded.touched[i]++;
+	mprotect(guarded.base + i * guarded.page, guarded.page, PROT_READ | PROT_WRITE);
+}
+
+/* To evict a line takes the right to read it: with one a page, each page is a fault. */
+static void each_line_is_evicted(void **state)
+{
+	enum { PAGES = 64 };
+	const struct sigaction note = { .sa_sigaction = note_page, .sa_flags = SA_SIGINFO };
+	struct sigaction before;
+	struct walk w;
+
+	(void)state;
+	if (flush_lacks()) {
+		print_message("# %s\n", flush_lacks());
+		skip();
+	}
+	guarded.page = (size_t)sysconf(_SC_PAGESIZE);
+	guarded.n = PAGES;
+	guarded.base =
+		mmap(NULL, PAGES * guarded.page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(guarded.base != MAP_FAILED);
+	w = (struct walk){ guarded.base, guarded.page, PAGES, NULL };
+	assert_int_equal(sigaction(SIGSEGV, &note, &before), 0);
+	walk_evict(&w, LINE);
+	sigaction(SIGSEGV, &before, NULL);
+	for (unsigned i = 0; i < PAGES; i++)
+		assert_int_equal(guarded.touched[i], 1);
+	munmap(guarded.base, PAGES * guarded.page);
+}
+
 /* Neighbours in a random order are seldom neighbours in memory, nor equally far apart. */
 static void a_random_order_has_no_stride(void **state)
 {
@@ -180,6 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_order_visits_each_element_once),
 		cmocka_unit_test(loops_load_the_whole_walk),
+		cmocka_unit_test(each_line_is_evicted),
 		cmocka_unit_test(a_random_order_has_no_stride),
 		cmocka_unit_test(loops_are_what_was_meant),
 	};
