@@ -86,7 +86,7 @@ cat "$source/rules" >>Makefile
 touch config.status
 """
 # As test/driver prints it.
-RULES = """locus:
+RULES = """check locus:
 	@true
 check-TESTS:
 	@if sh $(source)/$(TESTS) $(source); then \\
@@ -158,7 +158,7 @@ def test_a_test_that_fails_anyway_kills_nothing(package):
 
 def test_a_test_that_is_skipped_kills_nothing(package):
     rules = package.source / "rules"
-    rules.write_text("locus:\ncheck-TESTS:\n\t@echo 'skip  $(TESTS)   '\n", encoding="utf-8")
+    rules.write_text("check locus:\ncheck-TESTS:\n\t@echo 'skip  $(TESTS)   '\n", encoding="utf-8")
     status, lines, _ = package.call("lost")
     assert status == 0 and lines[-1] == "0 killed, 0 survived, 1 skipped"
 
