@@ -887,6 +887,8 @@ static void test_the_gravest_is_the_status(void **state)
 
 	(void)state;
 	invent(&s, &invention, "one", 0, 0, 1, 2, 1);
+	memset(s.noisy, true, s.samples);
+	expect_end(&s, STATUS_NOISY, "100 % of samples disturbed");
 	s.wrong = strdup("3 is not 4");
 	expect_end(&s, STATUS_WRONG, "3 is not 4");
 	s.failure = strdup("no thread");
