@@ -993,9 +993,9 @@ static void test_the_clean_time_leaves_noisy_samples_out(void **state)
  */
 static void test_cycles_are_those_of_each_batch(void **state)
 {
-	struct batch batch[] = { { .estimate = 30, .cycle = 3 },
-				 { .estimate = 10, .cycle = 1 },
-				 { .estimate = 80, .cycle = 2 } };
+	struct batch batch[] = { { .clean = 30, .cycle = 3 },
+				 { .clean = 10, .cycle = 1 },
+				 { .clean = 80, .cycle = 2 } };
 	struct planned planned = { .id = "" };
 	struct series s = { .planned = &planned, .batch = batch, .batches = 3 };
 
@@ -1003,9 +1003,11 @@ static void test_cycles_are_those_of_each_batch(void **state)
 	assert_true(fabs(30 / samples_cycle(&s, 30) - 10) < 1e-12);
 	batch[0].cycle = 0; /* the median of 10 and 40 */
 	assert_true(fabs(30 / samples_cycle(&s, 30) - 25) < 1e-12);
-	batch[1].estimate = NAN;
+	batch[1].clean = NAN; /* half of those that have a time are enough */
+	assert_true(fabs(30 / samples_cycle(&s, 30) - 40) < 1e-12);
+	batch[2].cycle = 0;
 	assert_true(isnan(samples_cycle(&s, 30)));
-	batch[0].cycle = 3;
+	batch[0].cycle = batch[2].cycle = 3;
 	planned.trial.oversubscribed = true;
 	assert_true(isnan(samples_cycle(&s, 30)));
 }
