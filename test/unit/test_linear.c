@@ -270,6 +270,53 @@ static void test_a_map_that_is_not(void **state)
 	assert_true(bad_histories(&stale, FEWEST) > 0);
 }
 
+struct caller {
+	struct map_world *w;
+	enum linear_kind kind;
+	atomic_bool done;
+};
+
+static void *call_once(void *argument)
+{
+	struct caller *c = argument;
+	struct worker *self = &c->w->worker[0];
+	uint64_t value = 1;
+
+	if (c->kind == LINEAR_FIND)
+		c->w->kind->find(c->w->map, self, arena_key(0), &value);
+	else if (c->kind == LINEAR_INSERT)
+		c->w->kind->insert(c->w->map, self, arena_key(0), &value);
+	else if (c->kind == LINEAR_UPSERT)
+		c->w->kind->upsert(c->w->map, self, arena_key(0), &value);
+	else
+		c->w->kind->remove(c->w->map, self, arena_key(0));
+	atomic_store(&c->done, true);
+	return NULL;
+}
+
+/* Stripe 0 has the first lock, held by any number but 0: it becomes 1 when somebody tries it. */
+static void test_each_call_takes_its_lock(void **state)
+{
+	struct map_world w = maps_open(&striped_map, &maps_small, 0);
+	_Atomic uint32_t *held = w.memory.shared;
+
+	(void)state;
+	for (unsigned kind = 0; kind < 4; kind++) {
+		struct caller c = { .w = &w, .kind = (enum linear_kind)kind };
+		pthread_t thread;
+
+		atomic_store(held, 2);
+		assert_int_equal(pthread_create(&thread, NULL, call_once, &c), 0);
+		while (atomic_load(held) == 2 && !atomic_load(&c.done))
+			sched_yield();
+		assert_int_equal(atomic_load(held), 1);
+		atomic_store(held, 0);
+		pthread_join(thread, NULL);
+		assert_int_equal(atomic_load(held), 0);
+	}
+	maps_close(&w);
+}
+
 enum { REMOVALS = 1000 };
 
 struct putter {
@@ -351,6 +398,7 @@ int main(void)
 		cmocka_unit_test(test_checker),
 		cmocka_unit_test(test_maps_are_linearizable),
 		cmocka_unit_test(test_a_map_that_is_not),
+		cmocka_unit_test(test_each_call_takes_its_lock),
 		cmocka_unit_test(test_a_removal_finds_what_is_put_anew),
 	};
 
