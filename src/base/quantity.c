@@ -139,10 +139,29 @@ int quantity_real(const char *text, double *number, char *why, size_t size)
 	return -1;
 }
 
+/* The power of 1000 that makes a number easy to read. */
+static int power_of(double x, const char *unit)
+{
+	int power = 0;
+
+	if (!strcmp(unit, "1") || !isfinite(x))
+		return 0;
+	for (x = fabs(x); x > 0 && x < 0.99995 && power > -4; x *= 1e3)
+		power--;
+	for (; x >= 999.95 && power < 5; x /= 1e3)
+		power++;
+	return power;
+}
+
+double quantity_scale(double x, const char *unit)
+{
+	return pow(1e3, power_of(x, unit));
+}
+
 char *quantity_show(double x, const char *unit, char *text, size_t size)
 {
 	static const char *const prefix[] = { "p", "n", "u", "m", "", "k", "M", "G", "T", "P" };
-	int i = 4, digits;
+	int power, digits;
 
 	if (isnan(x)) {
 		snprintf(text, size, "-");
@@ -152,15 +171,9 @@ char *quantity_show(double x, const char *unit, char *text, size_t size)
 		snprintf(text, size, "%.4g", x);
 		return text;
 	}
-	while (x && fabs(x) < 0.99995 && i > 0) {
-		x *= 1e3;
-		i--;
-	}
-	while (fabs(x) >= 999.95 && i < 9) {
-		x /= 1e3;
-		i++;
-	}
+	power = power_of(x, unit);
+	x /= pow(1e3, power);
 	digits = fabs(x) < 9.9995 ? 3 : fabs(x) < 99.995 ? 2 : 1;
-	snprintf(text, size, "%.*f %s%s", digits, x, prefix[i], unit);
+	snprintf(text, size, "%.*f %s%s", digits, x, prefix[4 + power], unit);
 	return text;
 }

@@ -837,6 +837,22 @@ static void test_the_end_is_told_with_its_cause(void **state)
 	}
 }
 
+/* A wide interval has no half to be told: its ends, as factors. */
+static void test_a_wide_interval_is_told_by_its_ends(void **state)
+{
+	struct invention invention;
+	struct series s;
+
+	(void)state;
+	invent(&s, &invention, "one", 0, 0, 1, 2, 1);
+	for (unsigned b = 0; b < s.batches; b++)
+		s.batch[b].estimate = s.batch[b].clean = b < 5 ? 0.5 : 20;
+	s.stopped = STOPPED_BUDGET;
+	expect_end(&s, STATUS_UNCONVERGED,
+		   "stopped by the time budget at 0.049 to 2 times the value (target ±");
+	series_close(&s);
+}
+
 /* A quota below its threads, and what changed, follow the reason of a trial that was begun. */
 static void test_what_held_it_up_is_a_reason(void **state)
 {
@@ -1055,6 +1071,7 @@ int main(void)
 		cmocka_unit_test(test_a_cut_batch_is_left_out),
 		cmocka_unit_test(test_what_counting_costs_is_a_note),
 		cmocka_unit_test(test_the_end_is_told_with_its_cause),
+		cmocka_unit_test(test_a_wide_interval_is_told_by_its_ends),
 		cmocka_unit_test(test_what_held_it_up_is_a_reason),
 		cmocka_unit_test(test_the_gravest_is_the_status),
 		cmocka_unit_test(test_pages_astray_are_a_reason),

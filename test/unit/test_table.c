@@ -96,9 +96,11 @@ static void test_modes_are_rows(void **state)
 	fclose(f);
 	assert_string_equal(text, "latency: a walk\n"
 				  "1 thread\n"
-				  "variant           time      ± 95 %    cycles  status\n"
-				  "cycle    1.000 ns/load     in 62 %       4.0  bimodal\n"
-				  "         4.000 ns/load     in 38 %      16.0  \n"
+				  "±: 95 % interval over fresh allocations in this process, now; in "
+				  "brackets the range of too few\n"
+				  "variant           time        ± 95 %  cycles  status\n"
+				  "cycle    1.000 ns/load       in 62 %     4.0  bimodal\n"
+				  "         4.000 ns/load       in 38 %    16.0  \n"
 				  "\n"
 				  "1 bimodal: 1.000 and 4.000 ns/load (62 % / 38 % of samples)\n");
 	json_decref(line);

@@ -40,6 +40,9 @@ static void judge_lack(const struct series *s, struct verdict *v)
 				       "--output, --resume goes on with it");
 }
 
+/* Half of an interval that is wider than this tells nothing of its other half. */
+#define WIDE 0.5
+
 /* The wider half of the interval, relative to the value. */
 static double reach(struct estimate e)
 {
@@ -52,6 +55,11 @@ static void judge_width(const struct series *s, struct estimate time, struct ver
 		verdict_add(v, STATUS_UNCONVERGED,
 			    "stopped by the time budget after %zu of %u samples", s->samples,
 			    s->planned->repeats);
+	else if (reach(time) > WIDE)
+		verdict_add(v, STATUS_UNCONVERGED,
+			    "stopped by the time budget at %.2g to %.2g times the value (target "
+			    "±%.0f %%)",
+			    time.low / time.value, time.high / time.value, 100 * s->within);
 	else if (isfinite(time.low))
 		verdict_add(v, STATUS_UNCONVERGED,
 			    "stopped by the time budget at ±%.1f %% (target ±%.0f %%)",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "harness/judge/verdict.h"
 #include "base/utf8.h"
@@ -14,6 +15,15 @@ const char *const status_names[STATUSES] = { [STATUS_OK] = "ok",
 					     [STATUS_WRONG] = "wrong",
 					     [STATUS_FAILED] = "failed",
 					     [STATUS_IMPOSSIBLE] = "impossible" };
+
+enum status status_named(const char *name)
+{
+	enum status s = STATUS_OK;
+
+	while (s < STATUS_IMPOSSIBLE && strcmp(status_names[s], name))
+		s++;
+	return s;
+}
 
 void verdict_add(struct verdict *v, enum status status, const char *format, ...)
 {

@@ -22,6 +22,8 @@ enum status {
 	STATUSES
 };
 extern const char *const status_names[STATUSES];
+/* The status of this name. */
+enum status status_named(const char *name);
 
 struct verdict {
 	enum status status;

@@ -7,6 +7,18 @@
 #include "harness/run/shown.h"
 #include "base/quantity.h"
 
+/* "cycles: 5.3 per load (±1.0 %)": in brackets anyway, as a range is. */
+static void print_count(const json_t *counter, const char *name, FILE *f)
+{
+	char value[SHOWN_ROOM], interval[SHOWN_ROOM];
+	const bool bare = *shown_interval(counter, interval) != '(';
+
+	fprintf(f, "      %s%s: %s per %s %s%s%s\n", name,
+		json_is_true(json_object_get(counter, "trusted")) ? "" : " ?",
+		shown_value(counter, value), json_string_value(json_object_get(counter, "per")),
+		bare ? "(" : "", interval, bare ? ")" : "");
+}
+
 /*
  * Prints the counts that were asked for. Events that can't be counted anywhere were reported when
  * the run began; the kernel's counts that nobody asked for are in the notes, if anywhere.
@@ -14,7 +26,6 @@
 static void print_counters(const json_t *list, FILE *f)
 {
 	const json_t *counter;
-	char value[SHOWN_ROOM], interval[SHOWN_ROOM];
 	size_t i;
 
 	json_array_foreach(list, i, counter)
@@ -29,11 +40,7 @@ static void print_counters(const json_t *list, FILE *f)
 		if (!source || (own && !asked))
 			continue;
 		if (known)
-			fprintf(f, "      %s%s: %s per %s (%s)\n", name,
-			       json_is_true(json_object_get(counter, "trusted")) ? "" : " ?",
-			       shown_value(counter, value),
-			       json_string_value(json_object_get(counter, "per")),
-			       shown_interval(counter, interval));
+			print_count(counter, name, f);
 		else
 			fprintf(f, "      %s: %s\n", name,
 			       json_string_value(json_object_get(counter, "why")));

@@ -4,16 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/judge/verdict.h"
 #include "harness/record/json.h"
 #include "harness/run/ratio_rows.h"
 #include "harness/run/shown.h"
 #include "base/utf8.h"
 
-enum { COMPARED, TRIAL, VALUE, INTERVAL, CELLS };
+enum { COMPARED, TRIAL, VALUE, INTERVAL, STATUS, CELLS = STATUS, ONE = STATUS, OTHER };
 static const char *const titles[] = { [COMPARED] = "ratio",
 				      [TRIAL] = "trial",
 				      [VALUE] = "value",
-				      [INTERVAL] = "± 95 %" };
+				      [INTERVAL] = "± 95 %",
+				      [STATUS] = "status" };
 
 /*
  * The cells of a trial in one text, without that of the parameter that is compared. To be freed;
@@ -51,25 +53,29 @@ static json_t *compared(const json_t *ratio)
 }
 
 void ratio_rows_add(struct ratio_rows *r, const struct columns *c, const struct trial *t,
-		    const json_t *ratios)
+		    const json_t *line)
 {
-	const json_t *ratio;
+	const json_t *ratio, *id = json_object_get(line, "id");
 	char interval[SHOWN_ROOM];
 	size_t i;
 
-	if (!r->rows)
+	if (!r->rows) {
 		r->rows = json_array();
-	json_array_foreach(ratios, i, ratio)
+		r->status = json_object();
+	}
+	json_object_set(r->status, json_string_value(id), json_object_get(line, "status"));
+	json_array_foreach(json_object_get(line, "ratios"), i, ratio)
 	{
 		char *cells =
 			cells_but(c, t, json_string_value(json_object_get(ratio, "parameter")));
 
 		json_array_append_new(
 			r->rows,
-			json_pack("[o, s, o, s]", compared(ratio), cells ? cells : "",
-				  json_sprintf("%.3g",
-					       record_real(json_object_get(ratio, "value"))),
-				  shown_interval(ratio, interval)));
+			json_pack(
+				"[o, s, o, s, O, O]", compared(ratio), cells ? cells : "",
+				json_sprintf("%.3g", record_real(json_object_get(ratio, "value"))),
+				shown_interval(ratio, interval), id,
+				json_object_get(ratio, "trial")));
 		free(cells);
 	}
 }
@@ -77,6 +83,20 @@ void ratio_rows_add(struct ratio_rows *r, const struct columns *c, const struct 
 static const char *cell_of(const json_t *row, unsigned column)
 {
 	return json_string_value(json_array_get(row, column));
+}
+
+/* The graver one of both trials, as far as they were added. */
+static const char *status_of(const struct ratio_rows *r, const json_t *row)
+{
+	enum status gravest = STATUS_OK;
+
+	for (unsigned i = ONE; i <= OTHER; i++) {
+		const json_t *name = json_object_get(r->status, cell_of(row, i));
+		const enum status own = name ? status_named(json_string_value(name)) : STATUS_OK;
+
+		gravest = own > gravest ? own : gravest;
+	}
+	return status_names[gravest];
 }
 
 static int widest(const json_t *rows, unsigned column)
@@ -94,19 +114,20 @@ static int widest(const json_t *rows, unsigned column)
 	return width;
 }
 
-static void print_row(const struct cells *c, const char *const text[CELLS],
+static void print_row(const struct cells *c, const char *const text[CELLS + 1],
 		      const int width[CELLS], bool named)
 {
 	cells_left(c, text[COMPARED], width[COMPARED]);
 	if (named)
 		cells_left(c, text[TRIAL], width[TRIAL]);
 	cells_right(c, text[VALUE], width[VALUE]);
-	cells_last(c, text[INTERVAL], NULL);
+	cells_right(c, text[INTERVAL], width[INTERVAL]);
+	cells_last(c, text[STATUS], NULL);
 }
 
 void ratio_rows_print(const struct ratio_rows *r, const struct cells *c)
 {
-	const char *text[CELLS];
+	const char *text[CELLS + 1];
 	const json_t *row;
 	int width[CELLS];
 	bool named = false;
@@ -119,11 +140,12 @@ void ratio_rows_print(const struct ratio_rows *r, const struct cells *c)
 	json_array_foreach(r->rows, i, row) named |= *cell_of(row, TRIAL) != 0;
 	fputc('\n', c->to);
 	print_row(c, titles, width, named);
-	cells_rule(c, 1U + named, 1);
+	cells_rule(c, 1U + named, 2);
 	json_array_foreach(r->rows, i, row)
 	{
 		for (unsigned j = 0; j < CELLS; j++)
 			text[j] = cell_of(row, j);
+		text[STATUS] = status_of(r, row);
 		print_row(c, text, width, named);
 	}
 }
@@ -131,5 +153,6 @@ void ratio_rows_print(const struct ratio_rows *r, const struct cells *c)
 void ratio_rows_free(struct ratio_rows *r)
 {
 	json_decref(r->rows);
-	r->rows = NULL;
+	json_decref(r->status);
+	*r = (struct ratio_rows){ 0 };
 }

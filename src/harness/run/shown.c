@@ -7,27 +7,57 @@
 #include "harness/run/shown.h"
 #include "base/quantity.h"
 
+/* % of the value: half of a wider interval says nothing of its other half. */
+#define WIDE 50
+
+static const char *unit_of(const json_t *metric)
+{
+	const char *unit = json_string_value(json_object_get(metric, "unit"));
+
+	return unit ? unit : "1";
+}
+
 char *shown_value(const json_t *metric, char text[SHOWN_ROOM])
 {
-	return quantity_show(record_real(json_object_get(metric, "value")),
-			     json_string_value(json_object_get(metric, "unit")), text, SHOWN_ROOM);
+	return quantity_show(record_real(json_object_get(metric, "value")), unit_of(metric), text,
+			     SHOWN_ROOM);
+}
+
+/* Digits after the point that make two in all, or all before it. */
+static int two_digits(double x)
+{
+	return x ? (int)fmax(0, 1 - floor(log10(fabs(x)))) : 0;
+}
+
+static void show_ends(const json_t *metric, double low, double high, char *text, size_t size)
+{
+	const double scale =
+		quantity_scale(record_real(json_object_get(metric, "value")), unit_of(metric));
+
+	low /= scale;
+	high /= scale;
+	snprintf(text, size, "%.*f to %.*f", two_digits(low), low, two_digits(high), high);
 }
 
 char *shown_interval(const json_t *metric, char text[SHOWN_ROOM])
 {
-	const json_t *ci = json_object_get(metric, "ci");
+	const json_t *ci = json_object_get(metric, "ci"), *range = json_object_get(metric, "range");
+	const bool few = !json_is_array(ci);
 	const double value = record_real(json_object_get(metric, "value")),
-		     low = record_real(json_array_get(ci, 0)),
-		     high = record_real(json_array_get(ci, 1)),
-		     of = record_real(json_object_get(json_object_get(metric, "range"), "of")),
+		     low = record_real(few ? json_object_get(range, "low") : json_array_get(ci, 0)),
+		     high = record_real(few ? json_object_get(range, "high")
+					    : json_array_get(ci, 1)),
 		     share = 100 * fmax(value - low, high - value) / fabs(value);
+	char ends[SHOWN_ROOM - 2];
 
-	if (isfinite(share))
-		snprintf(text, SHOWN_ROOM, "±%.*f %%", share < 99.95 ? 1 : 0, share);
-	else if (isfinite(of))
-		snprintf(text, SHOWN_ROOM, "range of %.0f", of);
+	snprintf(text, SHOWN_ROOM, "-");
+	if (!isfinite(share))
+		return text;
+	if (share > WIDE)
+		show_ends(metric, low, high, ends, sizeof(ends));
 	else
-		snprintf(text, SHOWN_ROOM, "-");
+		snprintf(ends, sizeof(ends), "±%.1f %%", share);
+	snprintf(text, SHOWN_ROOM, few ? "(%s)" : "%s", ends);
 	return text;
 }
 

@@ -4,15 +4,19 @@
 #define LOCUS_SHOWN_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { SHOWN_ROOM = 64, SHOWN_MODES = 2 };
 
 /* A metric or a counter: "1.921 ns/load"; "-": it has no value. Returns text. */
 char *shown_value(const json_t *metric, char text[SHOWN_ROOM]);
-/* The wider half of the interval, relative to the value: "±0.4 %"; "-": there is none. */
+/*
+ * The wider half of the interval, relative to the value: "±0.4 %". Beyond ±50 % its ends, in the
+ * value's unit: "0.8 to 24". In brackets: the range of too few allocations for an interval. "-":
+ * there is neither.
+ */
 char *shown_interval(const json_t *metric, char text[SHOWN_ROOM]);
-
 /* "5.1"; "-": unknown. */
 char *shown_cycles(double cycles, char text[SHOWN_ROOM]);
 

@@ -77,7 +77,7 @@ void table_begin(struct table *t, const struct plan *plan)
 
 /* ---- title ---- */
 
-enum { INTERVAL_WIDTH = 10, CYCLES_WIDTH = 8, LOCAL_WIDTH = 6 };
+enum { INTERVAL_WIDTH = 12, CYCLES_WIDTH = 6, LOCAL_WIDTH = 6 };
 
 static const struct metric *headline(const struct table *t)
 {
@@ -126,6 +126,10 @@ static void print_left_out(const struct table *t)
 	free(text);
 }
 
+/* What the intervals are about: another process may have another clock, and other cores. */
+static const char about[] = "±: 95 % interval over fresh allocations in this process, now; in "
+			    "brackets the range of too few";
+
 /* What all trials have in common is said once. */
 static void print_title(struct table *t)
 {
@@ -147,6 +151,8 @@ static void print_title(struct table *t)
 	}
 	if (t->plan->left_out)
 		print_left_out(t);
+	fputs(t->cells.markdown ? "\n" : "", f);
+	wrapped_print(about, 2, f);
 	fputs(t->cells.markdown ? "\n" : "", f);
 	print_head(t);
 	free(title);
@@ -172,12 +178,7 @@ static char *show_local(const json_t *trial, char text[SHOWN_ROOM])
 
 static enum status status_of(const json_t *trial)
 {
-	const char *name = json_string_value(json_object_get(trial, "status"));
-	enum status s = STATUS_OK;
-
-	while (s < STATUS_IMPOSSIBLE && strcmp(status_names[s], name))
-		s++;
-	return s;
+	return status_named(json_string_value(json_object_get(trial, "status")));
 }
 
 /* NULL: blank cells. */
@@ -261,7 +262,7 @@ static void print_for_people(struct table *t, const struct planned *p, const jso
 		print_title(t);
 	print_row(t, p, trial);
 	collect_remarks(t, trial);
-	ratio_rows_add(&t->ratios, &t->columns, &p->trial, json_object_get(trial, "ratios"));
+	ratio_rows_add(&t->ratios, &t->columns, &p->trial, trial);
 	if (!t->cells.markdown) /* in Markdown, lines between rows would end the table */
 		details_print(trial, t->cells.to);
 }
