@@ -140,6 +140,8 @@ def _ratio(ratio: Row, runs: Sequence[Row], sound: set[tuple[str, str]]) -> Row:
     level = _level(
         [r["value"] for t, r in same if {(t["whole"], t["id"]), (t["whole"], r["trial"])} <= sound]
     )
+    if level["sound_runs"]:
+        level.update(status="ok", flag=None, reasons=[])
     return {**ratio, **level, "tried": len(same)}
 
 
@@ -150,7 +152,7 @@ def _level(values: Sequence[Optional[float]]) -> Row:
     n = len(known)
     if not known:
         empty = dict.fromkeys(("value", "low", "high", "range", "between"))
-        return {**empty, "sound_runs": 0}
+        return {**empty, "modes": [], "sound_runs": 0}
     value, outside = median(known), _outside(n)
     few = {"of": n, "low": known[0], "high": known[-1]} if outside is None else None
     return {
@@ -159,6 +161,7 @@ def _level(values: Sequence[Optional[float]]) -> Row:
         "high": None if outside is None else known[-1 - outside],
         "range": few if n > 1 else None,
         "between": (known[-1] - known[0]) / value if n > 1 and value else None,
+        "modes": [],
         "sound_runs": n,
     }
 

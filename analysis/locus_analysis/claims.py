@@ -19,17 +19,16 @@ faster is "> 1.05", not "> 1".
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, Optional
 
 from . import claims_published, evidence, published, units
 from .described import Described, Group, Setting, differing, grouped
-from .evidence import AGREES, DIFFERS, UNSURE
-from .records import graver, is_sound
+from .evidence import AGREES, DIFFERS, MATTERS, UNSURE, is_noisy, valued
+from .records import graver
 from .terms import Term, terms
 
 Row = dict[str, Any]
-
-MATTERS = 1.05  # a ratio within this factor of 1 counts as no difference
 
 
 def told(of: Described, trials: Sequence[Row]) -> list[Row]:
@@ -85,7 +84,7 @@ def _rows(of: Described, trials: Sequence[Row], claim: Row) -> list[Row]:
         picked = [_best(of, [t for t in group.trials if _may_be(of, t, p)], metric) for p in parsed]
         given = [t for t in picked if t]
         if len(given) == len(parsed):
-            values = [_valued(t, metric) for t in given]
+            values = [valued(t, metric) for t in given]
             if "part" in claim:
                 told = _part(values)
             else:
@@ -93,6 +92,7 @@ def _rows(of: Described, trials: Sequence[Row], claim: Row) -> list[Row]:
                     [(v, p.divides) for v, p in zip(values, parsed)]
                 )
                 told = {**value, **_judged(claim.get("expected"), value, values)}
+            told["told"] = _told(told, values)
             found.append({**given[0], **told, "setting": group.setting, "metric": metric})
     several = differing([r["setting"] for r in found])
     return [{**r, "where": of.words(r["setting"], several)} for r in found]
@@ -133,13 +133,6 @@ def _best(of: Described, trials: Sequence[Row], metric: str) -> Optional[Row]:
     return min(trials, key=lambda t: sign * float(t["metrics"][metric]["value"]), default=None)
 
 
-def _valued(trial: Row, metric: str) -> Row:
-    """A metric's value and interval."""
-    own = trial["metrics"][metric]
-    known = {key: own.get(key) for key in ("value", "low", "high", "sound_runs", "tried")}
-    return {**known, "variant": trial["variant"], **graver(trial, trial)}
-
-
 def _in_turn(parsed: Sequence[Term], trials: Sequence[Row], metric: str) -> Optional[Row]:
     """The record's ratio of these two trials, if they were sampled in turn."""
     if [p.divides for p in parsed] != [False, True]:
@@ -147,7 +140,7 @@ def _in_turn(parsed: Sequence[Term], trials: Sequence[Row], metric: str) -> Opti
     one, other = trials
     for r in one.get("ratios", []):
         if (r["metric"], r["trial"]) == (metric, other["id"]) and r["value"] is not None:
-            return {**{k: r[k] for k in ("value", "low", "high")}, **graver(one, other)}
+            return {k: r[k] for k in ("value", "low", "high", "modes", "flag", "status", "reasons")}
     return None
 
 
@@ -157,21 +150,20 @@ def _part(values: Sequence[Row]) -> Row:
     names = {"worse": worse["variant"], "better": better["variant"], "base": base["variant"]}
     gain, cost = evidence.ratio(worse, better), evidence.ratio(worse, base)
     why = evidence.unfit(*values)
-    assert gain and cost
     grave: Row = {**dict.fromkeys(("flag", "value", "low", "high")), "status": "ok", "reasons": []}
     for v in values:
         grave.update(graver(grave, v))
-    if why:
+    if why or not gain or not cost:
         return {**grave, "verdict": UNSURE, "why": why}
-    if gain["high"] <= MATTERS:
-        faster = gain["high"] < 1 / MATTERS
+    if evidence.holds(gain, 0, MATTERS):
+        faster = evidence.holds(gain, 0, 1 / MATTERS)
         why = "{worse} is even faster" if faster else "{better} gains less than 5 % over {worse}"
         return {**grave, "verdict": DIFFERS, "why": why.format(**names)}
-    if gain["low"] <= MATTERS:
+    if not evidence.holds(gain, MATTERS, inf):
         why = "the intervals allow that {better} gains nothing"
-    elif cost["high"] <= MATTERS:
+    elif evidence.holds(cost, 0, MATTERS):
         why = "{worse} costs nothing over {base}"
-    elif cost["low"] <= 1:
+    elif not evidence.holds(cost, 1, inf):
         why = "whether {worse} costs anything over {base} is open"
     else:
         part = evidence.taken_away(worse, better, base)
@@ -180,22 +172,27 @@ def _part(values: Sequence[Row]) -> Row:
 
 
 def _judged(expected: Optional[str], value: Row, trials: Sequence[Row]) -> Row:
-    """Judges by the interval: open if that covers both outcomes, or if a trial was noisy."""
+    """Judges by the bounds and modes (evidence.py)."""
     if not expected:
         return {"verdict": "", "why": ""}
-    unsound = next((t for t in trials if not is_sound(t)), None)
-    if unsound:
-        return {"verdict": UNSURE, "why": f"{unsound['variant']} is {unsound['status']}"}
-    if value["low"] is None:
+    why = evidence.unfit(*trials)
+    if why or not evidence.reach(value):
         few = next((t for t in trials if t.get("tried")), None)
         runs = f": {few['sound_runs']} of {few['tried']} runs are ok" if few else ""
-        return {"verdict": UNSURE, "why": f"there is no interval{runs}"}
-    low, high = bounds(expected)
-    if low <= value["low"] and value["high"] <= high:
-        return {"verdict": AGREES, "why": ""}
-    if value["high"] < low or high < value["low"]:
-        return {"verdict": DIFFERS, "why": f"expected {expected}"}
-    return {"verdict": UNSURE, "why": f"only part of its interval is {expected}"}
+        return {"verdict": UNSURE, "why": f"{why or 'there is no interval'}{runs}"}
+    held = evidence.holds(value, *bounds(expected))
+    if held is None:
+        part = "of its modes and bounds" if value["modes"] else "of its interval"
+        return {"verdict": UNSURE, "why": f"only part {part} is {expected}"}
+    return {"verdict": AGREES if held else DIFFERS, "why": "" if held else f"expected {expected}"}
+
+
+def _told(row: Row, values: Sequence[Row]) -> str:
+    """The value as far as it may be told; of noisy trials the reason why it may not be."""
+    if row["value"] is None:
+        return ""
+    noisy = next((v for v in values if is_noisy(v)), None)
+    return f"{noisy['variant']} is noisy: value not told" if noisy else evidence.told(row)
 
 
 def bounds(expected: str) -> tuple[float, float]:
@@ -213,7 +210,7 @@ def _conclusion(of: Described, rows: Sequence[Row]) -> str:
     if len(rows) == 1:
         (r,) = rows
         why = f": {r['why']}" if r["why"] else ""
-        value = f", {evidence.times(r)}" if r["value"] is not None else ""
+        value = f", {r['told']}{evidence.flag(r)}" if r["told"] else ""
         return f"{r['verdict']}{value}{why}"
     several = differing([r["setting"] for r in rows])
     said = []
@@ -223,8 +220,10 @@ def _conclusion(of: Described, rows: Sequence[Row]) -> str:
             places = [of.amount(several[0], r["setting"].get(several[0], "")) for r in own]
             said.append(f"{verdict} at {several[0]} {', '.join(places)}")
         elif own:
-            ends = [r["value"] for r in own if r["value"] is not None]
+            ends = [r["value"] for r in own if r["value"] is not None and not is_noisy(r)]
             numbers = dict.fromkeys(units.number(f(ends)) for f in (min, max) if ends)
-            ends_said = f" ({' to '.join(numbers)})" if ends else ""
+            noisy = sum(map(is_noisy, own))
+            parts = [*[" to ".join(numbers)] * bool(ends), *[f"{noisy} noisy"] * bool(noisy)]
+            ends_said = f" ({'; '.join(parts)})" if parts else ""
             said.append(f"{verdict} in {len(own)} of {len(rows)} settings{ends_said}")
     return "; ".join(said)

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Optional
 
-from . import along, bars, curves, described, published, units
+from . import along, bars, curves, described, evidence, published
 from .charts import Picture
 from .described import Described
-from .records import graver, is_sound
+from .evidence import ABOVE, BELOW, is_noisy
 
 Row = dict[str, Any]
 
@@ -21,7 +21,6 @@ HELP = "Both sides were sampled in turn. Above 1, the side after the slash is be
 
 def _rows(of: Described, trials: Sequence[Row]) -> list[Row]:
     """A row for each ratio of a trial, as if it were a trial of its own."""
-    of_id = {t["id"]: t for t in trials}
     found = []
     for t in trials:
         for r in t["ratios"]:
@@ -32,13 +31,12 @@ def _rows(of: Described, trials: Sequence[Row]) -> list[Row]:
             if r["parameter"] != "variant" and not by_threads:
                 parameters["of"] = t["variant"]
             name = t["variant"] if by_threads else f"{r['of']}/{r['to']}"
-            of_ratio = {**{k: r[k] for k in ("value", "low", "high")}, "unit": "1"}
+            of_ratio = {**{k: r[k] for k in ("value", "low", "high", "modes")}, "unit": "1"}
             found.append(
                 {
                     **t,
                     **of_ratio,
-                    **graver(t, other := of_id.get(r["trial"], t)),
-                    "judged": is_sound(t) and is_sound(other),
+                    **{k: r[k] for k in ("flag", "status", "reasons")},
                     "variant": name,
                     "parameters": parameters,
                     "threads": int(r["to"]) if by_threads else t["threads"],
@@ -125,15 +123,12 @@ def table(of: Described, trials: Sequence[Row]) -> list[Row]:
 
 
 def result(of: Described, trials: Sequence[Row]) -> Optional[str]:
-    """One sentence: the declared ratio whose interval is furthest from 1."""
-    sure = [
-        r
-        for r in _rows(of, trials)
-        if r["low"] and r["high"] and not r["low"] <= 1 <= r["high"] and r["judged"]
-    ]
+    """One sentence: of the declared ratios that are surely above or below 1, the one furthest from
+    it; one of noisy trials, whose value is not told, only if there is no other."""
+    sure = [r for r in _rows(of, trials) if evidence.side(r) in (ABOVE, BELOW)]
     if not sure:
         return None
-    most = max(sure, key=lambda r: abs(math.log(r["value"])))
+    most = max(sure, key=lambda r: (not is_noisy(r), abs(math.log(r["value"]))))
     setting = of.setting(most)
     several = described.differing([of.setting(t) for t in trials if not t["in_matrix"]])
     declared = next(
@@ -141,6 +136,7 @@ def result(of: Described, trials: Sequence[Row]) -> Optional[str]:
     )
     shown = [k for k in several if k not in ("variant", of.lines)]
     where = ", ".join(filter(None, (setting.get("of"), of.words(setting, shown))))
-    value = f"{units.number(most['value'])} ({units.number(most['low'])} to"
     named = f"{most['ratio']} {declared}" if declared != most["ratio"] else declared
-    return f"{named}: {most['variant']} {value} {units.number(most['high'])}), {where}."
+    value = evidence.told(most) or f"{evidence.side(most)} 1, by how much noise hides"
+    told = ", ".join(filter(None, (f"{most['variant']} {value}", where)))
+    return f"{named}: {told}."

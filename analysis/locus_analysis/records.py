@@ -109,6 +109,7 @@ def _measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, A
         row["quantiles"] = {}
         if row["pairs"]:
             row["pairs"] = {"levels": [], "outstanding": [], "crowding": None, **row["pairs"]}
+    _add_modes(found)
     of_trial = {(row["whole"], row["id"]): row["quantiles"] for row in found}
     for d in rows(
         db,
@@ -118,6 +119,30 @@ def _measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, A
         quantiles = json.loads(d["quantiles"])
         of_trial[d["whole"], d["id"]][d["metric"]] = {float(q): v for q, v in quantiles.items()}
     return found
+
+
+def _add_modes(found: Sequence[Line]) -> None:
+    """Adds `modes` to metrics and ratios that follow from the time: what its modes make of them.
+    Ratios have the graver status of their two trials."""
+    by_id = {(t["whole"], t["id"]): t for t in found}
+    for t in found:
+        for name, m in t["metrics"].items():
+            follows = name == "time" or m["kind"] == "rate"
+            power = -1 if m["kind"] == "rate" else 1
+            m["modes"] = [m["value"] * f**power for f in _modes(t)] if follows else []
+        for r in t["ratios"]:
+            other = by_id.get((t["whole"], r["trial"]), t)
+            kind = (t["metrics"].get(r["metric"]) or {}).get("kind")
+            follows = r["value"] and (r["metric"] == "time" or kind == "rate")
+            both = [(a, b) for a in _modes(t) or [1.0] for b in _modes(other) or [1.0]]
+            r["modes"] = [r["value"] * a / b for a, b in both] if follows and both[1:] else []
+            r.update(graver(t, other))
+
+
+def _modes(trial: Line) -> list[float]:
+    """The modes of a trial's time, relative to its value."""
+    value = (trial["metrics"].get("time") or {}).get("value")
+    return [m["time"] / value for m in trial["modes"] or []] if value else []
 
 
 def by_run(trials: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:

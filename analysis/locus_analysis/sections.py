@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, permutations
 from typing import Any
 
 import duckdb
@@ -20,6 +20,7 @@ from . import (
     counter_curves,
     counters,
     described,
+    evidence,
     generic,
     insights,
     matrices,
@@ -66,7 +67,7 @@ def section(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> Row:
         "claims": claimed,
         "pictures": pictures,
         "first": [p for p in first if p] or pictures[:1],
-        "results": _results(of, judged, trials, names, claimed, own),
+        "results": _results(of, judged, names, claimed, own),
         "series": _series(measured, series),
         "metrics": generic.other_metrics(of, measured),
         "measured": {(t["whole"], t["id"]): t["metrics"] for t in measured},
@@ -157,7 +158,6 @@ def over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> list
 def _results(
     of: Described,
     judged: Sequence[Row],
-    trials: Sequence[Row],
     names: Names,
     claimed: dict[str, list[Row]],
     insight: Row,
@@ -170,12 +170,14 @@ def _results(
         before = f"{names[whole]}: " if len(names) > 1 else ""
         answer = insight.get("answer", {}).get(whole)
         answer = answer or claims.result(claimed[whole]) or compared.result(of, own)
-        answer = answer or _furthest([t for t in trials if t["whole"] == whole])
+        answer = answer or _furthest(own)
         said += [before + one for one in (answer, *insight.get("said", {}).get(whole, []))]
     return said
 
 
 def _furthest(trials: Sequence[Row]) -> str:
+    """The two variants furthest apart at the same setting, of those that are surely apart; noisy
+    ones, of which the value is not told, only if there are no others."""
     settings: dict[Any, list[Row]] = {}
     for t in trials:
         if t["status"] not in UNUSABLE and (t["value"] or 0) > 0:
@@ -184,29 +186,42 @@ def _furthest(trials: Sequence[Row]) -> str:
         kinds = Counter(t["status"] for t in trials)
         counts = ", ".join(f"{n} {status}" for status, n in kinds.items())
         return f"No result: of {len(trials)} trials, {counts}."
-    of_setting = [sorted(s, key=lambda t: t["value"]) for s in settings.values()]
-    return _apart(max(of_setting, key=lambda s: s[-1]["value"] / s[0]["value"]))
-
-
-def _apart(setting: Sequence[Row]) -> str:
-    """The least and the greatest value among trials with the same setting."""
-    least, most = setting[0], setting[-1]
-    values = [units.quantity(t["value"], t["unit"]) for t in (least, most)]
-    at = f" ({most['setting']})" if most["setting"] else ""
-    if least["variant"] == most["variant"]:
-        return f"{most['variant']}{at}: {most['metric']} {values[1]}."
-    if most["better"] is None:
+    pairs = [(_over(a, b), a, b) for own in settings.values() for a, b in permutations(own, 2)]
+    sure = [pair for pair in pairs if evidence.side(pair[0]) == evidence.ABOVE]
+    if sure:
+        return _apart(*max(sure, key=lambda p: (not evidence.is_noisy(p[0]), p[0]["value"])))
+    if pairs:
         return (
-            f"{most['metric']}{at}: {values[0]} with {least['variant']}, {values[1]} with"
-            f" {most['variant']}."
+            f"No two of {', '.join(dict.fromkeys(t['variant'] for t in trials))} are surely apart."
         )
-    if most["better"] == "lower":
-        (least, most), values = (most, least), values[::-1]
-    ratio = units.number(max(least["value"], most["value"]) / min(least["value"], most["value"]))
-    return (
-        f"{most['variant']} beats {least['variant']} by a factor of {ratio}{at}:"
-        f" {most['metric']} {values[1]} against {values[0]}."
-    )
+    return _alone(max(trials, key=lambda t: t["value"] or 0))
+
+
+def _over(one: Row, other: Row) -> Row:
+    """The headline of one trial over that of another."""
+    values = (evidence.valued(t, t["metric"]) for t in (one, other))
+    return evidence.product(list(zip(values, (False, True))))
+
+
+def _alone(trial: Row) -> str:
+    at = f" ({trial['setting']})" if trial["setting"] else ""
+    noisy = evidence.is_noisy(trial)
+    value = "not told, for it is noisy" if noisy else units.quantity(trial["value"], trial["unit"])
+    return f"{trial['variant']}{at}: {trial['metric']} {value}."
+
+
+def _apart(ratio: Row, most: Row, least: Row) -> str:
+    """The greatest and the least value among trials with the same setting."""
+    at = f" ({most['setting']})" if most["setting"] else ""
+    values = [units.quantity(t["value"], t["unit"]) for t in (most, least)]
+    told = f": {most['metric']} {' against '.join(values)}"
+    if evidence.is_noisy(ratio):
+        told = f": {most['metric']}, but by how much noise hides"
+    if most["better"] is None:
+        return f"{most['variant']} has more than {least['variant']}{at}{told}."
+    better, worse = (least, most) if most["better"] == "lower" else (most, least)
+    by = f" by a factor of {evidence.told(ratio)}" if evidence.told(ratio) else ""
+    return f"{better['variant']} beats {worse['variant']}{by}{at}{told}."
 
 
 def _counters(db: duckdb.DuckDBPyConnection, of: Described, names: Names, bands: Any) -> Row:

@@ -182,7 +182,7 @@ GROUP BY b.whole, b.part, b.id, bucket;
 CREATE TABLE told AS
 WITH measured AS (
 	SELECT whole, id, json_group_object(name, {'value': value, 'low': low, 'high': high,
-		'range': range, 'with_noise': with_noise, 'modes': modes, 'unit': unit,
+		'range': range, 'with_noise': with_noise, 'modes': modes, 'unit': unit, 'kind': kind,
 		'why': why}) AS metrics
 	FROM metric GROUP BY whole, id),
 compared AS (
@@ -191,7 +191,7 @@ compared AS (
 		ORDER BY place)) AS ratios
 	FROM ratio GROUP BY whole, id)
 SELECT h.* EXCLUDE (parameters), t.bind, t.oversubscribed, t.parameters, t.pairs,
-	t.cycles, CASE WHEN NOT json_exists(placement, '$.huge_bytes_why')
+	t.cycles, t.modes, CASE WHEN NOT json_exists(placement, '$.huge_bytes_why')
 		THEN coalesce((placement->>'$.huge_bytes')::DOUBLE, 0)
 			/ nullif((placement->>'$.pages')::DOUBLE
 				* (placement->>'$.page')::DOUBLE, 0) END AS huge,

@@ -138,13 +138,37 @@ def test_what_the_interval_leaves_open_is_not_told() -> None:
     assert verdicts(claimed(ladder(2, width=0.5, q2=1.2, padded=0.8)))[PADDING] == UNSURE
 
 
-@pytest.mark.parametrize("status", ["noisy", "wrong"])
+@pytest.mark.parametrize("status", ["misplaced", "wrong"])
 def test_what_is_unsound_is_not_told(status: str) -> None:
     lines = ladder(2, q2=4.0)
     own = next(t for t in trials([lines]) if t["variant"] == "2q")
     own.update(status=status, reasons=["it was made up so"])
     (found,) = claimed(lines).values()
     assert (found["row"]["verdict"], found["row"]["why"]) == (UNSURE, f"2q is {status}")
+
+
+@pytest.mark.parametrize(
+    ("lower", "verdict", "conclusion"),
+    [
+        (1.8, AGREES, "agrees, 1.80 to 2.04, in two modes ▲1"),
+        (0.9, UNSURE, "cannot be told, 0.900 to 2.04, in two modes ▲1: only part of its modes and"),
+    ],
+)
+def test_both_modes_have_to_agree(lower: float, verdict: str, conclusion: str) -> None:
+    lines = ladder(2, q2=2.0)
+    (trial,) = (t for t in trials([lines]) if t["variant"] == "2q")
+    trial.update(status="bimodal", reasons=["two modes"])
+    trial["samples"]["modes"] = [{"time": t, "share": 0.5} for t in (lower, 2.0)]
+    found = claimed(lines)[MANY]
+    assert found["row"]["verdict"] == verdict and found["conclusion"].startswith(conclusion)
+
+
+def test_part_of_a_cost_is_told_of_noisy_trials_without_its_value() -> None:
+    lines = ladder(2, q2=4.0, padded=1.2)
+    for trial in trials([lines]):
+        trial.update(status="noisy", reasons=["noise"])
+    row = claimed(lines)[PADDING]["row"]
+    assert (row["verdict"], row["told"]) == (AGREES, "2q is noisy: value not told")
 
 
 def test_many_threads_are_those_with_a_cpu_each() -> None:

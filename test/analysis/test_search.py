@@ -130,7 +130,9 @@ def test_a_gain_is_the_product_of_its_parts() -> None:
         (30, "ok", DIFFERS, "expected > 1.05"),
         (20 / 1.02, "ok", DIFFERS, "expected > 1.05"),  # 1.00 to 1.04
         (20 / 1.04, "ok", UNSURE, "only part of its interval is > 1.05"),  # 1.02 to 1.06
-        (10, "noisy", UNSURE, "whole is noisy"),
+        (10, "noisy", AGREES, ""),  # the sign holds, whatever the status
+        (20 / 1.04, "noisy", UNSURE, "only part of its interval is > 1.05"),
+        (10, "misplaced", UNSURE, "whole is misplaced"),
         (10, "unconverged", AGREES, ""),
     ],
 )
@@ -139,6 +141,12 @@ def test_a_claim_is_judged_by_intervals(
 ) -> None:
     (row,) = claimed(exact(ladder(20, 16, divided), status))["whole/divided"]["rows"]
     assert (row["verdict"], row["why"]) == (verdict, why)
+
+
+def test_of_a_noisy_claim_the_value_is_not_told() -> None:
+    found = claimed(exact(ladder(20, 16, 10), "noisy"))["whole/divided"]
+    assert found["conclusion"] == "agrees, whole is noisy: value not told ▲1"
+    assert found["rows"][0]["told"] == "whole is noisy: value not told"
 
 
 def test_a_claim_without_all_its_trials_is_not_made() -> None:

@@ -767,7 +767,7 @@ def test_what_is_left_is_told_beside_the_cause() -> None:
             "the intervals allow that quadwords gains nothing",
         ),
         (of("together", 4.0, width=None), of("quadwords", 1.0, width=None), "there is no interval"),
-        (of("together", 4.0), of("quadwords", 1.0, status="noisy"), "quadwords is noisy"),
+        (of("together", 4.0), of("quadwords", 1.0, status="failed"), "quadwords is failed"),
         (of("together", 4.0, status="wrong"), of("quadwords", 1.0), "together is wrong"),
     ],
 )
@@ -780,7 +780,7 @@ def test_what_cannot_be_told_is_not_told(together: Line, apart: Line, why: str) 
 @pytest.mark.parametrize(
     ("alone", "why"),
     [
-        (of("per-thread", 3.9, status="noisy"), "per-thread is noisy"),
+        (of("per-thread", 3.9, status="noisy"), "together costs nothing over per-thread"),
         (of("per-thread", 1.0, status="wrong"), "per-thread is wrong"),
         (of("per-thread", 1.0, width=None), "there is no interval"),
         (

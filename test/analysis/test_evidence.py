@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rule for conclusions: a sign or a class holds where every bound and every mode lies on its
+side, whatever the status; of a noisy trial the value is not told."""
+
+from __future__ import annotations
+
+import re
+from math import inf
+from typing import Any, Optional
+
+import pytest
+from locus_analysis import compared, described, evidence, records, sections
+from locus_analysis.evidence import ABOVE, BELOW, OPEN, SAME
+from make_records import TWO, Line, Point, of_lines, record, run_id
+from some import some
+
+RUN = run_id("evidence")
+
+
+def known(value: float, low: Optional[float], high: Optional[float], **more: Any) -> Line:
+    return {
+        "value": value,
+        "low": low,
+        "high": high,
+        "status": "ok",
+        "flag": None,
+        **more,
+    }
+
+
+@pytest.mark.parametrize("status", ["ok", "unconverged", "bimodal", "noisy"])
+def test_bounds_decide_whatever_the_status(status: str) -> None:
+    wide = known(3.24, 2.98, 3.5, status=status)  # sharing at 3.24 ±8 %
+    assert evidence.holds(wide, 1, inf) is True
+    assert evidence.holds(wide, 0, 1) is False
+    assert evidence.holds(wide, 3, inf) is None
+
+
+def test_every_mode_has_to_agree() -> None:
+    assert evidence.holds(known(10.6, 8.65, 16.8, modes=[4.0, 10.7]), 1.05, inf) is True
+    assert evidence.holds(known(10.6, 8.65, 16.8, modes=[1.0, 10.7]), 1.05, inf) is None
+    assert evidence.holds(known(0.9, 0.8, 0.95, modes=[0.7, 0.99]), 1, inf) is False
+
+
+def test_nothing_is_concluded_without_an_interval_or_from_another_trials_value() -> None:
+    assert evidence.holds(known(10, None, None), 1, inf) is None
+    for status in some(records.UNUSABLE):
+        assert evidence.holds(known(10, 9, 11, status=status), 1, inf) is None
+
+
+@pytest.mark.parametrize(
+    ("ends", "side"),
+    [
+        ((1.2, 1.4), ABOVE),
+        ((1.01, 1.2), ABOVE),
+        ((0.3, 0.97), BELOW),
+        ((0.96, 1.04), SAME),
+        ((1.01, 1.04), SAME),  # too little to matter
+        ((0.9, 1.01), OPEN),
+        ((0.5, 24), OPEN),
+        ((None, None), OPEN),
+    ],
+)
+def test_on_which_side_of_1_a_ratio_is(ends: tuple[Any, Any], side: str) -> None:
+    assert evidence.side(known(1, *ends)) == side
+    assert evidence.side(known(1, *ends, status="noisy")) == side
+
+
+def test_how_a_value_is_told() -> None:
+    assert evidence.told(known(3.24, 2.98, 3.5)) == "3.24 (2.98 to 3.50)"
+    assert evidence.told(known(3.24, None, None, status="unconverged")) == "3.24"
+    two = known(3.24, 2.98, 3.5, status="bimodal", modes=[2.0, 3.3])
+    assert evidence.told(two) == "2.00 to 3.50, in two modes"
+    assert evidence.told(known(65.3, 60, 70, status="noisy", flag=7)) == ""
+    assert evidence.told(known(65.3, 60, 70, flag=7, status="unconverged")) == (
+        "65.3 (60.0 to 70.0)"
+    )
+
+
+def test_a_product_has_the_modes_of_its_factors() -> None:
+    one = known(2, 1.9, 2.1, modes=[1.5, 2.0], status="bimodal")
+    other = known(4, 3.9, 4.1)
+    found = evidence.product([(one, False), (other, True)])
+    assert found["modes"] == pytest.approx([0.375, 0.5]) and found["status"] == "bimodal"
+    assert (found["low"], found["high"]) == pytest.approx((1.9 / 4.1, 2.1 / 3.9))
+    assert evidence.product([(other, False), (other, True)])["modes"] == []
+
+
+# From records.
+
+
+def measured(*points: Point) -> dict[str, Line]:
+    lines = record(TWO, list(points), RUN)
+    for line in lines:
+        modes = line.get("type") == "trial" and line["variant"] == "dense"
+        if modes:
+            time = line["metrics"][-1]["value"]
+            line["samples"]["modes"] = [
+                {"time": time * 0.5, "share": 0.3},
+                {"time": time, "share": 0.7},
+            ]
+    db = records.tables(of_lines(lines))
+    return {t["variant"]: t for t in records.measured(db, "newcomer")}
+
+
+def test_modes_of_the_time_are_modes_of_rates_and_of_ratios() -> None:
+    padded = Point("newcomer", "padded", {}, 8, 1e-6, amount=("throughput", "op/s", 8.0))
+    dense = Point(
+        "newcomer", "dense", {}, 8, 3e-6, amount=("throughput", "op/s", 8.0), status="bimodal",
+        ratios=[("variant", "dense", "padded", 1e-6)], other=padded.id, reasons=["two modes"],
+    )  # fmt: skip
+    found = measured(padded, dense)
+    own, (ratio,) = found["dense"]["metrics"], found["dense"]["ratios"]
+    assert own["time"]["modes"] == pytest.approx([1.5e-6, 3e-6], rel=0.05)
+    assert own["throughput"]["modes"] == pytest.approx([16e6 / 3, 8e6 / 3], rel=0.05)
+    assert ratio["modes"] == pytest.approx([1.5, 3], rel=0.05)
+    assert ratio["status"] == "bimodal"
+    assert found["padded"]["metrics"]["time"]["modes"] == []
+
+
+def test_a_ratio_has_the_graver_status() -> None:
+    padded = Point("newcomer", "padded", {}, 8, 1e-6, status="noisy", reasons=["noise"])
+    dense = Point(
+        "newcomer", "other", {}, 8, 3e-6, ratios=[("variant", "other", "padded", 1e-6)],
+        other=padded.id,
+    )  # fmt: skip
+    (ratio,) = measured(padded, dense)["other"]["ratios"]
+    assert ratio["status"] == "noisy" and ratio["flag"] and ratio["modes"] == []
+
+
+# Sentences.
+
+
+def barriers(status: str = "ok", width: float = 0.006, slow: float = 65e-8) -> str:
+    """The sentence on barriers, a benchmark without ratios or a lesson's claims."""
+    points = [
+        Point("barriers", variant, {}, 2, seconds, unit="barrier", status=status, noise=width,
+              reasons=[status] * (status != "ok"))
+        for variant, seconds in (("tree", 1.1e-8), ("pthread", slow), ("central", 1e-8))
+    ]  # fmt: skip
+    db = records.tables(of_lines(record(TWO, points, RUN)))
+    (said,) = sections.section(db, "barriers", {RUN: "here"})["results"]
+    return str(said)
+
+
+def test_the_two_furthest_apart_are_named_with_the_factor() -> None:
+    assert re.fullmatch(
+        r"central beats pthread by a factor of 65\.\d \(6\d\.\d to 6\d\.\d\): time 65\d ns/barrier"
+        r" against 10\.\d ns/barrier\.",
+        barriers(),
+    )
+
+
+def test_of_noisy_trials_the_factor_is_not_named() -> None:
+    said = barriers("noisy")
+    assert said == "central beats pthread: time, but by how much noise hides."
+
+
+def test_what_the_intervals_leave_open_is_not_named() -> None:
+    assert barriers(width=1.0, slow=1.2e-8) == "No two of tree, pthread, central are surely apart."
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [("ok", "3.0"), ("noisy", "above 1, by how much noise hides.")]
+)
+def test_the_ratio_furthest_from_1_is_told_as_far_as_it_may_be(status: str, said: str) -> None:
+    padded = Point("newcomer", "padded", {}, 8, 1e-6, status=status, reasons=["noise"])
+    dense = Point(
+        "newcomer", "dense", {}, 8, 3e-6, ratios=[("variant", "dense", "padded", 1e-6)],
+        other=padded.id,
+    )  # fmt: skip
+    db = records.tables(of_lines(record(TWO, [padded, dense], RUN)))
+    told = compared.result(described.of(db, "newcomer"), records.measured(db, "newcomer"))
+    assert told and told.startswith(f"slowdown by what differs: dense/padded {said}"), told
