@@ -104,8 +104,8 @@ def _merged(runs: Sequence[Row], sound: set[tuple[str, str]]) -> Row:
 
 
 def _pairs(runs: Sequence[Row]) -> Row:
-    """Meetings of pairs of CPUs: of each level the medians of the runs; CPUs that stand out do so
-    in more than half of them; the rest is of the last."""
+    """Meetings of pairs of CPUs: of each level the medians of the runs, and `runs`, the median of
+    each; CPUs that stand out do so in more than half of them; the rest is of the last."""
     by_level: dict[str, list[Row]] = {}
     by_cpu: dict[Any, list[Row]] = {}
     for pairs in runs:
@@ -115,7 +115,7 @@ def _pairs(runs: Sequence[Row]) -> Row:
             by_cpu.setdefault((o["level"], o["cpu"]), []).append(o)
     return {
         **runs[-1],
-        "levels": [_middle(own) for own in by_level.values()],
+        "levels": [{**_middle(own), "runs": [o["0.5"] for o in own]} for own in by_level.values()],
         "outstanding": [_middle(own) for own in by_cpu.values() if 2 * len(own) > len(runs)],
     }
 

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
 import duckdb
 
-from . import units
+from . import advice, evidence, units
 from .advice import Advice, Place
+from .evidence import ABOVE, BELOW, OPEN, SAME
 from .records import UNUSABLE, is_sound
 
 Row = dict[str, Any]
@@ -21,8 +22,8 @@ Row = dict[str, Any]
 CERTAIN, ROUGH, NOISY, UNTOLD = "certain", "rough", "noisy", "cannot tell"
 MEANING = {
     CERTAIN: "known within 5 %",
-    ROUGH: "the interval is wider, or there is none",
-    NOISY: "other work disturbed it, and may have shifted it",
+    ROUGH: "the interval is wider, or there is none, or two modes",
+    NOISY: "other work disturbed it: only the side of 1 on which it surely lies is told",
     UNTOLD: "the reason, what to do, and what is safe until then",
 }
 WITHIN = 0.05  # of the value: the half width of an interval that still counts as certain
@@ -56,6 +57,7 @@ class Spoiler:
 @dataclass
 class Card:
     title: list[str]
+    scope: str = ""  # what its numbers are about
     advice: str = ""  # how its numbers may be used
     lines: list[Line] = field(default_factory=list)
     missing: str = ""  # what was not measured
@@ -94,13 +96,48 @@ class Host:
         return list(self.machine["topology"]["nodes"] or [])
 
 
-def sure(trials: Iterable[Row], value: float, low: Optional[float], high: Optional[float]) -> str:
-    """How far a value of these trials can be trusted."""
-    if not all(map(is_sound, trials)):
+def sure(of: Row) -> str:
+    """How far a value can be trusted."""
+    low, high, value = of["low"], of["high"], of["value"]
+    if evidence.is_noisy(of):
         return NOISY
-    if low is None or high is None or not value or (high - low) / 2 > WITHIN * abs(value):
+    if not is_sound(of) or low is None or high is None or not value:
         return ROUGH
-    return CERTAIN
+    return CERTAIN if (high - low) / 2 <= WITHIN * abs(value) else ROUGH
+
+
+def compared(found: Sequence[Row]) -> tuple[str, str]:
+    """A ratio in one or several settings, as far as it may be told: "1.1 to 1.4x", "no difference",
+    ">1x" where noise hides the value; and how far that can be trusted."""
+    sides: dict[str, list[Row]] = {}
+    for r in found:
+        sides.setdefault(evidence.side(r), []).append(r)
+    said, words = [], []
+    for side in (s for s in (ABOVE, BELOW, SAME, OPEN) if s in sides):
+        text, word = _of_side(side, sides[side])
+        said.append(f"{text} in {len(sides[side])} of {len(found)}" if len(sides) > 1 else text)
+        words.append(word)
+    told = [word for word in words if word != UNTOLD]
+    return ", ".join(said), worst([*told, *[ROUGH] * (len(told) < len(words))]) if told else UNTOLD
+
+
+def _of_side(side: str, own: Sequence[Row]) -> tuple[str, str]:
+    """What ratios on one side of 1 say."""
+    clear = [r for r in own if not evidence.is_noisy(r)]
+    if side == SAME:
+        return "no difference", CERTAIN if clear == list(own) else NOISY
+    ends = [end for r in clear for end in _ends(r, side)]
+    said = times(min(ends), max(ends)) if ends else ""
+    if side == OPEN:
+        return f"open ({said})" if said else "open", UNTOLD
+    noisy = len(clear) < len(own)
+    return said or (">1x" if side == ABOVE else "<1x"), worst([*map(sure, clear), *[NOISY] * noisy])
+
+
+def _ends(ratio: Row, side: str) -> tuple[float, ...]:
+    """The value; where there is no single one, and where it may be on either side of 1, all that it
+    may be."""
+    return (evidence.reach(ratio) or ()) if ratio["modes"] or side == OPEN else (ratio["value"],)
 
 
 def worst(words: Iterable[str]) -> str:
@@ -121,6 +158,21 @@ def times(low: float, high: Optional[float] = None) -> str:
         f"{x:.{digits}g}" if x < 100 else f"{x:.0f}" for x in (low, low if high is None else high)
     ]
     return " to ".join(dict.fromkeys(ends)) + "x"
+
+
+def noisy(block: str, name: str, then: Advice, safe: str = "") -> Line:
+    """The line of a value that is not told, since noise may have moved it."""
+    return untold(block, name, advice.NOISY, then, safe)
+
+
+def undecided(block: str, name: str, told: str, then: Advice) -> Line:
+    """The line of a ratio of which not even the side of 1 is known; `told` says so."""
+    return untold(block, name, f"{told}; longer" if then.command else told, then)
+
+
+def phrase(before: str, said: str) -> str:
+    """A sentence that ends with compared(): "takes 2.1x", "takes: no difference"."""
+    return f"{before} {said}" if said[0] in "0123456789<>" else f"{before}: {said}"
 
 
 def time(value: Optional[float]) -> str:
@@ -154,7 +206,9 @@ def _printable(line: str) -> str:
 
 def _title(card: Card) -> list[str]:
     title = textwrap.wrap(" · ".join(card.title), COLUMNS, subsequent_indent="  ")
-    return title + (textwrap.wrap(card.advice, COLUMNS) if card.advice else [])
+    return title + [
+        row for said in (card.scope, card.advice) for row in textwrap.wrap(said, COLUMNS)
+    ]
 
 
 def _line(line: Line, first: bool) -> list[str]:

@@ -6,11 +6,28 @@ from __future__ import annotations
 from statistics import median
 from typing import Any, Optional
 
-from . import advice, levels, tlb, units
+from . import advice, evidence, levels, tlb, units
 from . import caches as cache_levels
 from .advice import Wish
 from .caches import reported_caches
-from .card import CERTAIN, NOISY, ROUGH, Host, Line, sure, time, times, untold, worst
+from .card import (
+    CERTAIN,
+    NOISY,
+    ROUGH,
+    UNTOLD,
+    Host,
+    Line,
+    compared,
+    noisy,
+    phrase,
+    sure,
+    time,
+    times,
+    undecided,
+    untold,
+    worst,
+)
+from .evidence import ABOVE, BELOW
 from .level import AGREES, BEYOND, Finding, Level, bracketed, count
 from .records import rows
 from .tlb import reported_tlb
@@ -144,13 +161,31 @@ def _pages(host: Host) -> list[Line]:
     base = by["base"]
     huge = min((t for pages, t in by.items() if pages != "base"), key=lambda t: t["value"])
     in_turn = next((r for r in base["ratios"] if r["trial"] == huge["id"] and r["value"]), None)
-    change = (in_turn["value"] ** -1 if in_turn else huge["value"] / base["value"]) - 1
-    told = f"{change:+.0%} time of a load" if abs(change) >= MUCH else "change nothing"
-    words = [sure([t], t["value"], t["low"], t["high"]) for t in (base, huge)]
-    text = f"{told} at {units.size(size)} ({huge['parameters']['pages']} against base pages)"
-    return [
-        Line("caches", "huge pages", text.replace("%", " %"), worst(words), {"ratio": 1 + change})
-    ]
+    slower = in_turn or evidence.ratio(base, huge)
+    assert slower
+    where = f"at {units.size(size)} ({huge['parameters']['pages']} against base pages)"
+    told, word = _change(evidence.product([(slower, True)]))
+    if word == UNTOLD:
+        asked = {"variant": "cycle", "pages": "base,thp", "size": advice.quantity(size)}
+        then = advice.of(
+            host.place, advice.why([base, huge]), Wish("latency", tuple(asked.items()), size=size)
+        )
+        return [undecided("caches", "huge pages", f"{told} {where}", then)]
+    numbers = {} if evidence.is_noisy(slower) else {"ratio": 1 / slower["value"]}
+    return [Line("caches", "huge pages", f"{told} {where}", word, numbers)]
+
+
+def _change(ratio: Row) -> tuple[str, str]:
+    """What a ratio of times is as a change, as far as it may be told; and the trust in it."""
+    if evidence.holds(ratio, 1 - MUCH, 1 + MUCH):
+        return "change nothing", CERTAIN
+    if evidence.is_noisy(ratio):
+        side = evidence.side(ratio)
+        known = {BELOW: "less time of a load", ABOVE: "more time of a load"}
+        return known.get(
+            side, "whether they change a load is open"
+        ), NOISY if side in known else UNTOLD
+    return f"{ratio['value'] - 1:+.0%} time of a load".replace("%", " %"), sure(ratio)
 
 
 def _tlb(host: Host, finding: Optional[Finding]) -> list[Line]:
@@ -214,10 +249,6 @@ def _where(cell: Row, n: int) -> str:
     return nodes + (f", worst of {n}" if n > 1 else "")
 
 
-def _sure_cell(cell: Row) -> str:
-    return sure([cell], cell["value"], cell["low"], cell["high"])
-
-
 def remote(host: Host) -> list[Line]:
     """Latency of remote nodes' memory."""
     if len(host.nodes) < 2:
@@ -236,9 +267,12 @@ def remote(host: Host) -> list[Line]:
             )
         ]
     local, cell, n = found
+    if evidence.is_noisy(cell):
+        then = _then(host, "latency", variant="matrix", nodes=2)
+        return [noisy("caches", "remote memory", then, _distance(host))]
     text = _columns("", cell["value"], f"{times(cell['value'] / local)} local", _where(cell, n))
     numbers = {"local": local, "remote": cell["value"]}
-    return [Line("caches", "remote memory", text, _sure_cell(cell), numbers)]
+    return [Line("caches", "remote memory", text, sure(cell), numbers)]
 
 
 def _distance(host: Host) -> str:
@@ -281,20 +315,27 @@ def _core(host: Host, own: list[Row], bound: list[Row]) -> Line:
         and all(t["parameters"].get(k) == best["parameters"].get(k) for k in ("pages", "layout"))
     ]
     if len(alike) < 2:
-        return _rate("one core", best)
+        return _rate(host, "one core", best)
     least = min(alike, key=lambda t: t["metrics"]["bandwidth"]["value"] or 0)
+    if any(map(evidence.is_noisy, (best, least))):
+        return _rate(host, "one core", best)
     share = least["metrics"]["bandwidth"]["value"] / best["metrics"]["bandwidth"]["value"]
-    line = _rate("one core", best, f", {times(share)} from node {least['parameters'].get('to')}")
+    line = _rate(
+        host, "one core", best, f", {times(share)} from node {least['parameters'].get('to')}"
+    )
     line.numbers["remote"] = least["metrics"]["bandwidth"]["value"]
     return line
 
 
-def _rate(name: str, trial: Row, more: str = "") -> Line:
-    rate = trial["metrics"]["bandwidth"]
-    word = sure([trial], rate["value"], rate["low"], rate["high"])
+def _rate(host: Host, name: str, trial: Row, more: str = "") -> Line:
+    rate = evidence.valued(trial, "bandwidth")
     kernel = trial["parameters"].get("kernel")
-    told = f"{units.quantity(rate['value'], 'B/s')}{more} ({kernel})"
-    return Line("bandwidth", name, told, word, {"bandwidth": rate["value"]})
+    if evidence.is_noisy(rate):
+        then = _then(host, "numa", trial["variant"], threads=str(trial["threads"]))
+        return noisy("bandwidth", name, then)
+    values = [units.quantity(v, "B/s") for v in sorted(rate["modes"]) or [rate["value"]]]
+    told = f"{' or '.join(values)}{more} ({kernel})"
+    return Line("bandwidth", name, told, sure(rate), {"bandwidth": rate["value"]})
 
 
 def _filled(trial: Row) -> int:
@@ -311,15 +352,17 @@ def _node(host: Host, own: list[Row]) -> list[Line]:
     of_node = [t for t in own if _filled(t) == 1 and t["threads"] > 1]
     if of_node:
         best = _best(of_node)
-        lines.append(_rate("one node", best, f" on {best['threads']} threads"))
-    if found:
+        lines.append(_rate(host, "one node", best, f" on {best['threads']} threads"))
+    if found and evidence.is_noisy(found[1]):
+        lines.append(noisy("bandwidth", "other nodes", _then(host, "numa", "matrix", nodes=2)))
+    elif found:
         local, cell, n = found
         text = (
             f"{units.quantity(cell['value'], 'B/s')}, {times(cell['value'] / local)} the node's own"
             f" ({_where(cell, n)})"
         )
         numbers = {"local": local, "remote": cell["value"]}
-        lines.append(Line("bandwidth", "other nodes", text, _sure_cell(cell), numbers))
+        lines.append(Line("bandwidth", "other nodes", text, sure(cell), numbers))
     else:
         lines.append(
             untold(
@@ -338,7 +381,7 @@ def _all(host: Host, own: list[Row]) -> list[Line]:
     best = _best([t for t in of_all if t["threads"] == most])
     cores = host.machine["topology"]["cores"]
     name = "all cores" if most >= cores else f"{most} threads"
-    return [_rate(name, best, f" on {most} threads")]
+    return [_rate(host, name, best, f" on {most} threads")]
 
 
 # ---- first touch ----
@@ -360,24 +403,27 @@ def placement(host: Host) -> list[Line]:
     for t in host.of("numa"):
         key = tuple(str(t["parameters"].get(k)) for k in ("kernel", "size", "pages", "layout"))
         settings.setdefault((key, t["threads"]), {})[t["variant"]] = t
-    worst_of: dict[str, tuple[float, Row, Row]] = {}
+    worst_of: dict[str, Row] = {}
     for by in settings.values():
         for variant in PLACED:
-            if variant in by and "static" in by:
-                ratio = by[variant]["value"] / by["static"]["value"]
-                if variant not in worst_of or ratio > worst_of[variant][0]:
-                    worst_of[variant] = (ratio, by[variant], by["static"])
+            ratio = (
+                evidence.ratio(by[variant], by["static"])
+                if {variant, "static"} <= set(by)
+                else None
+            )
+            if ratio and ratio["value"] > worst_of.get(variant, {"value": 0})["value"]:
+                worst_of[variant] = {**ratio, "threads": by[variant]["threads"]}
     if not worst_of:
         return (
             [untold("placement", "first touch", "not measured", _then(host, "numa", nodes=2))]
             if host.of("numa")
             else []
         )
-    told = ", ".join(f"{PLACED[v]} {times(r)}" for v, (r, _, _) in worst_of.items())
-    words = [
-        sure([t], t["value"], t["low"], t["high"]) for _, *both in worst_of.values() for t in both
-    ]
-    first = next(iter(worst_of.values()))[1]
-    text = f"{told}, on {first['threads']} threads"
-    numbers = {variant: ratio for variant, (ratio, _, _) in worst_of.items()}
-    return [Line("placement", "first touch", text, worst(words), numbers)]
+    said = {variant: compared([ratio]) for variant, ratio in worst_of.items()}
+    told = ", ".join(phrase(PLACED[variant], text) for variant, (text, _) in said.items())
+    text = f"{told}, on {next(iter(worst_of.values()))['threads']} threads"
+    word = worst(word for _, word in said.values())
+    if word == UNTOLD:
+        return [undecided("placement", "first touch", text, _then(host, "numa", nodes=2))]
+    clear = {v: r["value"] for v, r in worst_of.items() if not evidence.is_noisy(r)}
+    return [Line("placement", "first touch", text, word, clear)]

@@ -6,8 +6,23 @@ from __future__ import annotations
 import json
 from typing import Any, Optional
 
-from . import advice, padding, units
-from .card import CERTAIN, ROUGH, TOLD, Host, Line, sure, time, times, untold, worst
+from . import advice, cpu_pairs, evidence, padding, units
+from .card import (
+    CERTAIN,
+    ROUGH,
+    TOLD,
+    UNTOLD,
+    Host,
+    Line,
+    compared,
+    noisy,
+    phrase,
+    sure,
+    time,
+    undecided,
+    untold,
+    worst,
+)
 from .cpu_pairs import LEVELS
 from .records import rows
 
@@ -17,18 +32,29 @@ FAR = {"SMT": "same core", "machine": "other package"}  # by what two CPUs share
 
 
 def cores(host: Host) -> list[Line]:
-    """The median latency at each level, of the protocol that was measured first."""
+    """The median latency at each level, of the protocol that was measured first. A virtual machine
+    may be wrong about what its CPUs share, and one run sees but one place of them."""
     own = [t for t in host.of("core-to-core") if t["pairs"] and t["pairs"]["levels"]]
     if not own:
         return []
     first = own[0]
-    found = {level["level"]: level["0.5"] for level in first["pairs"]["levels"] if level["0.5"]}
-    told = " · ".join(f"{time(found[n])} {FAR.get(n, f'same {n}')}" for n in LEVELS if n in found)
+    if evidence.is_noisy(first):
+        then = advice.of(host.place, advice.NOISY, advice.Wish("core-to-core", cpus=2))
+        return [noisy("sharing", "core to core", then)]
+    levels = {level["level"]: level for level in first["pairs"]["levels"] if level["0.5"]}
+    seen = {n: cpu_pairs.times_seen(levels[n]) for n in LEVELS if n in levels}
+    told = " · ".join(
+        f"{' or '.join(map(time, ends))} {FAR.get(n, f'same {n}')}" for n, ends in seen.items()
+    )
+    virtual = host.machine["virtual"]
+    told += ", as the guest is told" if virtual else ""
     odd = sorted({o["cpu"] for o in first["pairs"]["outstanding"]})
     if odd:
         told += f" · CPU {', '.join(map(str, odd[:4]))}{' ...' if len(odd) > 4 else ''} slower"
-    word = sure([first], first["value"], first["low"], first["high"])
-    return [Line("sharing", "core to core", told, word, found)]
+    doubted = (virtual and not first.get("tried")) or any(len(ends) > 1 for ends in seen.values())
+    word = worst([sure(first), *[ROUGH] * doubted])
+    numbers = {n: level["0.5"] for n, level in levels.items()}
+    return [Line("sharing", "core to core", told, word, numbers)]
 
 
 def sharing(host: Host) -> list[Line]:
@@ -56,23 +82,32 @@ def _false_sharing(host: Host, own: list[Row]) -> list[Line]:
         return [untold("sharing", "false sharing", "not measured", _pair(host))]
     atomic = [(t, r) for t, r in found if t["variant"] == "fetch-add"] or found
     trial, ratio = max(atomic, key=lambda of: of[0]["threads"])
-    most_of, most = max(found, key=lambda of: of[1]["value"])
-    told = f"{_variant(trial)} takes {times(ratio['value'])} on {trial['threads']} threads"
-    if most_of is not trial:
-        told += f", {_variant(most_of)} {times(most['value'])}"
-    return [
-        Line("sharing", "false sharing", told, _sure(own, trial, ratio), {"ratio": ratio["value"]})
-    ]
+    said, word = compared([ratio])
+    told = phrase(f"{_variant(trial)} takes", f"{said} on {trial['threads']} threads")
+    others = [(t, r) for t, r in found if t is not trial and _is_clear(r)]
+    most_of, most = max(others, key=lambda of: of[1]["value"], default=(trial, ratio))
+    if most["value"] > ratio["value"]:
+        told += f", {_variant(most_of)} {compared([most])[0]}"
+    if word == UNTOLD:
+        return [undecided("sharing", "false sharing", told, _pair(host))]
+    numbers = {} if evidence.is_noisy(ratio) else {"ratio": ratio["value"]}
+    return [Line("sharing", "false sharing", told, word, numbers)]
+
+
+def _is_clear(ratio: Row) -> bool:
+    """Whether its value may be told, and is surely above 1."""
+    return evidence.side(ratio) == evidence.ABOVE and not evidence.is_noisy(ratio)
+
+
+def _numbers(found: list[Row]) -> dict[str, float]:
+    """The least and the greatest of the ratios whose value may be told."""
+    values = [r["value"] for r in found if not evidence.is_noisy(r)]
+    return {"least": min(values), "most": max(values)} if values else {}
 
 
 def _variant(trial: Row) -> str:
     lock = trial["parameters"].get("lock")
     return f"{trial['variant']} {lock}" if lock else str(trial["variant"])
-
-
-def _sure(trials: list[Row], trial: Row, ratio: Row) -> str:
-    other = next((t for t in trials if t["id"] == ratio["trial"]), trial)
-    return sure([trial, other], ratio["value"], ratio["low"], ratio["high"])
 
 
 def _padding(host: Host) -> list[Line]:
@@ -131,21 +166,27 @@ def _gain(host: Host, own: list[Row], benchmark: str, ratios: list[Row]) -> Opti
         then = advice.of(host.place, advice.why(own), advice.Wish(benchmark))
         return untold("work", benchmark, "nothing to compare", then)
     (first, found), *others = measured
-    told = _said(first, found)
-    best = max(others, key=lambda of: max(r["value"] for _, r in of[1]), default=None)
+    said, word = compared(found)
+    told = phrase(_name(first), said)
+    clear = [(ratio, [r for r in own if _is_clear(r)]) for ratio, own in others]
+    best = max(
+        ((ratio, own) for ratio, own in clear if own),
+        key=lambda of: max(r["value"] for r in of[1]),
+        default=None,
+    )
     for more in ([_short(*best)] if best else []) + [units.several(most, "thread")]:
         told += f", {more}" if len(f"{told}, {more}") <= TOLD else ""
-    words = [_sure(own, t, r) for t, r in found]
-    values = [r["value"] for _, r in found]
-    numbers = {"least": min(values), "most": max(values)}
-    return Line("work", benchmark, told, worst(words), numbers)
+    if word == UNTOLD:
+        then = advice.of(host.place, advice.why(own), advice.Wish(benchmark))
+        return undecided("work", benchmark, told, then)
+    return Line("work", benchmark, told, word, _numbers(found))
 
 
-def _measured(own: list[Row], ratio: Row, threads: int) -> list[tuple[Row, Row]]:
+def _measured(own: list[Row], ratio: Row, threads: int) -> list[Row]:
     """This ratio in all trials with most threads: several if another parameter varies."""
     by_threads = ratio["parameter"] == "threads"
     return [
-        (t, r)
+        r
         for t in own
         for r in t["ratios"]
         if t["threads"] == threads
@@ -157,17 +198,11 @@ def _measured(own: list[Row], ratio: Row, threads: int) -> list[tuple[Row, Row]]
     ]
 
 
-def _range(found: list[tuple[Row, Row]]) -> str:
-    values = [r["value"] for _, r in found]
-    return times(min(values), max(values))
-
-
-def _said(ratio: Row, found: list[tuple[Row, Row]]) -> str:
-    """ "slowdown by false sharing 3.1x"; "what false sharing costs 3.1x"."""
+def _name(ratio: Row) -> str:
+    """ "slowdown by false sharing"; "what false sharing costs"."""
     words = (ratio.get("help") or f"{ratio['of']}/{ratio['to']}").removeprefix("... ")
-    name = "" if words.startswith("what ") else f"{ratio['name']} "
-    return f"{name}{words} {_range(found)}"
+    return words if words.startswith("what ") else f"{ratio['name']} {words}"
 
 
-def _short(ratio: Row, found: list[tuple[Row, Row]]) -> str:
-    return f"{ratio['of']}/{ratio['to']} {_range(found)}"
+def _short(ratio: Row, found: list[Row]) -> str:
+    return f"{ratio['of']}/{ratio['to']} {compared(found)[0]}"

@@ -60,7 +60,9 @@ def result(claims: Sequence[Row]) -> Optional[str]:
     if not first:
         return None
     before = "Published: " if first["published"] else ""
-    return f"{before}{first['claim']} Here: {first['conclusion']}."
+    runs = max(r.get("tried") or 0 for r in first["rows"])
+    about = f"{runs} runs" if runs else "This run"
+    return f"{before}{first['claim']} {about}: {first['conclusion']}."
 
 
 PART = "({0} - {1}) / ({0} - {2})"

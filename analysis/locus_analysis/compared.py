@@ -137,6 +137,6 @@ def result(of: Described, trials: Sequence[Row]) -> Optional[str]:
     shown = [k for k in several if k not in ("variant", of.lines)]
     where = ", ".join(filter(None, (setting.get("of"), of.words(setting, shown))))
     named = f"{most['ratio']} {declared}" if declared != most["ratio"] else declared
-    value = evidence.told(most) or f"{evidence.side(most)} 1, by how much noise hides"
+    value = evidence.told(most) or f"{evidence.side(most)} 1 (noise hides by how much)"
     told = ", ".join(filter(None, (f"{most['variant']} {value}", where)))
     return f"{named}: {told}."

@@ -4,6 +4,7 @@ the two share."""
 
 from __future__ import annotations
 
+import statistics
 import textwrap
 from collections.abc import Sequence
 from typing import Any, Optional
@@ -31,6 +32,7 @@ DENSE = 64  # CPUs: with more, a file with a shape for each cell is too large
 CELLS = 1 << 19  # in all maps of a run: 32 of 128 CPUs, 8 of 256; trials beyond that are bars
 NAMED = 12  # CPUs that stand out, in a sentence
 CROWDED = 1.1
+APART = 1.5  # times that lie this factor apart are those of two levels
 
 HELP = (
     "Median time in which a cache line goes from one CPU to another (both ways together, so both"
@@ -239,6 +241,20 @@ def _level(level: Row) -> Row:
         "quantiles": [meetings.get(q) for q in QUANTILES],
         "medians": (level["0"], level["0.99"]) if level["pairs"] > 1 else None,
     }
+
+
+def times_seen(level: Row) -> tuple[float, ...]:
+    """How long a line takes between CPUs of a level: the median. Two times where the medians of the
+    runs, or in one run the quartiles of the meetings, lie in two groups: CPUs of a virtual machine
+    may move, and share another cache than the guest is told."""
+    meetings = level.get("meetings", {})
+    quartiles = [meetings[q] for q in ("0.25", "0.5", "0.75") if meetings.get(q)]
+    values = sorted(level.get("runs") or quartiles)
+    gaps = [high / low for low, high in zip(values, values[1:])]
+    if max(gaps, default=1.0) <= APART:
+        return (level["0.5"],)
+    cut = gaps.index(max(gaps)) + 1
+    return statistics.median(values[:cut]), statistics.median(values[cut:])
 
 
 def outstanding(pairs: Row) -> str:

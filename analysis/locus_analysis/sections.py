@@ -216,7 +216,7 @@ def _apart(ratio: Row, most: Row, least: Row) -> str:
     values = [units.quantity(t["value"], t["unit"]) for t in (most, least)]
     told = f": {most['metric']} {' against '.join(values)}"
     if evidence.is_noisy(ratio):
-        told = f": {most['metric']}, but by how much noise hides"
+        told = f" in {most['metric']}; noise hides by how much"
     if most["better"] is None:
         return f"{most['variant']} has more than {least['variant']}{at}{told}."
     better, worse = (least, most) if most["better"] == "lower" else (most, least)

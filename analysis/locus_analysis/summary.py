@@ -82,7 +82,7 @@ def _host(db: duckdb.DuckDBPyConnection, name: str, runs: list[Row], trials: Seq
 
 
 def _card(host: Host) -> Card:
-    made = Card(_title(host), _advice(host))
+    made = Card(_title(host), _scope(host), _advice(host))
     missing = []
     for name, lines, wish in BLOCKS:
         own = lines(host)
@@ -132,6 +132,14 @@ def _title(host: Host) -> list[str]:
         f"{last['profile']}{took}{more}",
         f"{last['started'][:16].replace('T', ' ')} UTC",
     ]
+
+
+def _scope(host: Host) -> str:
+    """What the numbers are about: other processes may have another clock, and other cores."""
+    runs = max((t.get("tried") or 0 for t in host.trials), default=0)
+    if runs:
+        return f"about {runs} runs, each a process of its own"
+    return "about this run, one process: --runs 6 tells how far others differ"
 
 
 def _advice(host: Host) -> str:

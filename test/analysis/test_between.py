@@ -202,6 +202,37 @@ def test_core_to_core_is_the_median_of_runs() -> None:
     assert line.numbers == pytest.approx(alone.numbers) and "slower" not in line.text
 
 
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ((25e-9, 25e-9, 126e-9), "25.0 ns or 126 ns same L3, as the guest is told"),
+        ((25e-9, 26e-9, 24e-9), "25.0 ns same L3, as the guest is told"),
+        ((90e-9, 126e-9, 25e-9), "25.0 ns or 108 ns same L3, as the guest is told"),
+    ],
+)
+def test_both_levels_are_named_where_runs_see_two(runs: tuple[float, ...], said: str) -> None:
+    lines: list[Line] = []
+    for n, seconds in enumerate(runs):
+        (point, *_) = core_to_core(ONE)
+        point.seconds = seconds
+        for level in (point.pairs or {})["levels"]:
+            level.update(dict.fromkeys(("0", "0.25", "0.5", "0.75", "0.99"), seconds))
+            level["meetings"].update(dict.fromkeys(("0", "0.25", "0.5", "0.75", "0.99"), seconds))
+        series = {"id": IDS, "run": n + 1, "of": len(runs)}
+        started = f"2025-03-14T09:{n:02}:00.000Z"
+        lines += record(ONE, [point], run_id(f"run {n}"), series=series, started=started)
+    line = carded(lines, "core to core")
+    assert line.text == said and line.sure == card.ROUGH
+
+
+def test_both_levels_are_named_where_one_run_sees_two() -> None:
+    (point, *_) = core_to_core(ONE)
+    for level in (point.pairs or {})["levels"]:
+        level["meetings"].update({"0.25": 25e-9, "0.5": 126e-9, "0.75": 130e-9})
+    line = carded(record(ONE, [point], run_id("one")), "core to core")
+    assert line.text == "25.0 ns or 128 ns same L3, as the guest is told"
+
+
 def test_memory_of_other_nodes_is_the_median_of_runs() -> None:
     def matrix() -> list[Point]:
         return [p for p in latency(TWO) if p.variant in ("cycle", "matrix")]

@@ -153,7 +153,7 @@ def test_the_two_furthest_apart_are_named_with_the_factor() -> None:
 
 def test_of_noisy_trials_the_factor_is_not_named() -> None:
     said = barriers("noisy")
-    assert said == "central beats pthread: time, but by how much noise hides."
+    assert said == "central beats pthread in time; noise hides by how much."
 
 
 def test_what_the_intervals_leave_open_is_not_named() -> None:
@@ -161,7 +161,7 @@ def test_what_the_intervals_leave_open_is_not_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said"), [("ok", "3.0"), ("noisy", "above 1, by how much noise hides.")]
+    ("status", "said"), [("ok", "3.0"), ("noisy", "above 1 (noise hides by how much).")]
 )
 def test_the_ratio_furthest_from_1_is_told_as_far_as_it_may_be(status: str, said: str) -> None:
     padded = Point("newcomer", "padded", {}, 8, 1e-6, status=status, reasons=["noise"])

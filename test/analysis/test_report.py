@@ -433,7 +433,7 @@ def test_the_ratios_of_the_lesson_are_those_of_the_times(tmp_path: Path) -> None
         ratio = times["single", layout, "base"] / times["static", layout, "base"]
         assert f"{units.number(ratio)} (" in text
     assert "1.02 to 2.65" in text and "1.01 to 1.47" in text
-    assert "Published: Memory that one thread touched first costs time. Here: agrees" in text
+    assert "Published: Memory that one thread touched first costs time. This run: agrees" in text
 
 
 def test_nothing_is_overwritten_unless_asked(

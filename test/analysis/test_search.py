@@ -490,7 +490,8 @@ def test_gains_are_on_the_page(whole: Whole) -> None:
     _, page, lines = whole
     text = text_of(page)
     found = claimed(lines)
-    assert f"Divided is faster than whole. Here: {found['whole/divided']['conclusion']}." in text
+    conclusion = found["whole/divided"]["conclusion"]
+    assert f"Divided is faster than whole. This run: {conclusion}." in text
     for claim in found.values():
         for row in some(claim["rows"]):
             assert evidence.times({**row, "flag": None}).split(" ")[0] in text

@@ -391,7 +391,7 @@ def test_what_sharing_costs_is_what_the_record_says(whole: Whole) -> None:
     conclusion = of_sharing(given)[0]["conclusion"]
     assert re.match(rf"agrees in \d of {3 + len(LOCKS)} settings \(", conclusion)
     said = "False sharing costs: words of different threads on one line."
-    assert f"Published: {said} Here: {conclusion}." in text
+    assert f"Published: {said} This run: {conclusion}." in text
     assert "9.00 to 21.0 (2x Xeon E5-2680 v3, 24 cores); 12.3 (2x Xeon" in text
     for slowdown in ("12.0", "14.0", "9.00", "21.0", "12.3", "31.9"):  # published
         assert slowdown in page.text
@@ -516,7 +516,7 @@ def test_older_records_have_no_ratios_and_no_pairs(tmp_path: Path) -> None:
         and "Latency by what the two CPUs share" not in page.text
     )
     # Times are there, so the claims are judged all the same; a trial without a map is a bar.
-    assert "Here: differs in 6 of 6 settings." in page.text
+    assert "This run: differs in 6 of 6 settings." in page.text
     shown = {row["id"] for row in page.rows("id", "value")} - {None}  # published figures have none
     assert shown == {t["id"] for t in trials([lines])}
 
@@ -849,7 +849,7 @@ def test_the_conclusion_tells_all_settings() -> None:
     ]
     assert cause["conclusion"] == "differs in 4 of 4 settings"
     assert claims.result([cause]) == (
-        "Published: Two threads are slow because tick and count lie in the same 16 bytes. Here:"
+        "Published: Two threads are slow because tick and count lie in the same 16 bytes. This run:"
         " differs in 4 of 4 settings."
     )
     assert claims.result([]) is None

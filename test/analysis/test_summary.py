@@ -239,13 +239,80 @@ def test_of_a_workload_the_most_threads_count() -> None:
 
 @pytest.mark.parametrize(
     "status, width, word",
-    [("ok", 0.006, CERTAIN), ("unconverged", 1, ROUGH), ("noisy", 0.006, NOISY)],
+    [
+        ("ok", 0.006, CERTAIN),
+        ("unconverged", 1, ROUGH),
+        ("bimodal", 0.006, ROUGH),
+        ("noisy", 0.006, UNTOLD),
+    ],
 )
 def test_confidence_in_a_word(status: str, width: float, word: str) -> None:
     (point,) = [p for p in numa(ONE, kernels=("sum",)) if p.variant == "static"][:1]
     point.status, point.noise = status, width
     point.reasons = [] if status == "ok" else ["other work"]
-    assert told(card_of(ONE, [point]), "all cores").sure == word
+    line = told(card_of(ONE, [point]), "all cores")
+    assert line.sure == word
+    if word == UNTOLD:  # of a noisy trial never the value
+        assert line.text == "disturbed by other work: locus numa --variant static --threads 2"
+        assert not line.numbers
+
+
+def ratio_of(low: float, high: float, status: str = "ok") -> card.Line:
+    """The line of a workload whose ratio has this interval, of two trials of this status."""
+    reasons = [] if status == "ok" else ["other work"]
+    points = [
+        Point("newcomer", "padded", {}, 8, 1e-6, status=status, reasons=reasons),
+        Point(
+            "newcomer", "dense", {}, 8, 2e-6, status=status, reasons=reasons,
+            ratios=[("variant", "dense", "padded", 1e-6)],
+        ),
+    ]  # fmt: skip
+    points[1].other = points[0].id
+    lines = record(TWO, points, RUN)
+    for line in lines:
+        for ratio in line.get("ratios") or []:
+            ratio.update(value=(low + high) / 2, ci=[low, high])
+    (made,) = cards(*lines)
+    return told(made, "newcomer")
+
+
+def test_of_noisy_trials_only_the_side_of_a_ratio_is_told() -> None:
+    slower, faster = ratio_of(2.9, 3.1, "noisy"), ratio_of(0.2, 0.4, "noisy")
+    assert slower.text == "slowdown by what differs >1x, 8 threads" and slower.sure == NOISY
+    assert faster.text == "slowdown by what differs <1x, 8 threads" and faster.sure == NOISY
+    assert not slower.numbers
+
+
+@pytest.mark.parametrize("status", ["ok", "noisy"])
+def test_what_is_close_to_1_is_no_difference(status: str) -> None:
+    line = ratio_of(0.97, 1.02, status)
+    assert line.text == "slowdown by what differs: no difference, 8 threads"
+    assert line.sure == (CERTAIN if status == "ok" else NOISY)
+
+
+def test_a_ratio_that_may_be_on_either_side_of_1_is_open() -> None:
+    line = ratio_of(0.8, 1.2)
+    assert line.sure == UNTOLD
+    said = "slowdown by what differs: open{}, 8 threads; longer: locus newcomer"
+    assert line.text == said.format(" (0.8 to 1.2x)")
+    assert ratio_of(0.8, 1.2, "noisy").text == said.format("")
+
+
+def known(low: float, high: float, status: str = "ok", *modes: float) -> Line:
+    value = (low + high) / 2
+    return {"value": value, "low": low, "high": high, "status": status, "modes": modes}
+
+
+def test_settings_are_told_by_the_side_on_which_they_are() -> None:
+    near = known(1.99, 2.01)
+    assert card.compared([near, known(2.9, 3.1)]) == ("2 to 3x", CERTAIN)
+    assert card.compared([near, known(2, 4)]) == ("2 to 3x", ROUGH)
+    assert card.compared([near, known(5, 6, "noisy")]) == ("2x", NOISY)
+    assert card.compared([near, known(0.99, 1.01), known(0.7, 1.3)]) == (
+        "2x in 1 of 3, no difference in 1 of 3, open (0.7 to 1.3x) in 1 of 3",
+        ROUGH,
+    )
+    assert card.compared([known(1.9, 2.1, "bimodal", 1.5, 2.0)]) == ("1.5 to 2.1x", ROUGH)
 
 
 # Machines and records of other kinds.
@@ -260,7 +327,19 @@ def test_one_node_needs_no_placement(one: Card) -> None:
 
 def test_a_virtual_machine_compares_ratios(one: Card) -> None:
     assert one.advice.startswith("a virtual machine (kvm): compare ratios, not times")
-    assert any(line.startswith("a virtual machine") for line in screen(one)[:3])
+    assert any(line.startswith("a virtual machine") for line in screen(one)[:4])
+
+
+def test_a_card_says_that_it_is_about_one_run(one: Card, four: Card) -> None:
+    for made in (one, four):
+        assert any(line.startswith("about this run, one process") for line in screen(made)[:3])
+
+
+def test_a_virtual_machine_is_not_sure_of_what_its_cpus_share(one: Card, four: Card) -> None:
+    guest = told(one, "core to core")
+    assert guest.text.endswith(" same L3, as the guest is told") and guest.sure == ROUGH
+    assert "guest" not in told(four, "core to core").text
+    assert told(four, "core to core").sure == CERTAIN
 
 
 def test_without_an_l3() -> None:
