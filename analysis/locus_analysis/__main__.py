@@ -112,12 +112,13 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _levels(options: argparse.Namespace) -> int:
-    from . import levels, padding, records
+    from . import between, levels, padding, records
 
     with _read(options) as given:
         db = records.tables(given)
-    found = "\n\n".join(filter(None, (levels.text(db), padding.text(db))))
-    print(found or NO_CURVE, flush=True)
+    found = [text for text in (levels.text(db), padding.text(db)) if text]
+    runs = max((len(wholes) for wholes in between.series(db)), default=0)
+    print("\n\n".join([*found, between.about(runs)]) if found else NO_CURVE, flush=True)
     return GOOD
 
 

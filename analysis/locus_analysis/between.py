@@ -35,6 +35,14 @@ def series(db: duckdb.DuckDBPyConnection) -> Series:
     return [r["wholes"] for r in found]
 
 
+def about(runs: int) -> str:
+    """What numbers are about, if as many runs of a series were tried: other processes may have
+    another clock, and other cores."""
+    if runs:
+        return f"about {runs} runs, each a process of its own"
+    return "about this run, one process: --runs 6 tells how far others differ"
+
+
 def judged(trials: Sequence[Row], given: Series) -> list[Row]:
     """What conclusions rest on: for a series its merged trials, as those of its last run; else the
     trials of a run."""

@@ -170,9 +170,11 @@ def undecided(block: str, name: str, told: str, then: Advice) -> Line:
     return untold(block, name, f"{told}; longer" if then.command else told, then)
 
 
-def phrase(before: str, said: str) -> str:
-    """A sentence that ends with compared(): "takes 2.1x", "takes: no difference"."""
-    return f"{before} {said}" if said[0] in "0123456789<>" else f"{before}: {said}"
+def phrase(name: str, verb: str, said: str) -> str:
+    """A sentence that ends with compared(): "lock takes 2.1x", "lock: no difference"."""
+    if said[0] in "0123456789<>":
+        return " ".join(filter(None, (name, verb, said)))
+    return f"{name}: {said}"
 
 
 def time(value: Optional[float]) -> str:

@@ -386,7 +386,7 @@ def _all(host: Host, own: list[Row]) -> list[Line]:
 
 # ---- first touch ----
 
-PLACED = {"single": "by one thread takes", "interleave": "interleaved"}
+PLACED = {"single": ("by one thread", "takes"), "interleave": ("interleaved", "")}
 
 
 def placement(host: Host) -> list[Line]:
@@ -420,7 +420,7 @@ def placement(host: Host) -> list[Line]:
             else []
         )
     said = {variant: compared([ratio]) for variant, ratio in worst_of.items()}
-    told = ", ".join(phrase(PLACED[variant], text) for variant, (text, _) in said.items())
+    told = ", ".join(phrase(*PLACED[variant], text) for variant, (text, _) in said.items())
     text = f"{told}, on {next(iter(worst_of.values()))['threads']} threads"
     word = worst(word for _, word in said.values())
     if word == UNTOLD:

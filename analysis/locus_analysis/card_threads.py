@@ -83,7 +83,7 @@ def _false_sharing(host: Host, own: list[Row]) -> list[Line]:
     atomic = [(t, r) for t, r in found if t["variant"] == "fetch-add"] or found
     trial, ratio = max(atomic, key=lambda of: of[0]["threads"])
     said, word = compared([ratio])
-    told = phrase(f"{_variant(trial)} takes", f"{said} on {trial['threads']} threads")
+    told = phrase(_variant(trial), "takes", f"{said} on {trial['threads']} threads")
     others = [(t, r) for t, r in found if t is not trial and _is_clear(r)]
     most_of, most = max(others, key=lambda of: of[1]["value"], default=(trial, ratio))
     if most["value"] > ratio["value"]:
@@ -167,7 +167,7 @@ def _gain(host: Host, own: list[Row], benchmark: str, ratios: list[Row]) -> Opti
         return untold("work", benchmark, "nothing to compare", then)
     (first, found), *others = measured
     said, word = compared(found)
-    told = phrase(_name(first), said)
+    told = phrase(_name(first), "", said)
     clear = [(ratio, [r for r in own if _is_clear(r)]) for ratio, own in others]
     best = max(
         ((ratio, own) for ratio, own in clear if own),

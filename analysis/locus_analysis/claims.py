@@ -212,7 +212,8 @@ def _conclusion(of: Described, rows: Sequence[Row]) -> str:
     if len(rows) == 1:
         (r,) = rows
         why = f": {r['why']}" if r["why"] else ""
-        value = f", {r['told']}{evidence.flag(r)}" if r["told"] else ""
+        hidden = is_noisy(r) and r["verdict"] == UNSURE  # nothing of it is told
+        value = f", {r['told']}{evidence.flag(r)}" if r["told"] and not hidden else ""
         return f"{r['verdict']}{value}{why}"
     several = differing([r["setting"] for r in rows])
     said = []

@@ -240,6 +240,7 @@ def _level(level: Row) -> Row:
         "meetings": meetings.get("n"),
         "quantiles": [meetings.get(q) for q in QUANTILES],
         "medians": (level["0"], level["0.99"]) if level["pairs"] > 1 else None,
+        "seen": times_seen(level),
     }
 
 

@@ -11,7 +11,19 @@ from typing import Any, Optional
 
 import duckdb
 
-from . import advice, between, cpu_pairs, inflight, knee, level, levels, padding, records, units
+from . import (
+    advice,
+    between,
+    cpu_pairs,
+    evidence,
+    inflight,
+    knee,
+    level,
+    levels,
+    padding,
+    records,
+    units,
+)
 from .described import Bands
 
 Row = dict[str, Any]
@@ -41,8 +53,14 @@ def _latency(db: duckdb.DuckDBPyConnection) -> Row:
 
 
 def _load(found: level.Finding) -> str:
-    times = [f"{units.quantity(o.time, 's')} in {o.name}" for o in found.levels if o.time]
+    times = [f"{_time(o)} in {o.name}" for o in found.levels if o.time]
     return f"A load takes {', '.join(times)}."
+
+
+def _time(of: level.Level) -> str:
+    """With its cycles, which are the same where the clock is another one."""
+    cycles = f" ({units.number(of.cycles)} cycles)" if of.cycles else ""
+    return units.quantity(of.time, "s") + cycles
 
 
 def _levels(found: Row, x: str, trials: Sequence[Row]) -> Optional[Bands]:
@@ -67,20 +85,23 @@ def _of_pairs(db: duckdb.DuckDBPyConnection, benchmark: str) -> Row:
 
 
 def _core_to_core(db: duckdb.DuckDBPyConnection) -> Row:
-    found = _of_pairs(db, "core-to-core")
-    return {
-        **found,
-        "answer": {whole: _hand_over(own[0]) for whole, own in found["runs"].items() if own},
+    found, machines = _of_pairs(db, "core-to-core"), records.machines(db)
+    answer = {
+        whole: _hand_over(own[0], machines[whole]) for whole, own in found["runs"].items() if own
     }
+    return {**found, "answer": answer}
 
 
-def _hand_over(trial: Row) -> str:
+def _hand_over(trial: Row, machine: Row) -> str:
+    if evidence.is_noisy(trial):
+        return f"How long it takes to hand over a cache line is not told: {trial['name']} is noisy."
     times = [
-        f"{units.quantity(level['quantiles'][2], 's')} (median) between CPUs that share"
-        f" {level['name']}"
+        f"{' or '.join(units.quantity(time, 's') for time in level['seen'])} (median) between CPUs"
+        f" that share {level['name']}"
         for level in trial["levels"]
     ]
-    return f"To hand over a cache line takes {', '.join(times)} ({trial['name']})."
+    told = ", as the guest is told" if machine["virtual"] else ""
+    return f"To hand over a cache line takes {', '.join(times)}{told} ({trial['name']})."
 
 
 def _numa(db: duckdb.DuckDBPyConnection) -> Row:

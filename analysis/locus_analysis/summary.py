@@ -82,7 +82,7 @@ def _host(db: duckdb.DuckDBPyConnection, name: str, runs: list[Row], trials: Seq
 
 
 def _card(host: Host) -> Card:
-    made = Card(_title(host), _scope(host), _advice(host))
+    made = Card(_title(host), between.about(_tried(host)), _advice(host))
     missing = []
     for name, lines, wish in BLOCKS:
         own = lines(host)
@@ -134,14 +134,6 @@ def _title(host: Host) -> list[str]:
     ]
 
 
-def _scope(host: Host) -> str:
-    """What the numbers are about: other processes may have another clock, and other cores."""
-    runs = max((t.get("tried") or 0 for t in host.trials), default=0)
-    if runs:
-        return f"about {runs} runs, each a process of its own"
-    return "about this run, one process: --runs 6 tells how far others differ"
-
-
 def _advice(host: Host) -> str:
     virtual = host.machine["virtual"]
     if not virtual:
@@ -152,13 +144,17 @@ def _advice(host: Host) -> str:
     )
 
 
+def _tried(host: Host) -> int:
+    """How many runs of a series its numbers are from."""
+    return max((t.get("tried") or 0 for t in host.trials), default=0)
+
+
 def _results(host: Host) -> list[str]:
     counts = Counter(t["status"] for t in host.trials)
     told = [f"{counts[s]} {s}" for s in STATUSES if counts[s]]
     results = [f"{units.several(len(host.trials), 'result')}: {', '.join(told) or 'none'}"]
-    runs = max((t.get("tried") or 0 for t in host.trials), default=0)
-    if runs:
-        results.append(f"medians and intervals of {runs} runs, where these are ok")
+    if _tried(host):
+        results.append(f"medians and intervals of {_tried(host)} runs, where these are ok")
     last = host.runs[-1]
     if last["signal"]:
         results.append(f"the run was ended by {last['signal']}: --resume goes on")

@@ -11,7 +11,7 @@ from typing import Any, Optional
 import pytest
 from locus_analysis import compared, described, evidence, records, sections
 from locus_analysis.evidence import ABOVE, BELOW, OPEN, SAME
-from make_records import TWO, Line, Point, of_lines, record, run_id
+from make_records import ONE, TWO, Line, Point, core_to_core, latency, of_lines, record, run_id
 from some import some
 
 RUN = run_id("evidence")
@@ -172,3 +172,23 @@ def test_the_ratio_furthest_from_1_is_told_as_far_as_it_may_be(status: str, said
     db = records.tables(of_lines(record(TWO, [padded, dense], RUN)))
     told = compared.result(described.of(db, "newcomer"), records.measured(db, "newcomer"))
     assert told and told.startswith(f"slowdown by what differs: dense/padded {said}"), told
+
+
+def sentence(*points: Point) -> str:
+    db = records.tables(of_lines(record(ONE, list(points), RUN)))
+    (said, *_) = sections.section(db, points[0].benchmark, {RUN: "here"})["results"]
+    return str(said)
+
+
+def test_a_guest_tells_what_its_cpus_share() -> None:
+    (point, *_) = core_to_core(ONE)
+    said = sentence(point)
+    assert re.match(r"To hand over .* takes \d\S+ ns \(median\) between CPUs that share", said)
+    assert ", as the guest is told (" in said
+    point.status, point.reasons = "noisy", ["noise"]
+    assert sentence(point).startswith("How long it takes to hand over a cache line is not told: ")
+
+
+def test_loads_are_told_with_their_cycles() -> None:
+    said = sentence(*(p for p in latency(ONE) if p.variant == "cycle"))
+    assert re.match(r"A load takes \S+ ns \(\S+ cycles\) in L1, \S+ ns \(\S+ cycles\) in L2", said)
