@@ -6,6 +6,10 @@
 
 /* The probability with which a 95 % interval may miss. */
 #define MISSES 0.05
+/* No interval reaches less far than this share of the typical half width. */
+#define LEAST_SHARE 0.8
+/* Fewer trials than these have no typical half width. */
+#define LEAST_TYPICAL 4
 
 static int by_value(const void *a, const void *b)
 {
@@ -100,19 +104,15 @@ static bool interval_after_looks(const double *sorted, size_t n, double *low, do
 	return interval(sorted, n, left, low, high);
 }
 
-/*
- * Writes the groups' medians, sorted; returns how many groups have a value. The values of a group
- * may be in any order and need not be adjacent.
- */
-static size_t group_medians(const double *x, const unsigned *group, size_t n, double *scratch,
-			    double *medians)
+size_t statistics_group_medians(const double *x, const unsigned *group, size_t n, double *medians)
 {
+	double *scratch = calloc(n + 1, sizeof(*scratch));
 	unsigned last = 0;
 	size_t groups = 0;
 
 	for (size_t i = 0; i < n; i++)
 		last = group[i] > last ? group[i] : last;
-	for (unsigned g = 0; n && g <= last; g++) {
+	for (unsigned g = 0; scratch && n && g <= last; g++) {
 		size_t in = 0;
 
 		for (size_t i = 0; i < n; i++)
@@ -122,27 +122,62 @@ static size_t group_medians(const double *x, const unsigned *group, size_t n, do
 		if (in)
 			medians[groups++] = statistics_quantile(scratch, in, 0.5);
 	}
-	statistics_sort(medians, groups);
+	free(scratch);
 	return groups;
 }
 
 struct estimate estimate_grouped(const double *x, const unsigned *group, size_t n)
 {
 	struct estimate e = ESTIMATE_UNKNOWN;
-	double *scratch = calloc(n + 1, sizeof(*scratch)),
-	       *medians = calloc(n + 1, sizeof(*medians));
+	double *medians = calloc(n + 1, sizeof(*medians));
 
-	if (scratch && medians)
-		e.groups = (unsigned)group_medians(x, group, n, scratch, medians);
+	if (medians)
+		e.groups = (unsigned)statistics_group_medians(x, group, n, medians);
 	if (e.groups) {
+		statistics_sort(medians, e.groups);
 		e.value = statistics_quantile(medians, e.groups, 0.5);
 		e.least = medians[0];
 		e.most = medians[e.groups - 1];
 		interval_after_looks(medians, e.groups, &e.low, &e.high);
 	}
-	free(scratch);
 	free(medians);
 	return e;
+}
+
+/* Half the interval's width, relative to the value. */
+static double half_width(struct estimate e)
+{
+	return (e.high - e.low) / 2 / e.value;
+}
+
+double estimate_scatter(struct estimate e)
+{
+	return half_width(e) * sqrt(e.groups);
+}
+
+double estimate_typical(const double *scatter, size_t n)
+{
+	size_t known = 0;
+
+	for (size_t i = 0; i < n; i++)
+		known += isfinite(scatter[i]);
+	return known < LEAST_TYPICAL ? 0 : statistics_quantile_known(scatter, NULL, n, 0.5);
+}
+
+struct estimate estimate_widened(struct estimate e, double typical)
+{
+	const double reach = fmax(half_width(e), LEAST_SHARE * typical / sqrt(e.groups));
+
+	if (!(e.low > 0))
+		return e;
+	e.low = fmin(e.low, e.value / (1 + reach));
+	e.high = fmax(e.high, e.value * (1 + reach));
+	return e;
+}
+
+double estimate_reach(struct estimate e)
+{
+	return fmax(e.value - e.low, e.high - e.value) / fabs(e.value);
 }
 
 double statistics_mean(const double *x, size_t n)
@@ -163,4 +198,54 @@ double statistics_deviation(const double *x, size_t n)
 	for (size_t i = 0; i < n; i++)
 		sum += (x[i] - centre) * (x[i] - centre);
 	return sqrt(sum / (double)(n - 1));
+}
+
+/* The rank of x[i] among all, from 1 on; equal values share the mean of their ranks. */
+static double rank_in(const double *x, size_t n, size_t i)
+{
+	double rank = 0.5;
+
+	for (size_t j = 0; j < n; j++)
+		rank += (x[j] < x[i]) + 0.5 * (x[j] == x[i]);
+	return rank;
+}
+
+double statistics_rank_correlation(const double *x, size_t n)
+{
+	const double middle = ((double)n + 1) / 2;
+	double both = 0, order = 0, ranks = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const double a = (double)i + 1 - middle, b = rank_in(x, n, i) - middle;
+
+		both += a * b;
+		order += a * a;
+		ranks += b * b;
+	}
+	return ranks > 0 ? both / sqrt(order * ranks) : 0;
+}
+
+/*
+ * The least rank correlation that chance exceeds in at most 2 % of cases, either way: exact for few
+ * values (Zar 1972), then from Student's t (Abramowitz and Stegun 1964, 26.7.5).
+ */
+static double critical_correlation(size_t n)
+{
+	static const double exact[] = { [6] = 0.943,  [7] = 0.893,  [8] = 0.833, [9] = 0.783,
+					[10] = 0.745, [11] = 0.709, [12] = 0.678 };
+	const double z = 2.326348, free = (double)n - 2;
+	double t;
+
+	if (n < sizeof(exact) / sizeof(*exact))
+		return exact[n] > 0 ? exact[n] : INFINITY;
+	t = z + (pow(z, 3) + z) / (4 * free) +
+	    (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * free * free);
+	return t / sqrt(free + t * t);
+}
+
+bool statistics_has_trend(const double *x, size_t n)
+{
+	const double rounding = 5e-4; /* of the table */
+
+	return fabs(statistics_rank_correlation(x, n)) > critical_correlation(n) - rounding;
 }

@@ -63,6 +63,37 @@ struct estimate {
  */
 struct estimate estimate_grouped(const double *x, const unsigned *group, size_t n);
 
+/*
+ * The medians of the groups that have a value, in the order of the groups; returns how many these
+ * are. The values of a group may be in any order and need not be adjacent. Room for n medians.
+ */
+size_t statistics_group_medians(const double *x, const unsigned *group, size_t n, double *medians);
+
+/*
+ * Trials that end when their interval is narrow are narrow by chance, more often than 1 in 20
+ * misses. What other trials of the same kind scatter shows by how much:
+ *
+ * estimate_scatter: half the interval's width relative to the value, times the square root of the
+ * number of groups, so that trials with unlike numbers of groups compare. NAN without an interval.
+ * estimate_typical: the median of what n trials scatter; 0: fewer than 4 of them are known.
+ * estimate_widened: the interval, widened to reach on both sides, by factors, at least half its own
+ * width, and at least 0.8 of the typical half width. Bounds that are not positive stay.
+ */
+double estimate_scatter(struct estimate);
+double estimate_typical(const double *scatter, size_t n);
+struct estimate estimate_widened(struct estimate, double typical);
+
+/* How far the interval reaches: its wider half, relative to the value. NAN without an interval. */
+double estimate_reach(struct estimate);
+
+/* Spearman's, of values with their order; 0 where all values are the same. */
+double statistics_rank_correlation(const double *x, size_t n);
+/*
+ * Whether values rise or fall in their order: the rank correlation is larger than it is by chance
+ * in 2 % of cases. False for n < LEAST_VALUES.
+ */
+bool statistics_has_trend(const double *x, size_t n);
+
 double statistics_mean(const double *x, size_t n);
 double statistics_deviation(const double *x, size_t n); /* of the sample (n - 1); 0 for n < 2 */
 

@@ -148,9 +148,119 @@ static void test_the_interval_allows_for_the_looks(void **state)
 	assert_false(statistics_is_look(0) || statistics_is_look(3) || statistics_is_look(7));
 }
 
+static void test_an_interval_reaches_its_half_width_on_both_sides(void **state)
+{
+	const double x[] = { 100, 101, 101, 101, 103, 110 };
+	const unsigned group[] = { 0, 1, 2, 3, 4, 5 };
+	const struct estimate e = estimate_grouped(x, group, 6);
+	struct estimate wide = estimate_widened(e, 0);
+
+	(void)state;
+	/* 100 to 110, and 101: half the width is 5, which is 4.95 % */
+	assert_true(fabs(estimate_scatter(e) - 5.0 / 101 * sqrt(6)) < 1e-12);
+	assert_true(fabs(estimate_reach(e) - 9.0 / 101) < 1e-12);
+	assert_true(fabs(wide.low - 101 / 1.0495) < 1e-3 && wide.high == 110);
+	assert_true(wide.value == 101 && wide.least == 100 && wide.most == 110);
+	/* four times as many allocations of the same scatter halve the width */
+	wide = estimate_widened(e, 0.25 * sqrt(6));
+	assert_true(fabs(wide.low - 101 / 1.2) < 1e-9 && fabs(wide.high - 101 * 1.2) < 1e-9);
+	assert_true(fabs(estimate_reach(wide) - 0.2) < 1e-12);
+}
+
+static void test_what_has_no_interval_is_not_widened(void **state)
+{
+	const unsigned group[] = { 0, 1, 2, 3, 4, 5 };
+	const struct estimate few = estimate_grouped((double[]){ 1, 2, 3 }, group, 3),
+			      zero = estimate_grouped((double[]){ 0, 1, 1, 1, 1, 1 }, group, 6);
+
+	(void)state;
+	assert_true(isnan(estimate_widened(few, 1).low) && isnan(estimate_reach(few)));
+	assert_true(isnan(estimate_scatter(few)));
+	assert_true(estimate_widened(zero, 1).low == 0 && estimate_widened(zero, 1).high == 1);
+}
+
+static void test_four_trials_have_a_typical_scatter(void **state)
+{
+	(void)state;
+	assert_true(estimate_typical((double[]){ 1, 2, 3, NAN }, 4) == 0);
+	assert_true(estimate_typical((double[]){ 1, 9, 2, NAN, 4 }, 5) == 3);
+	assert_true(estimate_typical(NULL, 0) == 0);
+}
+
+/* https://en.wikipedia.org/wiki/Spearman%27s_rank_correlation_coefficient: its example, -29/165 */
+static void test_rank_correlation(void **state)
+{
+	const double television[] = { 0, 20, 28, 27, 50, 29, 7, 17, 6, 12 }; /* in order of IQ */
+
+	(void)state;
+	assert_true(fabs(statistics_rank_correlation(television, 10) + 29.0 / 165) < 1e-12);
+	assert_true(statistics_rank_correlation((double[]){ 3, 3, 3 }, 3) == 0);
+	/* equal values share their mean rank: Pearson's of (1, 2, 3, 4) and (1.5, 1.5, 3, 4) */
+	assert_true(fabs(statistics_rank_correlation((double[]){ 5, 5, 7, 9 }, 4) - 0.948683) <
+		    1e-6);
+}
+
+/*
+ * Two-tailed critical values at 2 % in the table of Zar, Biostatistical Analysis: 0.943 for 6
+ * values, 0.893 for 7, 0.833 for 8, 0.745 for 10, 0.678 for 12, 0.520 for 20.
+ */
+static void test_a_trend_is_beyond_the_critical_value(void **state)
+{
+	static const struct {
+		size_t n, turned; /* the first so many values are in reverse order */
+		bool trend;
+	} rows[] = {
+		{ 5, 0, false },  { 6, 0, true },    { 6, 2, true },  { 6, 3, false },
+		{ 7, 2, true },	  { 7, 3, false },   { 8, 3, true },  { 8, 4, false },
+		{ 10, 5, true },  { 10, 6, false },  { 12, 6, true }, { 12, 7, false },
+		{ 20, 12, true }, { 20, 13, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		double x[20];
+
+		for (size_t j = 0; j < rows[i].n; j++)
+			x[j] = (double)(j < rows[i].turned ? rows[i].turned - 1 - j : j);
+		if (statistics_has_trend(x, rows[i].n) != rows[i].trend)
+			print_error("row %zu: %g\n", i, statistics_rank_correlation(x, rows[i].n));
+		assert_true(statistics_has_trend(x, rows[i].n) == rows[i].trend);
+		for (size_t j = 0; j < rows[i].n; j++)
+			x[j] = -x[j];
+		assert_true(statistics_has_trend(x, rows[i].n) == rows[i].trend);
+	}
+}
+
+/* By chance in 1.7 % of cases for 6 values, 1.9 % for 12 (exact), and 2 % for many. */
+static void test_a_trend_is_rarely_chance(void **state)
+{
+	static const struct {
+		size_t n;
+		double share;
+	} rows[] = { { 6, 12.0 / 720 }, { 12, 0.0185 }, { 24, 0.02 }, { 48, 0.02 } };
+	const unsigned turns = cases(20000);
+	uint64_t seed = 3;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		const double share = rows[i].share, error = sqrt(share * (1 - share) / turns);
+		unsigned found = 0;
+
+		for (unsigned t = 0; t < turns; t++) {
+			double x[48];
+
+			for (size_t j = 0; j < rows[i].n; j++)
+				x[j] = uniform(&seed);
+			found += statistics_has_trend(x, rows[i].n);
+		}
+		print_message("# %zu values: %.2f %%\n", rows[i].n, 100.0 * found / turns);
+		assert_true(fabs((double)found / turns - share) < 4 * error + 0.001);
+	}
+}
+
 /* ---- coverage, by simulation ---- */
 
-enum { MOST = 48, BATCHES = 3, SAMPLES = 5 };
+enum { MOST = 48, BATCHES = 3, SAMPLES = 5, GROUP = 4 };
 
 /* What differs from one allocation, batch or sample to the next; a share of the value. */
 struct world {
@@ -200,29 +310,88 @@ static double truth_of(const struct world *w, uint64_t *seed)
 	return median;
 }
 
-/* A trial that may take `most` allocations, and ends at the first look at which it is narrow. */
-static struct estimate simulate(const struct world *w, unsigned most, double within, uint64_t *seed)
+/* The intervals of a group after n allocations. */
+static void intervals(double (*x)[MOST], unsigned n, struct estimate *e)
 {
-	double x[MOST], wander = w->drift * normal(seed);
+	double scatter[GROUP];
 	unsigned group[MOST];
 
-	for (unsigned n = 1;; n++) {
-		struct estimate e;
-
-		x[n - 1] = allocation_of(w, &wander, seed);
-		group[n - 1] = n - 1;
-		if (!statistics_is_look(n))
-			continue;
-		e = estimate_grouped(x, group, n);
-		if (n >= most || (e.high - e.low) / 2 <= within * e.value)
-			return e;
+	for (unsigned i = 0; i < n; i++)
+		group[i] = i;
+	for (unsigned i = 0; i < GROUP; i++) {
+		e[i] = estimate_grouped(x[i], group, n);
+		scatter[i] = estimate_scatter(e[i]);
 	}
+	for (unsigned i = 0; i < GROUP; i++)
+		e[i] = estimate_widened(e[i], estimate_typical(scatter, GROUP));
 }
 
 /*
- * At least 94 of 100 intervals hold the truth in every profile, although trials end early where the
- * interval happens to be narrow. Drift that lasts longer than a trial moves all of its allocations:
- * no interval of one run can hold it, so it is not among these.
+ * A group that may take `most` allocations, and ends at the first look at which all of its
+ * intervals are narrow.
+ */
+static void simulate(const struct world *w, unsigned most, double within, uint64_t *seed,
+		     struct estimate *e)
+{
+	double x[GROUP][MOST], wander[GROUP];
+
+	for (unsigned i = 0; i < GROUP; i++)
+		wander[i] = w->drift * normal(seed);
+	for (unsigned n = 1;; n++) {
+		bool narrow = true;
+
+		for (unsigned i = 0; i < GROUP; i++)
+			x[i][n - 1] = allocation_of(w, &wander[i], seed);
+		if (!statistics_is_look(n))
+			continue;
+		intervals(x, n, e);
+		for (unsigned i = 0; i < GROUP; i++)
+			narrow &= estimate_reach(e[i]) <= within;
+		if (n >= most || narrow)
+			return;
+	}
+}
+
+struct covered {
+	unsigned all, hit, ok, hit_ok;
+	double width, groups;
+};
+
+static struct covered cover(const struct world *w, unsigned most, double within, double truth,
+			    unsigned turns, uint64_t *seed)
+{
+	struct covered c = { .all = 0 };
+
+	for (unsigned t = 0; t < turns; t++) {
+		struct estimate e[GROUP];
+
+		simulate(w, most, within, seed, e);
+		for (unsigned i = 0; i < GROUP; i++) {
+			const bool hit = e[i].low <= truth && truth <= e[i].high,
+				   ok = estimate_reach(e[i]) <= within;
+
+			c.all++;
+			c.hit += hit;
+			c.ok += ok;
+			c.hit_ok += ok && hit;
+			c.width += estimate_reach(e[i]) / (turns * GROUP);
+			c.groups += (double)e[i].groups / (turns * GROUP);
+		}
+	}
+	return c;
+}
+
+/* 94 of 100, less 3 standard deviations of the count. */
+static double least_of(unsigned n)
+{
+	return 0.94 * n - 3 * sqrt(0.94 * 0.06 * n);
+}
+
+/*
+ * At least 94 of 100 intervals hold the truth in every profile, of all trials and of those that are
+ * ok, although trials end early where the interval happens to be narrow. Drift that lasts longer
+ * than a trial moves all of its allocations: no interval of one run can hold what the machine does
+ * at another time, so it is not among these. test/analysis/intervals.py has many more cases.
  */
 static void test_intervals_cover_in_every_profile(void **state)
 {
@@ -236,8 +405,7 @@ static void test_intervals_cover_in_every_profile(void **state)
 		{ "skewed", 0.2, 0.005, 1, 0.01 },  { "two modes", 0.02, 0, 1, 0.02 },
 		{ "two modes", 0.005, 0, 1, 0.02 },
 	};
-	const unsigned turns = cases(1000);
-	const double least = 0.95 - 0.32 / sqrt(turns); /* 0.94 with all turns */
+	const unsigned turns = cases(500);
 	uint64_t seed = 11;
 
 	(void)state;
@@ -245,22 +413,16 @@ static void test_intervals_cover_in_every_profile(void **state)
 		const double truth = truth_of(&worlds[j], &seed);
 
 		for (size_t i = 0; i < LENGTH(profiles); i++) {
-			unsigned hit = 0, groups = 0;
-			double width = 0;
+			const struct covered c = cover(&worlds[j], profiles[i].most,
+						       profiles[i].within, truth, turns, &seed);
 
-			for (unsigned t = 0; t < turns; t++) {
-				const struct estimate e = simulate(&worlds[j], profiles[i].most,
-								   profiles[i].within, &seed);
-
-				hit += e.low <= truth && truth <= e.high;
-				width += (e.high - e.low) / 2 / turns;
-				groups += e.groups;
-			}
 			print_message("# %s %g, drift %g: %.1f %% covered, \u00b1%.1f %%, %.0f "
-				      "allocations\n",
+				      "allocations; %.0f %% ok, %.1f %% of them covered\n",
 				      worlds[j].allocation, worlds[j].between, worlds[j].drift,
-				      100.0 * hit / turns, 100 * width, (double)groups / turns);
-			assert_true(hit >= least * turns);
+				      100.0 * c.hit / c.all, 100 * c.width, c.groups,
+				      100.0 * c.ok / c.all, 100.0 * c.hit_ok / fmax(1, c.ok));
+			assert_true(c.hit >= least_of(c.all));
+			assert_true(c.hit_ok >= least_of(c.ok));
 		}
 	}
 }
@@ -326,6 +488,12 @@ int main(void)
 		cmocka_unit_test(test_mean_and_deviation),
 		cmocka_unit_test(test_groups_count_alike),
 		cmocka_unit_test(test_the_interval_allows_for_the_looks),
+		cmocka_unit_test(test_an_interval_reaches_its_half_width_on_both_sides),
+		cmocka_unit_test(test_what_has_no_interval_is_not_widened),
+		cmocka_unit_test(test_four_trials_have_a_typical_scatter),
+		cmocka_unit_test(test_rank_correlation),
+		cmocka_unit_test(test_a_trend_is_beyond_the_critical_value),
+		cmocka_unit_test(test_a_trend_is_rarely_chance),
 		cmocka_unit_test(test_intervals_cover_in_every_profile),
 		cmocka_unit_test(test_the_interval_of_groups_covers),
 	};

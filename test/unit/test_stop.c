@@ -13,13 +13,17 @@
 
 #include "harness/run/stop.h"
 
-enum { HOUR = 3600, MOST = 24 };
+enum { HOUR = 3600, MOST = 24, TRIALS = 8 };
 
 /* What was measured: each other allocation takes 1 + scatter times as long. */
 struct scene {
 	struct run run;
 	struct series series;
+	struct planned planned;
 	struct batch batch[MOST];
+	/* of groups */
+	struct planned trials[TRIALS];
+	struct batch batches[TRIALS * MOST];
 	struct alternation group;
 };
 
@@ -33,6 +37,7 @@ static struct scene *scene(unsigned allocations, double scatter, double spent, d
 	s->run.budget.until = INFINITY;
 	s->run.budget.began -= spent;
 	s->series.within = 0.01;
+	s->series.planned = &s->planned;
 	s->series.batch = s->batch;
 	s->series.batches = s->series.allocations = allocations;
 	for (unsigned i = 0; i < allocations; i++)
@@ -147,6 +152,74 @@ static void large_trials_do_not_take_it_all(void **state)
 	assert_true(budget_weigh(&large, 1) / budget_weigh(&small, 1) < ratio);
 }
 
+/* Gives each of n trials of a group twelve allocations, of which every other is so much slower. */
+static struct scene *group_of(unsigned n, const double *scatter)
+{
+	struct scene *s = scene(12, 0, HOUR, HOUR);
+
+	s->group.series = calloc(n, sizeof(*s->group.series));
+	assert_non_null(s->group.series);
+	s->group.n = n;
+	for (unsigned i = 0; i < n; i++) {
+		struct series *one = &s->group.series[i];
+
+		*one = s->series;
+		one->planned = &s->trials[i];
+		one->batch = &s->batches[12 * i];
+		for (unsigned j = 0; j < 12; j++) {
+			one->batch[j] = s->batch[j];
+			one->batch[j].clean = one->batch[j].estimate = 1 + (j % 2) * scatter[i];
+		}
+	}
+	return s;
+}
+
+static void leave_group(struct scene *s)
+{
+	free(s->group.series);
+	leave(s);
+}
+
+/* A trial that is narrow by chance has not converged where the others of its group are not. */
+static void a_group_shows_what_its_trials_scatter(void **state)
+{
+	const double alike[] = { 0.001, 0.03, 0.03, 0.03, 0.03 },
+		     calm[] = { 0.001, 0.001, 0.001, 0.03, 0.001 };
+	struct scene *s = group_of(5, alike);
+
+	(void)state;
+	assert_int_equal(stop_after(&s->group, 12, 0, true), STOPPED_NOT_RUN);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(stop_reason(&s->group, &s->group.series[i], STOPPED_BUDGET),
+				 STOPPED_BUDGET);
+	leave_group(s);
+	s = group_of(5, calm);
+	assert_int_equal(stop_after(&s->group, 12, 0, true), STOPPED_NOT_RUN);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(stop_reason(&s->group, &s->group.series[i], STOPPED_BUDGET),
+				 i == 3 ? STOPPED_BUDGET : STOPPED_CONVERGED);
+	leave_group(s);
+}
+
+/* Three trials are too few; with those of earlier groups of their benchmark they are enough. */
+static void a_small_group_is_judged_with_earlier_ones(void **state)
+{
+	const double scatter[] = { 0.001, 0.03, 0.03 };
+	struct scene *s = group_of(3, scatter);
+	struct plan plan = { .trial = s->trials, .trials = TRIALS };
+
+	(void)state;
+	s->run.plans = (struct plans){ .plan = &plan, .plans = 1 };
+	stop_after(&s->group, 12, 0, true);
+	assert_int_equal(stop_reason(&s->group, &s->group.series[0], STOPPED_BUDGET),
+			 STOPPED_CONVERGED);
+	s->trials[TRIALS - 1].scatter = 0.05; /* half of 3 %, times the root of 12 */
+	stop_after(&s->group, 12, 0, true);
+	assert_int_equal(stop_reason(&s->group, &s->group.series[0], STOPPED_BUDGET),
+			 STOPPED_BUDGET);
+	leave_group(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +227,8 @@ int main(void)
 		cmocka_unit_test(a_number_of_samples_ends_it),
 		cmocka_unit_test(a_group_is_begun_if_the_share_lasts_for_it),
 		cmocka_unit_test(large_trials_do_not_take_it_all),
+		cmocka_unit_test(a_group_shows_what_its_trials_scatter),
+		cmocka_unit_test(a_small_group_is_judged_with_earlier_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

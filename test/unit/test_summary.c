@@ -346,8 +346,68 @@ static void test_no_ratio_without_a_time(void **state)
 		assert_int_equal(json_array_size(json_object_get(line, "ratios")), 0);
 		assert_int_equal(status, i ? STATUS_FAILED : STATUS_OK);
 		json_decref(line);
-		series_close(&group[i]);
 	}
+	for (unsigned i = 0; i < 2; i++)
+		series_close(&group[i]);
+}
+
+/* Times that rise from allocation to allocation are a note, and the trial is ok. */
+static void test_a_trend_is_a_note(void **state)
+{
+	struct series s;
+	struct invention i;
+	enum status status;
+	json_t *line;
+
+	(void)state;
+	invent(&s, &i, "one", 0, 0, 1, 2, 1);
+	for (unsigned b = 0; b < s.batches; b++)
+		s.time[b] = s.batch[b].estimate = s.batch[b].clean = 1 + 0.01 * b;
+	line = summary(&s, &s, 1, 1.5, &status);
+	assert_int_equal(status, STATUS_OK);
+	/* of 10: the median of the last three over that of the first three, 1.08 / 1.01 */
+	assert_string_equal(json_string_value(json_array_get(json_object_get(line, "notes"), 0)),
+			    "changed while it was measured: +6.9 % from the first third of its "
+			    "allocations to the last");
+	json_decref(line);
+	/* a change that would read +0.0 % is none */
+	for (unsigned b = 0; b < s.batches; b++)
+		s.time[b] = s.batch[b].estimate = s.batch[b].clean = 1 + 0.00005 * b;
+	line = summary(&s, &s, 1, 1.5, &status);
+	assert_int_equal(json_array_size(json_object_get(line, "notes")), 0);
+	json_decref(line);
+	series_close(&s);
+}
+
+/*
+ * The ratio of two trials whose allocations happen to be narrow is as wide as 0.8 of what the
+ * ratios of their group are in the median.
+ */
+static void test_a_ratio_is_not_narrower_than_those_of_its_group(void **state)
+{
+	enum { TRIALS = 6 };
+	struct series group[TRIALS];
+	struct invention inventions[TRIALS];
+	const json_t *ci;
+	json_t *list;
+
+	(void)state;
+	for (unsigned t = 0; t < TRIALS; t++)
+		invent(&group[t], &inventions[t], t ? "atomic" : "racy", !!t, 1, 1, 2, t ? 1 : 2);
+	for (unsigned t = 1; t < TRIALS; t++) /* to "atomic" of the same words and size only */
+		inventions[t].value[SIZE_OF].count = t;
+	for (unsigned t = 0; t < TRIALS; t++)
+		for (unsigned b = 0; b < group[t].batches; b++)
+			group[t].batch[b].clean *= 1 + (t > 1 ? 0.1 : 0.001) * ((b * t * 3) % 7);
+	list = ratios_of(&group[0], group, TRIALS);
+	assert_int_equal(json_array_size(list), 1);
+	ci = json_object_get(json_array_get(list, 0), "ci");
+	/* by its own allocations 1.988 to 2.012; those of the others reach 25 % */
+	assert_true(json_number_value(json_array_get(ci, 0)) < 1.8);
+	assert_true(json_number_value(json_array_get(ci, 1)) > 2.2);
+	json_decref(list);
+	for (unsigned t = 0; t < TRIALS; t++)
+		series_close(&group[t]);
 }
 
 static void test_rarely_together_is_a_note(void **state)
@@ -648,11 +708,11 @@ static void test_what_counting_costs_is_a_note(void **state)
 	s.tally.passes = 1; /* every other batch counts */
 	for (unsigned slower = 0; slower < 2; slower++) {
 		for (unsigned b = 0; b < BATCHES; b++) {
-			const unsigned turn = b / 2;
+			const unsigned turn = b / 2 * 5 % 6; /* without a trend */
 
 			batch[b] = (struct batch){ .first = b % 10,
 						   .samples = 1,
-						   .allocation = turn,
+						   .allocation = b / 2,
 						   .estimate = (b % 2 ? 1 : 1 + slower) *
 							       (1 + 0.001 * turn) };
 			batch[b].clean = batch[b].estimate;
@@ -1059,6 +1119,8 @@ int main(void)
 		cmocka_unit_test(test_no_ratio_of_a_wrong_answer),
 		cmocka_unit_test(test_a_ratio_without_a_common_round),
 		cmocka_unit_test(test_no_ratio_without_a_time),
+		cmocka_unit_test(test_a_trend_is_a_note),
+		cmocka_unit_test(test_a_ratio_is_not_narrower_than_those_of_its_group),
 		cmocka_unit_test(test_rarely_together_is_a_note),
 		cmocka_unit_test(test_noise_set_aside_comes_back_nowhere),
 		cmocka_unit_test(test_what_counting_costs_is_told_without_noise),

@@ -7,6 +7,9 @@
 #include "harness/judge/summary_placement.h"
 #include "harness/judge/summary_samples.h"
 
+/* %: smaller changes would be told as "+0.0 %". */
+#define LEAST_CHANGE 0.05
+
 /* Reasons and notes that do not depend on the samples' times. */
 static void judge_course(const struct series *s, struct verdict *v)
 {
@@ -43,19 +46,13 @@ static void judge_lack(const struct series *s, struct verdict *v)
 /* Half of an interval that is wider than this tells nothing of its other half. */
 #define WIDE 0.5
 
-/* The wider half of the interval, relative to the value. */
-static double reach(struct estimate e)
-{
-	return fmax(e.value - e.low, e.high - e.value) / e.value;
-}
-
 static void judge_width(const struct series *s, struct estimate time, struct verdict *v)
 {
 	if (s->planned->repeats)
 		verdict_add(v, STATUS_UNCONVERGED,
 			    "stopped by the time budget after %zu of %u samples", s->samples,
 			    s->planned->repeats);
-	else if (reach(time) > WIDE)
+	else if (estimate_reach(time) > WIDE)
 		verdict_add(v, STATUS_UNCONVERGED,
 			    "stopped by the time budget at %.2g to %.2g times the value (target "
 			    "±%.0f %%)",
@@ -63,12 +60,36 @@ static void judge_width(const struct series *s, struct estimate time, struct ver
 	else if (isfinite(time.low))
 		verdict_add(v, STATUS_UNCONVERGED,
 			    "stopped by the time budget at ±%.1f %% (target ±%.0f %%)",
-			    100 * reach(time), 100 * s->within);
+			    100 * estimate_reach(time), 100 * s->within);
 	else
 		verdict_add(v, STATUS_UNCONVERGED,
 			    "stopped by the time budget after %u of %d allocations that an "
 			    "interval needs",
 			    time.groups, LEAST_VALUES);
+}
+
+/* The median of the last third of the values over that of the first third. */
+static double change(const double *x, size_t n)
+{
+	const size_t third = n / 3;
+
+	return statistics_quantile_known(x + n - third, NULL, third, 0.5) /
+	       statistics_quantile_known(x, NULL, third, 0.5);
+}
+
+/* A machine that changes makes a value of the time in which it was measured, and of no other. */
+static void note_trend(const struct series *s, struct verdict *v)
+{
+	double *medians = calloc(s->batches + 1, sizeof(*medians));
+	const size_t n = medians ? estimates_allocations(s, medians) : 0;
+	const double percent = n < LEAST_VALUES ? 0 : 100 * (change(medians, n) - 1);
+
+	if (statistics_has_trend(medians, n) && fabs(percent) >= LEAST_CHANGE)
+		verdict_add(v, STATUS_OK,
+			    "changed while it was measured: %+.1f %% from the first third of its "
+			    "allocations to the last",
+			    percent);
+	free(medians);
 }
 
 static void judge_samples(const struct series *s, struct estimates time, struct verdict *v)
@@ -90,6 +111,7 @@ static void judge_samples(const struct series *s, struct estimates time, struct 
 		judge_width(s, time.kept, v);
 	if (known)
 		noise_judge(s, time, v);
+	note_trend(s, v);
 	placement_note_huge(s, v);
 	samples_note_doubts(s, v);
 }

@@ -138,6 +138,20 @@ static struct estimate estimate_rounds(const struct series *of, const struct ser
 				  .groups = e.groups };
 }
 
+/* What ratios of this metric scatter in the group: each trial is compared with the next. */
+static double typical_of(const struct series *group, unsigned n, const struct metric *m)
+{
+	double *scatter = calloc(n + 1, sizeof(*scatter)), typical;
+
+	if (!scatter)
+		return 0;
+	for (unsigned i = 0; i < n; i++)
+		scatter[i] = estimate_scatter(estimate_rounds(&group[i], &group[(i + 1) % n], m));
+	typical = estimate_typical(scatter, n);
+	free(scatter);
+	return typical;
+}
+
 static double number_of(const struct series *s, const struct metric *m)
 {
 	const struct estimates time = estimates_time(s);
@@ -147,11 +161,14 @@ static double number_of(const struct series *s, const struct metric *m)
 		 : time.kept.value;
 }
 
-/* Without a common round it is the quotient of the two numbers, with no interval. */
+/*
+ * Its interval is widened as those of times are, since both trials may have ended because they were
+ * narrow by chance. Without a common round it is the quotient of the two numbers, with no interval.
+ */
 static struct estimate estimate_ratio(const struct series *of, const struct series *to,
-				      const struct metric *m)
+				      const struct metric *m, double typical)
 {
-	struct estimate e = estimate_rounds(of, to, m);
+	struct estimate e = estimate_widened(estimate_rounds(of, to, m), typical);
 
 	if (!isfinite(e.value))
 		e.value = number_of(of, m) / number_of(to, m);
@@ -180,12 +197,13 @@ static void note_answers(struct verdict *v, const struct ratio *r, const struct 
 }
 
 /* NULL if one has no number, or a wrong answer. */
-static json_t *ratio_json(const struct ratio *r, const struct series *s, const struct series *to)
+static json_t *ratio_json(const struct ratio *r, const struct series *s, const struct series *to,
+			  double typical)
 {
 	const struct trial *t = &s->planned->trial;
 	const struct metric *m = metric_of(r, t->benchmark);
 	const bool turned = m && m->better == HIGHER_IS_BETTER;
-	const struct estimate e = estimate_ratio(turned ? to : s, turned ? s : to, m);
+	const struct estimate e = estimate_ratio(turned ? to : s, turned ? s : to, m, typical);
 
 	if (!isfinite(e.value) || s->wrong || to->wrong)
 		return NULL;
@@ -200,9 +218,9 @@ static json_t *ratio_json(const struct ratio *r, const struct series *s, const s
 
 /* Adds the ratio of a trial to another one, or notes why there is none. */
 static void add_ratio(json_t *list, const struct ratio *r, const struct series *s,
-		      const struct series *to, struct verdict *v)
+		      const struct series *to, double typical, struct verdict *v)
 {
-	json_t *ratio = ratio_json(r, s, to);
+	json_t *ratio = ratio_json(r, s, to, typical);
 	const struct metric *differing = ratio ? differing_answer(s, to) : NULL;
 
 	if (differing) {
@@ -220,9 +238,15 @@ json_t *ratios_json(const struct series *s, const struct series *group, unsigned
 	const struct benchmark *b = t->benchmark;
 	json_t *list = json_array();
 
-	for (const struct ratio *r = b->ratios; r && r < b->ratios + b->n_ratios && s->samples; r++)
-		for (unsigned i = 0; i < n && is_related(r, t); i++)
+	for (const struct ratio *r = b->ratios; r && r < b->ratios + b->n_ratios && s->samples; r++) {
+		double typical;
+
+		if (!is_related(r, t))
+			continue;
+		typical = typical_of(group, n, metric_of(r, b));
+		for (unsigned i = 0; i < n; i++)
 			if (relates(r, s, &group[i], group, n))
-				add_ratio(list, r, s, &group[i], v);
+				add_ratio(list, r, s, &group[i], typical, v);
+	}
 	return list;
 }

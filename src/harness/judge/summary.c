@@ -99,14 +99,15 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	json_object_update_new(
 		line,
 		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, "
-			  "s:o, s:o, s:o}",
+			  "s:o, s:o, s:o, s:o}",
 			  "ratios", ratios, "pairs", pairs, "counters", counters, "kernel",
 			  counts_kernel_json(s), "kernel_unknown", counts_kernel_unknown_json(s),
 			  "counting", counting, "placement", placement_json(s), "noise",
 			  noise_json(s), "cycle", record_number(cycle), "cycles",
 			  record_number(time.kept.value / cycle), "skew",
 			  record_number(samples_skew(s)), "group", (int)p->group, "stopped",
-			  stopped_json(s), "at", record_number(at), "elapsed",
+			  stopped_json(s), "at", record_number(at), "measured",
+			  s->to > 0 ? record_interval(s->from, s->to) : json_null(), "elapsed",
 			  record_number(s->elapsed), "region", region_json(s)));
 	*status = v.status;
 	return line;

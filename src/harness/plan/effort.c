@@ -6,7 +6,7 @@
 
 static const struct {
 	double time, one; /* s, of the whole command and of one trial; 0: no bound */
-	double within;	  /* how wide half an interval may be, relative to the value */
+	double within;	  /* how far an interval may reach, relative to the value */
 } efforts[PROFILES] = {
 	[QUICK] = { 60, 4, 0.03 },
 	[STANDARD] = { 0, 4, 0.01 },

@@ -7,7 +7,7 @@
 
 double effort_time(const struct options *); /* s, of the whole command; 0: no bound */
 double effort_case(const struct options *); /* s, of one trial; 0: no bound */
-/* A trial has converged if half its interval's width is within this share of the value. */
+/* A trial has converged if its interval reaches at most this share of the value. */
 double effort_within(const struct options *);
 /* How many allocations a trial of so many seconds is to have: a look (base/statistics.h). */
 unsigned effort_allocations(double seconds);

@@ -27,6 +27,7 @@ struct planned {
 	json_t *notes;
 	unsigned group;
 	unsigned region; /* the index of its LIKWID region, if it has one */
+	double scatter;	 /* of its time, once it was measured (estimates_scatter); 0: not yet */
 	bool done;	 /* found complete in the file that is resumed */
 	bool again;	 /* done, but to be measured again with its group */
 };

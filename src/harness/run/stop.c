@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness/run/stop.h"
+#include "harness/run/typical.h"
 #include "harness/sample/estimates.h"
 #include "kit/agree.h"
 
 /* Ranks have to agree on this: they have the same samples, but perhaps not the same libm. */
-static bool converged(const struct alternation *a)
+static bool converged(struct alternation *a)
 {
 	bool wanting = false;
 
+	typical_find(a);
 	for (unsigned i = 0; i < a->n && !wanting; i++)
 		wanting = a->series[i].batches && !estimates_converged(&a->series[i]);
 	return !agree_any(a->run->ranks, wanting);
@@ -24,7 +26,7 @@ static bool has_time_to_double(const struct alternation *a, double now)
 }
 
 /* For a trial without a fixed number of samples. */
-static enum stopped after_allocations(const struct alternation *a, unsigned allocations)
+static enum stopped after_allocations(struct alternation *a, unsigned allocations)
 {
 	const double now = budget_now(&a->run->budget);
 
@@ -37,7 +39,7 @@ static enum stopped after_allocations(const struct alternation *a, unsigned allo
 									    : STOPPED_NOT_RUN;
 }
 
-enum stopped stop_after(const struct alternation *a, unsigned allocations, unsigned left, bool any)
+enum stopped stop_after(struct alternation *a, unsigned allocations, unsigned left, bool any)
 {
 	struct run *r = a->run;
 	enum stopped stopped = STOPPED_NOT_RUN;

@@ -9,7 +9,7 @@
  * Whether to stop after so many allocations: `left` of the samples asked for are still to be taken;
  * `any`: some trial had memory. STOPPED_NOT_RUN: another one is to follow.
  */
-enum stopped stop_after(const struct alternation *, unsigned allocations, unsigned left, bool any);
+enum stopped stop_after(struct alternation *, unsigned allocations, unsigned left, bool any);
 /* Why one trial stopped, given why its group did. */
 enum stopped stop_reason(const struct alternation *, const struct series *, enum stopped);
 

@@ -113,6 +113,8 @@ static void take(struct alternation *a, struct series *s)
 		s->batch[before].round = a->round;
 	if (!good)
 		return;
+	s->from = before ? s->from : began;
+	s->to = budget_elapsed(&r->budget);
 	r->budget.measured = true;
 	samples_told_add(r, s, began);
 	samples_told_late(r, a->series, a->n);

@@ -6,6 +6,7 @@
 #include "harness/run/stop.h"
 #include "harness/judge/summary.h"
 #include "harness/run/tell.h"
+#include "harness/run/typical.h"
 #include "harness/sample/slowed.h"
 #include "kit/agree.h"
 #include "machine/watchdog.h"
@@ -33,9 +34,11 @@ void tell_next(struct alternation *a, enum stopped stopped, bool sync)
 	enum status status;
 	json_t *line;
 
-	if (!a->told) /* of all before the first is told, which may be compared with others */
+	if (!a->told) { /* of all before the first is told, which may be compared with others */
 		for (unsigned i = 0; i < a->n; i++)
 			series_leave_out_cut(&a->series[i]);
+		typical_find(a);
+	}
 	s = &a->series[a->told++];
 	if (s->planned->again && !s->samples) { /* the result of an earlier run stays */
 		r->skipped++;

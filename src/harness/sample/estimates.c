@@ -18,17 +18,44 @@ double estimates_batch(const struct series *s, unsigned batch, const double *val
 					 b->samples, 0.5);
 }
 
-static struct estimate estimate_of(const struct series *s, const double *value, bool aside)
+/* By batch; to be freed. NULL: no memory. */
+static double *by_batch(const struct series *s, const double *value, bool aside)
 {
 	double *x = calloc(s->batches + 1, sizeof(*x));
-	struct estimate e = ESTIMATE_UNKNOWN;
 
 	for (unsigned i = 0; x && i < s->batches; i++)
 		x[i] = estimates_batch(s, i, value, aside);
-	if (x)
-		e = series_estimate(s, x);
+	return x;
+}
+
+/* By order statistics alone. */
+static struct estimate ordered(const struct series *s, const double *value, bool aside)
+{
+	double *x = by_batch(s, value, aside);
+	const struct estimate e = x ? series_estimate(s, x) : ESTIMATE_UNKNOWN;
+
 	free(x);
 	return e;
+}
+
+/* Trials end by their time alone, so only its interval is compared with those of other trials. */
+static struct estimate estimate_of(const struct series *s, const double *value, bool aside)
+{
+	return estimate_widened(ordered(s, value, aside), value ? 0 : s->typical);
+}
+
+size_t estimates_allocations(const struct series *s, double *medians)
+{
+	double *x = by_batch(s, NULL, series_sets_noise_aside(s));
+	const size_t n = x ? series_medians(s, x, medians) : 0;
+
+	free(x);
+	return n;
+}
+
+double estimates_scatter(const struct series *s)
+{
+	return estimate_scatter(ordered(s, NULL, series_sets_noise_aside(s)));
 }
 
 struct estimates estimates_values(const struct series *s, const double *value)
@@ -50,8 +77,7 @@ bool estimates_converged(const struct series *s)
 
 	if (s->failure) /* there is nothing to wait for */
 		return true;
-	/* false if one of them is NAN */
-	return (e.high - e.low) / 2 <= s->within * e.value;
+	return estimate_reach(e) <= s->within; /* false if it is NAN */
 }
 
 /* amount / time: inverting only reverses the order of the times, so low and high swap. */
@@ -90,13 +116,12 @@ json_t *estimates_range(struct estimate e)
 
 static json_t *metric_json(const struct metric *m, struct estimates e, const char *why)
 {
-	return json_pack(
-		"{s:s, s:s, s:s?, s:b, s:o, s:o, s:o, s:o, s:o?}", "name", m->name, "unit", m->unit,
-		"better", metric_better(m), "rate", m->amount != NULL, "value",
-		record_number(e.kept.value), "ci", record_interval(e.kept.low, e.kept.high),
-		"range", estimates_range(e.kept), "with_noise",
-		e.all == e.kept.value ? json_null() : record_number(e.all), "why",
-		isfinite(e.kept.value) ? NULL : utf8_json(why));
+	return json_pack("{s:s, s:s, s:s?, s:b, s:o, s:o, s:o, s:o, s:o?}", "name", m->name, "unit",
+			 m->unit, "better", metric_better(m), "rate", m->amount != NULL, "value",
+			 record_number(e.kept.value), "ci",
+			 record_interval(e.kept.low, e.kept.high), "range", estimates_range(e.kept),
+			 "with_noise", e.all == e.kept.value ? json_null() : record_number(e.all),
+			 "why", isfinite(e.kept.value) ? NULL : utf8_json(why));
 }
 
 json_t *estimates_json(const struct series *s, struct estimates time, const char *why)

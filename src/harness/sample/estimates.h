@@ -22,9 +22,13 @@ double estimates_batch(const struct series *, unsigned batch, const double *valu
 /* From the batches' medians of a value by sample; NULL: of the time. */
 struct estimates estimates_values(const struct series *, const double *value);
 struct estimates estimates_time(const struct series *);
+/* The time in each allocation, in their order; returns how many have one. Room for all batches. */
+size_t estimates_allocations(const struct series *, double *medians);
+/* What the time scatters among allocations (estimate_scatter); NAN: unknown. */
+double estimates_scatter(const struct series *);
 /*
- * Whether half the width of the time's interval is at most the share `within` of the time; false if
- * there is no interval, true if the series has failed.
+ * Whether the time's interval reaches at most the share `within` of the time; false if there is no
+ * interval, true if the series has failed.
  */
 bool estimates_converged(const struct series *);
 /* `time` is estimates_time() of the series. */

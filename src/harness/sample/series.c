@@ -48,15 +48,31 @@ bool series_sets_noise_aside(const struct series *s)
 	return true;
 }
 
-struct estimate series_estimate(const struct series *s, const double *of)
+/* The allocation of each batch; to be freed. NULL: no memory. */
+static unsigned *allocations_of(const struct series *s)
 {
 	unsigned *group = calloc(s->batches + 1, sizeof(*group));
-	struct estimate e = ESTIMATE_UNKNOWN;
 
 	for (unsigned i = 0; group && i < s->batches; i++)
 		group[i] = s->batch[i].allocation;
-	if (group)
-		e = estimate_grouped(of, group, s->batches);
+	return group;
+}
+
+struct estimate series_estimate(const struct series *s, const double *of)
+{
+	unsigned *group = allocations_of(s);
+	const struct estimate e =
+		group ? estimate_grouped(of, group, s->batches) : ESTIMATE_UNKNOWN;
+
 	free(group);
 	return e;
+}
+
+size_t series_medians(const struct series *s, const double *of, double *medians)
+{
+	unsigned *group = allocations_of(s);
+	const size_t n = group ? statistics_group_medians(of, group, s->batches, medians) : 0;
+
+	free(group);
+	return n;
 }

@@ -94,7 +94,10 @@ struct series {
 	double elapsed;	 /* s spent on this trial */
 	double overhead; /* s that reading the clock takes */
 	enum stopped stopped;
-	double within; /* how wide half its interval may be, relative to the time */
+	double within;	/* how far its interval may reach, relative to the time */
+	double typical; /* what trials of its kind scatter (estimate_typical); 0: unknown */
+	/* s from the start of the run to that of the first batch, and to the end of the last */
+	double from, to;
 	/* LIKWID's region around each batch */
 	struct markers *markers; /* NULL: it has none */
 	unsigned region;
@@ -121,5 +124,7 @@ bool series_sets_noise_aside(const struct series *);
 
 /* The estimate of a statistic whose values by batch are in `of`. */
 struct estimate series_estimate(const struct series *, const double *of);
+/* Its median in each allocation, in their order; returns how many have one. */
+size_t series_medians(const struct series *, const double *of, double *medians);
 
 #endif
