@@ -6,8 +6,12 @@
 
 /* The probability with which a 95 % interval may miss. */
 #define MISSES 0.05
-/* No interval reaches less far than this share of the typical half width. */
+/*
+ * No interval reaches less far than this share of the typical half width, unless it is narrower by
+ * more than chance explains: it is widened to so many times its own half width at most.
+ */
 #define LEAST_SHARE 0.8
+#define MOST_WIDENED 4
 /* Fewer trials than these have no typical half width. */
 #define LEAST_TYPICAL 4
 
@@ -166,7 +170,8 @@ double estimate_typical(const double *scatter, size_t n)
 
 struct estimate estimate_widened(struct estimate e, double typical)
 {
-	const double reach = fmax(half_width(e), LEAST_SHARE * typical / sqrt(e.groups));
+	const double own = half_width(e), least = LEAST_SHARE * typical / sqrt(e.groups),
+		     reach = fmax(own, fmin(least, MOST_WIDENED * own));
 
 	if (!(e.low > 0))
 		return e;

@@ -77,7 +77,9 @@ size_t statistics_group_medians(const double *x, const unsigned *group, size_t n
  * number of groups, so that trials with unlike numbers of groups compare. NAN without an interval.
  * estimate_typical: the median of what n trials scatter; 0: fewer than 4 of them are known.
  * estimate_widened: the interval, widened to reach on both sides, by factors, at least half its own
- * width, and at least 0.8 of the typical half width. Bounds that are not positive stay.
+ * width, and at least 0.8 of the typical half width, but for that no more than 4 times its own half
+ * width: a trial that is much calmer than the others is so in truth. Bounds that are not positive
+ * stay.
  */
 double estimate_scatter(struct estimate);
 double estimate_typical(const double *scatter, size_t n);

@@ -43,6 +43,7 @@ PROFILES = {
 }
 MISSES = 0.05  # of all looks together
 FLOOR = 0.8  # of the group's median half width: no interval reaches less far
+MOST = 4  # times its own half width: so far it is widened for that
 TRIALS = 4  # that have such a median
 RARE = 1000  # trials for one that is ok: more are not drawn
 
@@ -112,7 +113,8 @@ def half(told: Told) -> Array:
 
 def widened(told: Told, least: Any) -> Told:
     """They reach half their width on both sides, and at least `least`."""
-    reach = 1 + np.maximum(half(told), least)
+    own = half(told)
+    reach = 1 + np.maximum(own, np.minimum(least, MOST * own))
     return Told(
         told.value,
         np.minimum(told.low, told.value / reach),

@@ -183,8 +183,9 @@ static void leave_group(struct scene *s)
 /* A trial that is narrow by chance has not converged where the others of its group are not. */
 static void a_group_shows_what_its_trials_scatter(void **state)
 {
-	const double alike[] = { 0.001, 0.03, 0.03, 0.03, 0.03 },
-		     calm[] = { 0.001, 0.001, 0.001, 0.03, 0.001 };
+	const double alike[] = { 0.006, 0.03, 0.03, 0.03, 0.03 },
+		     calm[] = { 0.006, 0.006, 0.006, 0.03, 0.006 },
+		     steady[] = { 0.001, 0.03, 0.03, 0.03, 0.03 };
 	struct scene *s = group_of(5, alike);
 
 	(void)state;
@@ -199,12 +200,18 @@ static void a_group_shows_what_its_trials_scatter(void **state)
 		assert_int_equal(stop_reason(&s->group, &s->group.series[i], STOPPED_BUDGET),
 				 i == 3 ? STOPPED_BUDGET : STOPPED_CONVERGED);
 	leave_group(s);
+	/* narrower than chance explains */
+	s = group_of(5, steady);
+	assert_int_equal(stop_after(&s->group, 12, 0, true), STOPPED_NOT_RUN);
+	assert_int_equal(stop_reason(&s->group, &s->group.series[0], STOPPED_BUDGET),
+			 STOPPED_CONVERGED);
+	leave_group(s);
 }
 
 /* Three trials are too few; with those of earlier groups of their benchmark they are enough. */
 static void a_small_group_is_judged_with_earlier_ones(void **state)
 {
-	const double scatter[] = { 0.001, 0.03, 0.03 };
+	const double scatter[] = { 0.006, 0.03, 0.03 };
 	struct scene *s = group_of(3, scatter);
 	struct plan plan = { .trial = s->trials, .trials = TRIALS };
 

@@ -398,11 +398,11 @@ static void test_a_ratio_is_not_narrower_than_those_of_its_group(void **state)
 		inventions[t].value[SIZE_OF].count = t;
 	for (unsigned t = 0; t < TRIALS; t++)
 		for (unsigned b = 0; b < group[t].batches; b++)
-			group[t].batch[b].clean *= 1 + (t > 1 ? 0.1 : 0.001) * ((b * t * 3) % 7);
+			group[t].batch[b].clean *= 1 + (t > 1 ? 0.1 : 0.02) * ((b * t * 3) % 7);
 	list = ratios_of(&group[0], group, TRIALS);
 	assert_int_equal(json_array_size(list), 1);
 	ci = json_object_get(json_array_get(list, 0), "ci");
-	/* by its own allocations 1.988 to 2.012; those of the others reach 25 % */
+	/* by its own allocations 1.79 to 2; the ratios of the others reach 25 % */
 	assert_true(json_number_value(json_array_get(ci, 0)) < 1.8);
 	assert_true(json_number_value(json_array_get(ci, 1)) > 2.2);
 	json_decref(list);
