@@ -26,7 +26,7 @@ MEANING = {
     NOISY: "other work disturbed it: only the side of 1 on which it surely lies is told",
     UNTOLD: "the reason, what to do, and what is safe until then",
 }
-WITHIN = 0.05  # of the value: the half width of an interval that still counts as certain
+WITHIN = 0.05  # of the value: how far an interval reaches that still counts as certain
 COLUMNS = 100
 
 
@@ -103,7 +103,7 @@ def sure(of: Row) -> str:
         return NOISY
     if not is_sound(of) or low is None or high is None or not value:
         return ROUGH
-    return CERTAIN if (high - low) / 2 <= WITHIN * abs(value) else ROUGH
+    return CERTAIN if max(value - low, high - value) <= WITHIN * abs(value) else ROUGH
 
 
 def compared(found: Sequence[Row]) -> tuple[str, str]:

@@ -315,6 +315,11 @@ def test_settings_are_told_by_the_side_on_which_they_are() -> None:
     assert card.compared([known(1.9, 2.1, "bimodal", 1.5, 2.0)]) == ("1.5 to 2.1x", ROUGH)
 
 
+def test_the_wider_half_of_an_interval_counts() -> None:
+    assert card.sure([], 100, 96, 105) == CERTAIN
+    assert card.sure([], 100, 99, 106) == ROUGH and card.sure([], 100, 94, 101) == ROUGH
+
+
 # Machines and records of other kinds.
 
 

@@ -42,7 +42,10 @@ def test_what_all_trials_share_is_in_the_heading_alone(locus):
         "\n\n", 1
     )
     lines = table[0].splitlines()
-    assert head == "dummy: 2 trials, profile quick, about 1 s"
+    assert head.splitlines() == [
+        "dummy: 2 trials, profile quick, about 1 s",
+        "± is the 95 % interval for the time of measuring; --runs N shows other times",
+    ]
     shared = " ".join(lines[:3])
     assert "variant steady, " in shared and "1 thread" in shared and "delay 1" not in shared
     titles = next(line for line in lines if line.endswith("status")).split()
@@ -92,6 +95,16 @@ def test_what_ends_a_cell_is_escaped(locus, tmp_path):
     table = list(csv.DictReader(io.StringIO(told["csv"].out)))
     assert len(table) == 2 and f"points={files[0]} " in table[0]["parameters"], told["csv"]
     assert re.search(r'(?m)^\| \S*/a"\\\|\.csv +\| ', told["md"].out), told["md"]
+
+
+def test_tables_for_programs_say_when_a_trial_was_measured(locus):
+    words = "dummy --variant steady --delay 1,2 --threads 1 --repeats 3 --format"
+    rows = list(csv.DictReader(io.StringIO(locus(f"{words} csv").out)))
+    times = [(float(row["begin"]), float(row["end"])) for row in rows]
+    assert all(0 < begin < end for begin, end in some(times))
+    for row in some(json.loads(locus(f"{words} json").out)):
+        begin, end = row["measured"]
+        assert 0 < begin < end
 
 
 def on_a_terminal(locus, words, **environment):

@@ -91,6 +91,17 @@ static const json_t *local_of(const json_t *trial)
 	return json_object_get(json_object_get(trial, "placement"), "local_share");
 }
 
+/* When it was measured; ends the line. */
+static void print_time(const json_t *trial, FILE *f)
+{
+	const json_t *measured = json_object_get(trial, "measured");
+
+	print_number(json_array_get(measured, 0), f);
+	fputc(',', f);
+	print_number(json_array_get(measured, 1), f);
+	fputc('\n', f);
+}
+
 static void print_ratio(const json_t *trial, const json_t *ratio, FILE *f)
 {
 	char name[256];
@@ -106,19 +117,20 @@ static void print_ratio(const json_t *trial, const json_t *ratio, FILE *f)
 	print_value(ratio, f);
 	fprintf(f, ",,");
 	print_text(json_string_value(json_object_get(trial, "status")), f);
-	fprintf(f, ",\n");
+	fprintf(f, ",,");
+	print_time(trial, f);
 }
 
 void flat_csv(const json_t *trial, bool first, FILE *f)
 {
 	const json_t *metric = json_array_get(json_object_get(trial, "metrics"), 0), *ratio;
-	const char *reason = json_string_value(
-		json_array_get(json_object_get(trial, "reasons"), 0));
+	const char *reason =
+		json_string_value(json_array_get(json_object_get(trial, "reasons"), 0));
 	size_t i;
 
 	if (first)
 		fprintf(f, "benchmark,variant,parameters,threads,metric,unit,value,low,high,cycles,"
-			   "local,status,reason\n");
+			   "local,status,reason,begin,end\n");
 	print_trial(trial, f);
 	print_member(metric, "name", f);
 	print_member(metric, "unit", f);
@@ -128,9 +140,9 @@ void flat_csv(const json_t *trial, bool first, FILE *f)
 	fputc(',', f);
 	print_member(trial, "status", f);
 	print_text(reason ? reason : "", f);
-	fputc('\n', f);
-	json_array_foreach(json_object_get(trial, "ratios"), i, ratio)
-		print_ratio(trial, ratio, f);
+	fputc(',', f);
+	print_time(trial, f);
+	json_array_foreach(json_object_get(trial, "ratios"), i, ratio) print_ratio(trial, ratio, f);
 }
 
 /* ---- JSON ---- */
@@ -139,7 +151,7 @@ void flat_json(const json_t *trial, bool first, FILE *f)
 {
 	static const char *const kept[] = { "benchmark", "variant", "parameters", "threads",
 					    "metrics",	 "cycles",  "status",	  "reasons",
-					    "notes",	 "ratios" };
+					    "notes",	 "ratios",  "measured" };
 	json_t *row = json_object();
 
 	for (unsigned i = 0; i < sizeof(kept) / sizeof(*kept); i++)
