@@ -316,8 +316,9 @@ def test_settings_are_told_by_the_side_on_which_they_are() -> None:
 
 
 def test_the_wider_half_of_an_interval_counts() -> None:
-    assert card.sure([], 100, 96, 105) == CERTAIN
-    assert card.sure([], 100, 99, 106) == ROUGH and card.sure([], 100, 94, 101) == ROUGH
+    assert card.sure({**known(96, 105), "value": 100}) == CERTAIN
+    assert card.sure({**known(99, 106), "value": 100}) == ROUGH
+    assert card.sure({**known(94, 101), "value": 100}) == ROUGH
 
 
 # Machines and records of other kinds.

@@ -37,9 +37,6 @@ static bool possible(const struct plans *p)
 	return false;
 }
 
-/* What the intervals of all tables are about. */
-#define INTERVALS "± is the 95 % interval for the time of measuring; --runs N shows other times\n"
-
 /* Says how many trials there are, and how long they take, before the first begins. */
 static void announce(const struct run *r)
 {
@@ -52,12 +49,12 @@ static void announce(const struct run *r)
 	if (o->series.run)
 		fprintf(r->table.cells.to, "%srun %u of %u: ", o->series.run > 1 ? "\n" : "",
 			o->series.run, o->runs);
-	fprintf(r->table.cells.to, "%s: %s%s%s, profile %s, %s %s\n%s\n",
+	fprintf(r->table.cells.to, "%s: %s%s%s, profile %s, %s %s\n",
 		o->benchmark ? o->benchmark->name : "suite", text_count(left, "trial").of,
 		o->benchmark ? "" : " of ",
 		o->benchmark ? "" : text_count(r->plans.plans, "benchmark").of,
 		profile_names[o->profile], plans_bound(&r->plans, o),
-		text_duration(duration, r->seconds), o->series.run > 1 ? "" : INTERVALS);
+		text_duration(duration, r->seconds));
 	fflush(r->table.cells.to);
 }
 

@@ -126,8 +126,8 @@ static void print_left_out(const struct table *t)
 	free(text);
 }
 
-/* What the intervals are about: another process may have another clock, and other cores. */
-static const char about[] = "±: 95 % interval over fresh allocations in this process, now; in "
+/* What intervals are about: another process, or another hour, may have another clock. */
+static const char about[] = "±: 95 % interval for this process and time (--runs N: others); in "
 			    "brackets the range of too few";
 
 /* What all trials have in common is said once. */
