@@ -97,7 +97,7 @@ static void steal_all(void)
 		steal();
 }
 
-/* A deque of n actors: `call` pauses before its step number `at`, while another thread has `other`. */
+/* Of n actors. `call` pauses before step number `at`, while another thread makes the other. */
 static void play(unsigned n, void (*call)(void), void (*other)(void), unsigned at)
 {
 	deque = (struct deque){ .slot = slots, .mask = SLOTS - 1, .top = 5, .bottom = 5 };
