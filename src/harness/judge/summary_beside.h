@@ -17,7 +17,7 @@
 json_t *beside_json(const struct series *); /* `beside` of `noise`; NULL: nobody was watched */
 /*
  * Noisy: its level was slow after too many batches; or neighbours were busy, and no probe can tell
- * what they did. Their CPU time alone is no reason where one can.
+ * what they did. Of L3 it is a note.
  */
 void beside_judge(const struct series *, struct verdict *);
 
