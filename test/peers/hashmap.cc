@@ -11,8 +11,8 @@
 //
 // All maps are full before the clock starts, have room for all keys from the start, and the same
 // hash function. All are on transparent huge pages: ours asks for them, and so does malloc() unless
-// GLIBC_TUNABLES is set. Operations look up keys that are there, or replace their values. Candidates
-// take turns; a speed is operations over the CPU time of each thread, so preemption does not count.
+// GLIBC_TUNABLES is set. Operations look up keys that are there, or replace their values. Maps take
+// turns; a speed is operations over the CPU time of each thread, so preemption does not count.
 // Prints medians in millions of operations a second, and the median ratios of the pairs to the
 // fastest other map, with 95 % intervals: of single calls to single calls, and of batches of 256 to
 // whatever is fastest. Boost looks up 256 keys in one call, too (boost256), but writes one by one;
