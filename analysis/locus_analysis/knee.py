@@ -2,7 +2,8 @@
 """How many threads the bandwidth of memory needs: the knee of bandwidth over threads.
 
 The knee is the smallest number of threads whose bandwidth is within ENOUGH of the most that any
-number of threads had. Only trials that can be judged count."""
+number of threads had: it lies above the number measured before it. Only trials that can be judged
+count; others between the two are named."""
 
 from __future__ import annotations
 
@@ -27,22 +28,39 @@ def _nodes(trial: Row) -> tuple[bool, ...]:
 
 
 def curves(trials: Sequence[Row]) -> list[list[Row]]:
-    """The curves of VARIANTS in one run, with points in order of threads."""
+    """The curves of VARIANTS in one run, with points in order of threads, among them those that
+    can't be judged."""
 
     def key(t: Row) -> tuple[str, ...]:
         setting = (str(t["parameters"].get(name)) for name in SETTING)
         return (t["variant"], *setting, str(_nodes(t)))
 
     own = sorted(
-        (t for t in trials if t["variant"] in VARIANTS and t["value"] and is_sound(t)),
+        (t for t in trials if t["variant"] in VARIANTS),
         key=lambda t: (key(t), t["threads"]),
     )
     found = [list(points) for _, points in groupby(own, key)]
-    return [points for points in found if len({t["threads"] for t in points}) >= LEAST_POINTS]
+    return [
+        points for points in found if len({t["threads"] for t in _judged(points)}) >= LEAST_POINTS
+    ]
 
 
-def said(points: Sequence[Row]) -> str:
+def _judged(points: Sequence[Row]) -> list[Row]:
+    return [t for t in points if t["value"] and is_sound(t)]
+
+
+def _bracket(knee: Row, measured: Sequence[Row], judged: Sequence[Row]) -> str:
+    """Between which numbers of threads it lies, unless these are neighbours."""
+    high = knee["threads"]
+    low = max((t["threads"] for t in judged if t["threads"] < high), default=high)
+    left = {t["threads"]: t["status"] for t in measured if low < t["threads"] < high}
+    told = "".join(f"; {n} {status}" for n, status in left.items())
+    return f" (found {low}..{high}{told})" if high - low > 1 else ""
+
+
+def said(measured: Sequence[Row]) -> str:
     """The sentence on a curve."""
+    points = _judged(measured)
     best = max(points, key=lambda t: t["value"])
     knee = next(t for t in points if t["value"] >= ENOUGH * best["value"])
     first, last = points[0], points[-1]
@@ -56,9 +74,10 @@ def said(points: Sequence[Row]) -> str:
             f"{curve}: bandwidth still grows at {last['threads']} threads, the most measured:"
             f" {rate}; {base}."
         )
+    found = _bracket(knee, measured, points)
     share = f"{100 * knee['value'] / best['value']:.0f} %"
     return (
-        f"{curve}: {knee['threads']} of {last['threads']} threads reach {share} of the most"
+        f"{curve}: {knee['threads']} of {last['threads']} threads{found} reach {share} of the most"
         f" bandwidth, {rate} of {units.quantity(best['value'], 'B/s')}; {base}."
     )
 

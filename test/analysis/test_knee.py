@@ -33,8 +33,20 @@ def said(tmp_path: Path, points: list[Point]) -> str:
 
 def test_the_knee_is_where_bandwidth_stops_growing(tmp_path: Path) -> None:
     text = said(tmp_path, over_threads({1: 20e9, 2: 40e9, 4: 78e9, 8: 80e9, 16: 79e9}))
-    assert "sum, node 0: 4 of 16 threads reach 98 % of the most bandwidth" in text
+    assert "sum, node 0: 4 of 16 threads (found 2..4) reach 98 % of the most bandwidth" in text
     assert re.search(r"bandwidth, 7[78]\S* GB/s of (79|80)\S* GB/s; 1 has (19|20)\S* GB/s\.", text)
+
+
+def test_numbers_of_threads_that_do_not_count_are_named(tmp_path: Path) -> None:
+    points = over_threads({1: 20e9, 2: 40e9, 3: 50e9, 4: 78e9, 8: 80e9})
+    points[2].status, points[2].reasons = "noisy", ["other work"]
+    text = said(tmp_path, points)
+    assert "sum, node 0: 4 of 8 threads (found 2..4; 3 noisy) reach 98 %" in text
+
+
+def test_neighbours_are_no_bracket(tmp_path: Path) -> None:
+    text = said(tmp_path, over_threads({1: 20e9, 2: 40e9, 3: 78e9, 4: 80e9}))
+    assert "sum, node 0: 3 of 4 threads reach 98 %" in text
 
 
 def test_a_curve_that_grows_has_no_knee(tmp_path: Path) -> None:
@@ -53,7 +65,7 @@ def test_the_variant_for_it_is_a_curve_over_threads(tmp_path: Path) -> None:
         p.variant, p.bind = "scaling", "close"
         del p.parameters["layout"]
     text = said(tmp_path, points)
-    assert "sum: 4 of 8 threads reach 98 % of the most bandwidth" in text
+    assert "sum: 4 of 8 threads (found 2..4) reach 98 % of the most bandwidth" in text
     (picture,) = tmp_path.glob("report-pictures/numa.svg")
     drawn = picture.read_text(encoding="utf-8")
     assert "threads" in drawn and "scaling" in drawn
