@@ -200,8 +200,8 @@ def places(db: duckdb.DuckDBPyConnection) -> dict[str, Place]:
 
 def _run(header: Row, elapsed: Optional[float]) -> Run:
     words = [str(word) for word in header.get("command") or []][1:]
-    had = (header.get("budget") or {}).get("time") or elapsed or 0.0
-    return Run(words[0] if words else "", _options(words[1:]), float(had))
+    had = max((header.get("budget") or {}).get("time") or 0.0, elapsed or 0.0)
+    return Run(words[0] if words else "", _options(words[1:]), had)
 
 
 def _options(words: Sequence[str]) -> dict[str, str]:

@@ -229,9 +229,11 @@ def _pages(pages: float) -> str:
 
 
 def wish(factor: float) -> Wish:
-    """The curves that tell the TLB's steps from those of caches."""
+    """The curves that tell the TLB's steps from those of caches. `cycle` has other sizes, and is
+    not needed where huge pages tell them apart."""
     size = (("size", f"64K..64M*{factor:g}"),) if factor else ()
-    return Wish("latency", (("variant", "cycle,page-random"), ("pages", "base,thp"), *size))
+    variant = "page-random" if factor else "cycle,page-random"
+    return Wish("latency", (("variant", variant), ("pages", "base,thp"), *size))
 
 
 def missing(finding: Optional[Finding], place: Place) -> Advice:
