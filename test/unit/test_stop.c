@@ -126,9 +126,9 @@ static void a_group_is_begun_if_the_share_lasts_for_it(void **state)
 
 	(void)state;
 	b->deadline = 3 * HOUR;
-	budget_divide(b, 0); /* two hours are left */
+	budget_divide(b, 0);		      /* two hours are left */
 	assert_true(budget_affords(b, 1e18)); /* nothing is known */
-	budget_prepared(b, 8 * MIB, HOUR); /* a small one, which tells nothing */
+	budget_prepared(b, 8 * MIB, HOUR);    /* a small one, which tells nothing */
 	assert_true(budget_affords(b, 1e18));
 	budget_prepared(b, 64 * MIB, 0.5 * HOUR);
 	budget_prepared(b, 32 * MIB, HOUR);

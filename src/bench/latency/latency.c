@@ -29,8 +29,9 @@ static const struct parameter parameters[] = {
 	[BYTES] = { "size", "B",
 		    "working set; with one element a page, the pages' bytes (auto: 4 times the "
 		    "last cache)",
-		    P_SIZE, .value = { "4K..64M*2,4K..auto*4,auto", "1K..auto*1.189207115002721",
-				     "8K..128M*2" },
+		    P_SIZE,
+		    .value = { "4K..64M*2,4K..auto*4,auto", "1K..auto*1.189207115002721",
+			       "8K..128M*2" },
 		    .automatic = beyond_caches },
 	[PAGES] = { "pages", NULL, "pages of the buffer", P_CHOICE, .choices = PAGES_CHOICES,
 		    .value = { "base,thp", NULL, "base" } },

@@ -121,10 +121,10 @@ static struct planned *sort_kin(struct plan *plan)
 		snprintf(key, sizeof(key), "%016" PRIx64, plan->trial[i].kin);
 		if (!json_object_get(first, key))
 			json_object_set_new(first, key, json_integer(i));
-		order[i] = (struct order){
-			plan->trial[i].needs.alone,
-			(unsigned)json_integer_value(json_object_get(first, key)), i
-		};
+		order[i] =
+			(struct order){ plan->trial[i].needs.alone,
+					(unsigned)json_integer_value(json_object_get(first, key)),
+					i };
 	}
 	if (order)
 		qsort(order, plan->trials, sizeof(*order), compare_order);
