@@ -167,7 +167,9 @@ def noisy(block: str, name: str, then: Advice, safe: str = "") -> Line:
 
 def undecided(block: str, name: str, told: str, then: Advice) -> Line:
     """The line of a ratio of which not even the side of 1 is known; `told` says so."""
-    return untold(block, name, f"{told}; longer" if then.command else told, then)
+    if not then.command:
+        return untold(block, name, told, then)
+    return Line(block, name, f"{told}; {then.before or 'longer: '}{then.command}", UNTOLD)
 
 
 def phrase(name: str, verb: str, said: str) -> str:

@@ -142,7 +142,7 @@ def _add_modes(found: Sequence[Line]) -> None:
 def _modes(trial: Line) -> list[float]:
     """The modes of a trial's time, relative to its value."""
     value = (trial["metrics"].get("time") or {}).get("value")
-    return [m["time"] / value for m in trial["modes"] or []] if value else []
+    return [m["time"] / value for m in trial["time_modes"] or []] if value else []
 
 
 def by_run(trials: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:

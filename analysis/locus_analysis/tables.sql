@@ -191,7 +191,7 @@ compared AS (
 		ORDER BY place)) AS ratios
 	FROM ratio GROUP BY whole, id)
 SELECT h.* EXCLUDE (parameters), t.bind, t.oversubscribed, t.parameters, t.pairs,
-	t.cycles, t.modes, CASE WHEN NOT json_exists(placement, '$.huge_bytes_why')
+	t.cycles, t.modes AS time_modes, CASE WHEN NOT json_exists(placement, '$.huge_bytes_why')
 		THEN coalesce((placement->>'$.huge_bytes')::DOUBLE, 0)
 			/ nullif((placement->>'$.pages')::DOUBLE
 				* (placement->>'$.page')::DOUBLE, 0) END AS huge,

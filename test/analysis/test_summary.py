@@ -253,7 +253,10 @@ def test_confidence_in_a_word(status: str, width: float, word: str) -> None:
     line = told(card_of(ONE, [point]), "all cores")
     assert line.sure == word
     if word == UNTOLD:  # of a noisy trial never the value
-        assert line.text == "disturbed by other work: locus numa --variant static --threads 2"
+        assert line.text == (
+            "disturbed by other work: with nothing else running: locus numa --variant static"
+            " --threads 2 --time-budget 5min"
+        )
         assert not line.numbers
 
 
@@ -293,9 +296,11 @@ def test_what_is_close_to_1_is_no_difference(status: str) -> None:
 def test_a_ratio_that_may_be_on_either_side_of_1_is_open() -> None:
     line = ratio_of(0.8, 1.2)
     assert line.sure == UNTOLD
-    said = "slowdown by what differs: open{}, 8 threads; longer: locus newcomer"
-    assert line.text == said.format(" (0.8 to 1.2x)")
-    assert ratio_of(0.8, 1.2, "noisy").text == said.format("")
+    said = "slowdown by what differs: open{}, 8 threads; {}: locus newcomer{}"
+    assert line.text == said.format(" (0.8 to 1.2x)", "longer", "")
+    assert ratio_of(0.8, 1.2, "noisy").text == said.format(
+        "", "with nothing else running", " --time-budget 5min"
+    )
 
 
 def known(low: float, high: float, status: str = "ok", *modes: float) -> Line:
