@@ -75,7 +75,7 @@ def valued(trial: Row, metric: str) -> Row:
     known = {key: own.get(key) for key in ("value", "low", "high", "sound_runs", "tried")}
     return {
         **known,
-        "modes": own.get("modes") or [],
+        "modes": [mode["value"] for mode in own.get("modes") or []],
         "variant": trial["variant"],
         **graver(trial, trial),
     }

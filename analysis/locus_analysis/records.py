@@ -122,14 +122,10 @@ def _measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, A
 
 
 def _add_modes(found: Sequence[Line]) -> None:
-    """Adds `modes` to metrics and ratios that follow from the time: what its modes make of them.
-    Ratios have the graver status of their two trials."""
+    """Adds `modes` to ratios that follow from the time: what its modes make of them. Ratios have
+    the graver status of their two trials."""
     by_id = {(t["whole"], t["id"]): t for t in found}
     for t in found:
-        for name, m in t["metrics"].items():
-            follows = name == "time" or m["kind"] == "rate"
-            power = -1 if m["kind"] == "rate" else 1
-            m["modes"] = [m["value"] * f**power for f in _modes(t)] if follows else []
         for r in t["ratios"]:
             other = by_id.get((t["whole"], r["trial"]), t)
             kind = (t["metrics"].get(r["metric"]) or {}).get("kind")

@@ -182,8 +182,8 @@ GROUP BY b.whole, b.part, b.id, bucket;
 CREATE TABLE told AS
 WITH measured AS (
 	SELECT whole, id, json_group_object(name, {'value': value, 'low': low, 'high': high,
-		'range': range, 'with_noise': with_noise, 'modes': modes, 'unit': unit, 'kind': kind,
-		'why': why}) AS metrics
+		'range': range, 'with_noise': with_noise, 'modes': modes, 'unit': unit,
+		'kind': kind, 'why': why}) AS metrics
 	FROM metric GROUP BY whole, id),
 compared AS (
 	SELECT whole, id, to_json(list({'name': name, 'parameter': parameter, 'metric': metric,

@@ -110,7 +110,7 @@ def test_the_card_of_a_real_suite(locus, tmp_path):
     assert (done.status, again.status, again.err) == (0, 0, "")
     assert done.out.endswith("\n\n" + again.out)
     lines = some(again.out.splitlines())
-    assert max(map(len, lines)) <= 100 and len(lines) <= 32
+    assert max(map(len, lines)) <= 100 and len(lines) <= 48
     assert lines[0].startswith("locus ") and f" · {os.uname().nodename} · " in lines[0]
     words = ("certain", "rough", "noisy", "cannot tell")
     told = [

@@ -125,6 +125,14 @@ static void wait_in(const struct state *s, enum where where)
 		nap(1e9 * left + 1);
 }
 
+/* Of the idle memory; a lie about it needs some. */
+static uint64_t idle_bytes(const struct trial *t, const struct behaviour *b)
+{
+	const uint64_t asked = t->value[SIZE_OF_MAP].count;
+
+	return b->lie && !asked ? 1 << 20 : asked;
+}
+
 static bool gate_is_shut(uint64_t bytes)
 {
 	const char *path = getenv(GATE);
@@ -153,7 +161,7 @@ static void drop(struct state *s)
 static void *prepare(const struct trial *trial)
 {
 	const struct behaviour *b = behaviour_of(trial);
-	uint64_t bytes = trial->value[SIZE_OF_MAP].count;
+	const uint64_t bytes = idle_bytes(trial, b);
 	struct state *s;
 
 	if (b->impossible)
@@ -184,8 +192,6 @@ static void *prepare(const struct trial *trial)
 		drop(s);
 		return NULL;
 	}
-	if (b->lie && !bytes)
-		bytes = 1 << 20;
 	if (!bytes)
 		return s;
 	s->region = region_map(trial->arena, "idle memory", bytes, PAGES_BASE);
@@ -312,7 +318,7 @@ static struct needs needs(const struct trial *trial)
 
 	if (trial->variant->roles && (!writers(trial) || writers(trial) >= trial->threads))
 		return (struct needs){ .pointless = "there are writers, and readers beside them" };
-	return (struct needs){ .bytes = trial->value[SIZE_OF_MAP].count + pool };
+	return (struct needs){ .bytes = idle_bytes(trial, b) + pool };
 }
 
 static void give_back(void *state)

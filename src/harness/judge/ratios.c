@@ -238,7 +238,8 @@ json_t *ratios_json(const struct series *s, const struct series *group, unsigned
 	const struct benchmark *b = t->benchmark;
 	json_t *list = json_array();
 
-	for (const struct ratio *r = b->ratios; r && r < b->ratios + b->n_ratios && s->samples; r++) {
+	for (unsigned k = 0; k < b->n_ratios && s->samples; k++) {
+		const struct ratio *r = &b->ratios[k];
 		double typical;
 
 		if (!is_related(r, t))

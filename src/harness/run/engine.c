@@ -49,7 +49,7 @@ static void announce(const struct run *r)
 	if (o->series.run)
 		fprintf(r->table.cells.to, "%srun %u of %u: ", o->series.run > 1 ? "\n" : "",
 			o->series.run, o->runs);
-	fprintf(r->table.cells.to, "%s: %s%s%s, profile %s, %s %s\n",
+	fprintf(r->table.cells.to, "%s: %s%s%s, profile %s, %s %s\n\n",
 		o->benchmark ? o->benchmark->name : "suite", text_count(left, "trial").of,
 		o->benchmark ? "" : " of ",
 		o->benchmark ? "" : text_count(r->plans.plans, "benchmark").of,
