@@ -21,7 +21,7 @@ from make_records import TWO, Machine, core_to_core, flag, numa, record, run_id,
 from some import some
 
 LOCUS = os.environ.get("LOCUS", "locus")
-SHORT = ["--duration", "1ms", "--repeats", "2", "--time-budget", "2s", "--oversubscribe"]
+SHORT = ["--duration", "1ms", "--repeats", "2", "--time-budget", "60s", "--oversubscribe"]
 MEASURED = ("latency --variant cycle --size 4K..256K*2", "sharing --threads 2 --operation add")
 HOSTILE = "</title></svg>\"'><script>alert(1)</script><img src=http://x.example onerror=alert(2)>"
 LONG = "长" * 300 + "\u202eabc\u0301"  # wide, right to left, combined
