@@ -217,6 +217,20 @@ static void test_a_good_table(void **state)
 	assert_true(contract_check(benchmarks_for_tests));
 }
 
+/* The program says which table is at fault, and does not start. */
+static void test_a_program_with_a_fault(void **state)
+{
+	const struct benchmark *list[] = { NULL, NULL };
+	struct tables t;
+
+	(void)state;
+	good(&t);
+	list[0] = &t.b;
+	assert_true(contract_check(list));
+	t.b.summary = NULL;
+	assert_false(contract_check(list));
+}
+
 static void test_a_table_without_a_name(void **state)
 {
 	struct tables t;
@@ -235,6 +249,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_fault_is_told),
 		cmocka_unit_test(test_a_good_table),
+		cmocka_unit_test(test_a_program_with_a_fault),
 		cmocka_unit_test(test_a_table_without_a_name),
 	};
 

@@ -158,7 +158,8 @@ static void test_one_mode_is_not_taken_for_two(void **state)
 			}
 		print_message("# %s: at most %.1f %% bimodal, %.1f %% changed\n",
 			      populations[i].name, 100 * bimodal, 100 * changed);
-		assert_true(bimodal <= 0.05 + 0.4 / sqrt(turns));
+		/* few turns, of an emulator: two more than on average */
+		assert_true(bimodal <= 0.05 + fmax(0.4 / sqrt(turns), 2.0 / turns));
 	}
 }
 

@@ -759,7 +759,8 @@ static void invent_noise(struct series *s, struct invention *i, struct batch bat
 	s->noisy = realloc(s->noisy, s->samples * sizeof(*s->noisy));
 	memset(s->skews, 0, s->samples * sizeof(*s->skews));
 	for (unsigned b = 0; b < BATCHES; b++) {
-		const double time = (1 + b / 2 / 100.0) * (b % 2 ? 1.01 : 1);
+		const unsigned allocation = b / 2;
+		const double time = (1 + allocation / 100.0) * (b % 2 ? 1.01 : 1);
 
 		batch[b] = (struct batch){ .first = (size_t)b * IN_BATCH,
 					   .samples = IN_BATCH,

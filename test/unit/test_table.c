@@ -67,13 +67,13 @@ static void test_each_mode_has_its_number(void **state)
 /* In 80 columns, a row for each mode: the second has its numbers alone. */
 static void test_modes_are_rows(void **state)
 {
-	static const struct metric metrics[] = { TIME_METRIC("load"), { 0 } };
-	static const struct variant variants[] = { { .name = "cycle" }, { 0 } };
+	static const struct metric metrics[] = { TIME_METRIC("load") };
+	static const struct variant variants[] = { { .name = "cycle" } };
 	static const struct benchmark latency = { .name = "latency",
 						  .protocol = { 1, "a walk" },
 						  .unit = { "load", .cycles = true },
-						  .metrics = metrics,
-						  .variants = variants };
+						  ROWS(metrics, metrics),
+						  ROWS(variants, variants) };
 	struct machine machine = { .nodes = 1 };
 	struct planned planned = { .trial = { .benchmark = &latency,
 					      .variant = &variants[0],

@@ -12,7 +12,7 @@ INLINE double NAME(margin)(const struct index *x, const struct cell *cell, const
 			   double move, unsigned d)
 {
 	const uint32_t *const ids = candidates(x, cell);
-	const REAL *const column = x->column, *const half = column + (size_t)d * x->padded;
+	const REAL *const column = x->column;
 	double far = 0, reach = 0;
 
 	for (uint32_t i = 0; i < cell->candidates; i++) {
@@ -26,7 +26,7 @@ INLINE double NAME(margin)(const struct index *x, const struct cell *cell, const
 			square += apart * apart;
 		}
 		if (IS_FLOAT)
-			square = 2 * (double)half[ids[i]];
+			square = 2 * (double)column[(size_t)d * x->padded + ids[i]];
 		far = square > far ? square : far;
 	}
 	UNROLL for (unsigned j = 0; j < d; j++)

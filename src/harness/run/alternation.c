@@ -65,8 +65,11 @@ double alternation_bytes(const struct alternation *a)
 {
 	double bytes = 0;
 
-	for (unsigned i = 0; i < a->n; i++)
-		bytes += a->series[i].impossible ? 0 : (double)a->series[i].planned->needs.bytes;
+	for (unsigned i = 0; i < a->n; i++) {
+		const struct planned *p = a->series[i].planned;
+
+		bytes += !p || a->series[i].impossible ? 0 : (double)p->needs.bytes;
+	}
 	return bytes;
 }
 

@@ -19,7 +19,7 @@ static void chain(char *lines)
 {
 	for (unsigned i = 0; i < LINKS; i++)
 		*(void **)(void *)(lines + (size_t)i * EACH) =
-			lines + (101 * i + 77) % LINKS * EACH;
+			lines + (size_t)((101 * i + 77) % LINKS) * EACH;
 }
 
 void *probe_open(void)
