@@ -9,12 +9,12 @@
 
 enum { LEAST_SAMPLES = 80, LEAST_ALLOCATIONS = 12 };
 
-/* Of the median: modes that are closer are one value to a reader. */
+/* Modes closer than this share of the median are one value to a reader. */
 #define LEAST_APART 0.05
-/* Of the samples of an allocation: each side has as many, if both modes occur in it. */
+/* Both modes occur in an allocation if each has at least this share of its samples. */
 #define LEAST_SHARE 0.05
 #define LEAST_D	    4
-/* Over the number of allocations: the widest gap of a single mode, in widths of the wider side. */
+/* A single mode of n allocations has no gap wider than this / n times its wider side. */
 #define WIDEST_GAP 14.0
 
 /* Sums of one side of a split. */
@@ -96,7 +96,7 @@ static bool within_allocations(const double *value, const unsigned *allocation, 
 	return 2 * mixed >= all;
 }
 
-/* Of sorted values, of which the lower mode has `low`. */
+/* The modes of n sorted values, of which the lower mode has the first `low`. */
 static struct modes modes_at(enum modes_of of, const double *sorted, size_t low, size_t n)
 {
 	return (struct modes){

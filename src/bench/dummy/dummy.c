@@ -125,7 +125,7 @@ static void wait_in(const struct state *s, enum where where)
 		nap(1e9 * left + 1);
 }
 
-/* Of the idle memory; a lie about it needs some. */
+/* How many bytes of idle memory a trial maps; `misplaced` needs some to lie about. */
 static uint64_t idle_bytes(const struct trial *t, const struct behaviour *b)
 {
 	const uint64_t asked = t->value[SIZE_OF_MAP].count;

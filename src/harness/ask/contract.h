@@ -11,7 +11,7 @@
  */
 char *contract_fault(const struct benchmark *);
 
-/* The same of a list of benchmarks that ends with NULL: false after a message. */
+/* Checks a list of benchmarks that ends with NULL. False, after a message, at the first fault. */
 bool contract_check(const struct benchmark *const *);
 
 #endif

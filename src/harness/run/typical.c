@@ -4,7 +4,7 @@
 #include "harness/run/typical.h"
 #include "harness/sample/estimates.h"
 
-/* Of this group's trials; each is kept for later groups. */
+/* The typical scatter of this group's trials; keeps that of each trial for later groups. */
 static double of_group(struct alternation *a)
 {
 	double *scatter = calloc(a->n + 1, sizeof(*scatter)), typical;
@@ -20,6 +20,7 @@ static double of_group(struct alternation *a)
 	return typical;
 }
 
+/* The typical scatter of the trials that the benchmark has measured in this run. */
 static double of_benchmark(const struct plan *plan)
 {
 	double *scatter = calloc(plan->trials + 1, sizeof(*scatter)), typical;

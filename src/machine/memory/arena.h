@@ -19,7 +19,7 @@ void arena_close(struct arena *); /* NULL is fine */
 /* Keeps the pages, but nothing may read or write them any more. */
 void arena_shut(const struct arena *);
 
-/* Bytes that were asked for, of all regions; what they take is in whole pages. */
+/* Bytes asked for over all regions, before they are rounded up to whole pages. */
 size_t arena_asked(const struct arena *);
 
 /* The reason of the last refusal, in words; NULL: nothing was refused. */
