@@ -11,11 +11,11 @@ PREFIXES = pathlib.Path(__file__).resolve().parent.parent / "prefixes"
 
 @pytest.fixture
 def prefixes(tmp_path):
-    """prefixes({header: text}): the exit status and lines of test/prefixes for such a src/."""
+    """prefixes({file: text}): the exit status and lines of test/prefixes for such a src/."""
 
-    def run(headers):
-        for header, text in headers.items():
-            path = tmp_path / "src" / header
+    def run(files):
+        for file, text in files.items():
+            path = tmp_path / "src" / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{text}\n")
         done = subprocess.run([PREFIXES, tmp_path], stdout=subprocess.PIPE, text=True, check=False)
@@ -53,7 +53,11 @@ static inline void lock_acquire(struct queue *q)
 GOOD = {
     "benchmark.h": "enum profile { QUICK, PAPER }; struct metric { int x; };",
     "kit/locks.h": LOCK,
-    "kit/metrics.h": "int metric_count(void); int kit_size(void);",
+    "kit/metrics.h": "int metric_count(void); int kit_size(void); int zipf_draw(void);\n"
+    "extern const char *const random_names[2]; struct metric *zipf_new(struct metric *);",
+    "kit/zipf.c": "int zipf_draw(void)\n{\n\treturn 1;\n}\n"
+    "struct metric *zipf_new(struct metric *m)\n{\n\treturn m;\n}",
+    "kit/random.c": 'const char *const random_names[2] = { "a", "b" };',
     "bench/a/kernels.h": "enum { READ }; enum mix { MIX_READ, MIX_WRITE }; void run(void);",
     "commands/list.h": "int show(void);",
 }
@@ -82,6 +86,22 @@ def test_a_name_without_a_home(prefixes, header, text, name):
     status, lines = prefixes({**GOOD, header: text})
     assert status == 1
     assert [line for line in lines if line.startswith(f"src/{header}: {name} ")] == lines
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int other(void)\n{\n\treturn sorted_data(1);\n}",
+        "static int sorted_data(int n)\n{\n\treturn n;\n}",
+        "int sorted_data(int n);",
+    ],
+)
+def test_a_file_that_only_calls_it_is_no_home(prefixes, text):
+    status, lines = prefixes(
+        {**GOOD, "kit/more.h": "int sorted_data(int n);", "kit/sorted.c": text}
+    )
+    assert status == 1
+    assert lines == ["src/kit/more.h: sorted_data does not say where it belongs"]
 
 
 def test_a_house_without_headers_is_none(prefixes):
