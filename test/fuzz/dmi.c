@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/provenance/dmi.h"
 #include "machine/provenance/modules.h"
 
 void fuzz_dmi(const uint8_t *data, size_t size)
@@ -17,7 +16,7 @@ void fuzz_dmi(const uint8_t *data, size_t size)
 	must(table);
 	if (size)
 		memcpy(table, data, size);
-	dmi_modules(table, size, &found);
+	modules_from_dmi(table, size, &found);
 	must(found.count <= found.slots && found.slots <= size / 4 && found.kinds <= MODULES_KINDS);
 	for (unsigned i = 0; i < found.kinds; i++) {
 		must(found.kind[i].count && memchr(found.kind[i].type, 0, 32));

@@ -17,20 +17,11 @@
 #include "machine/limits/cgroup.h"
 #include "machine/memory/hugepool.h"
 #include "commands/doctor/finding.h"
-#include "machine/provenance/class.h"
-#include "machine/provenance/cpu.h"
-#include "machine/provenance/edac.h"
-#include "machine/provenance/firmware.h"
-#include "machine/provenance/frequency.h"
-#include "machine/provenance/hypervisor.h"
-#include "machine/provenance/kernel.h"
-#include "machine/provenance/memory.h"
+#include "machine/provenance/provenance.h"
+#include "machine/provenance/modules.h"
 #include "machine/limits/limits.h"
 #include "machine/topology/node_memory.h"
 #include "machine/topology/open.h"
-#include "machine/provenance/prefetchers.h"
-#include "machine/provenance/provenance.h"
-#include "machine/provenance/topology.h"
 #include "machine/topology/topology.h"
 #include "memory_tree.h"
 
@@ -70,10 +61,10 @@ static const char *const paths[] = {
 	"/dev/cpu/0/msr",
 	"/dev/cpu/1/msr",
 	"/sys/firmware/dmi/tables/DMI",
-	EDAC "/mc0/dimm0/dimm_location",
-	EDAC "/mc0/dimm0/dimm_mem_type",
-	EDAC "/mc0/dimm0/size",
-	EDAC "/mc0/dimm3/dimm_location",
+	MODULES_EDAC "/mc0/dimm0/dimm_location",
+	MODULES_EDAC "/mc0/dimm0/dimm_mem_type",
+	MODULES_EDAC "/mc0/dimm0/size",
+	MODULES_EDAC "/mc0/dimm3/dimm_location",
 	DMI "/bios_date",
 	DMI "/bios_vendor",
 	DMI "/bios_version",
@@ -215,7 +206,7 @@ static json_t *cpu_of(const char *from, const struct machine *m)
 	json_t *all = json_object(), *cpu = provenance_cpu(from);
 
 	json_object_set_new(all, "class", provenance_class(from, m, cpu, NULL));
-	prefetchers_put(all, from, m, cpu, NULL);
+	provenance_put_prefetchers(all, from, m, cpu, NULL);
 	json_object_set_new(all, "cpu", cpu);
 	return all;
 }
@@ -253,7 +244,7 @@ void fuzz_machine(const uint8_t *data, size_t size)
 	p = parts[part_of(data, size, ALL)](MEMORY_ROOT, machine());
 	text = p ? json_dumps(p, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 	must(!p || text);
-	must(!hypervisor_find(MEMORY_ROOT, &known) || known);
+	must(!provenance_hypervisor(MEMORY_ROOT, &known) || known);
 	free(text);
 	json_decref(p);
 }

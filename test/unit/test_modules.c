@@ -7,9 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "machine/provenance/dimms.h"
-#include "machine/provenance/dmi.h"
-#include "machine/provenance/edac.h"
 #include "machine/provenance/modules.h"
 #include "tree.h"
 
@@ -68,7 +65,7 @@ static struct modules read_table(void)
 
 	assert_non_null(copy);
 	memcpy(copy, table, used);
-	dmi_modules(copy, used, &found);
+	modules_from_dmi(copy, used, &found);
 	free(copy);
 	return found;
 }
@@ -157,29 +154,29 @@ static void more_kinds_than_there_is_room_for_are_counted(void **state)
 
 /* As skx_edac has it: numbers are left out where a slot is empty. */
 static const struct file slots[] = {
-	{ EDAC "/mc0/dimm0/dimm_location", "channel 0 slot 0 \n" },
-	{ EDAC "/mc0/dimm0/dimm_mem_type", "Registered-DDR5\n" },
-	{ EDAC "/mc0/dimm0/size", "65536\n" },
-	{ EDAC "/mc0/dimm2/dimm_location", "channel 1 slot 0 \n" },
-	{ EDAC "/mc0/dimm2/dimm_mem_type", "Registered-DDR5\n" },
-	{ EDAC "/mc0/dimm2/size", "65536\n" },
-	{ EDAC "/mc0/dimm3/dimm_location", "channel 1 slot 1 \n" },
-	{ EDAC "/mc0/dimm3/dimm_mem_type", "Registered-DDR5\n" },
-	{ EDAC "/mc0/dimm3/size", "65536\n" },
-	{ EDAC "/mc1/dimm0/dimm_location", "channel 0 slot 0 \n" },
-	{ EDAC "/mc1/dimm0/dimm_mem_type", "Registered-DDR5\n" },
-	{ EDAC "/mc1/dimm0/size", "32768\n" },
+	{ MODULES_EDAC "/mc0/dimm0/dimm_location", "channel 0 slot 0 \n" },
+	{ MODULES_EDAC "/mc0/dimm0/dimm_mem_type", "Registered-DDR5\n" },
+	{ MODULES_EDAC "/mc0/dimm0/size", "65536\n" },
+	{ MODULES_EDAC "/mc0/dimm2/dimm_location", "channel 1 slot 0 \n" },
+	{ MODULES_EDAC "/mc0/dimm2/dimm_mem_type", "Registered-DDR5\n" },
+	{ MODULES_EDAC "/mc0/dimm2/size", "65536\n" },
+	{ MODULES_EDAC "/mc0/dimm3/dimm_location", "channel 1 slot 1 \n" },
+	{ MODULES_EDAC "/mc0/dimm3/dimm_mem_type", "Registered-DDR5\n" },
+	{ MODULES_EDAC "/mc0/dimm3/size", "65536\n" },
+	{ MODULES_EDAC "/mc1/dimm0/dimm_location", "channel 0 slot 0 \n" },
+	{ MODULES_EDAC "/mc1/dimm0/dimm_mem_type", "Registered-DDR5\n" },
+	{ MODULES_EDAC "/mc1/dimm0/size", "32768\n" },
 	{ 0 },
 };
 
 /* As amd64_edac has it. */
 static const struct file rows[] = {
-	{ EDAC "/mc0/dimm0/dimm_location", "csrow 0 channel 0 \n" },
-	{ EDAC "/mc0/dimm0/size", "16384\n" },
-	{ EDAC "/mc0/dimm1/dimm_location", "csrow 0 channel 1 \n" },
-	{ EDAC "/mc0/dimm1/size", "16384\n" },
-	{ EDAC "/mc0/dimm2/dimm_location", "csrow 1 channel 0 \n" },
-	{ EDAC "/mc0/dimm2/size", "16384\n" },
+	{ MODULES_EDAC "/mc0/dimm0/dimm_location", "csrow 0 channel 0 \n" },
+	{ MODULES_EDAC "/mc0/dimm0/size", "16384\n" },
+	{ MODULES_EDAC "/mc0/dimm1/dimm_location", "csrow 0 channel 1 \n" },
+	{ MODULES_EDAC "/mc0/dimm1/size", "16384\n" },
+	{ MODULES_EDAC "/mc0/dimm2/dimm_location", "csrow 1 channel 0 \n" },
+	{ MODULES_EDAC "/mc0/dimm2/size", "16384\n" },
 	{ 0 },
 };
 
@@ -189,10 +186,10 @@ static void edac_tells_modules_by_slot(void **state)
 	unsigned channels = 17;
 
 	(void)state;
-	assert_false(edac_modules(root, &found, &channels));
+	assert_false(modules_from_edac(root, &found, &channels));
 	assert_int_equal(channels, 0);
 	put_files(slots);
-	assert_true(edac_modules(root, &found, &channels));
+	assert_true(modules_from_edac(root, &found, &channels));
 	assert_int_equal(channels, 3);
 	assert_int_equal(found.count, 4);
 	assert_int_equal(found.kinds, 2);
@@ -208,10 +205,10 @@ static void edac_tells_only_channels_by_row(void **state)
 
 	(void)state;
 	put_files(rows);
-	assert_false(edac_modules(root, &found, &channels));
+	assert_false(modules_from_edac(root, &found, &channels));
 	assert_int_equal(channels, 2);
-	put_file(EDAC "/mc0/dimm3/dimm_location", "channel 99999999999999999999\n");
-	assert_false(edac_modules(root, &found, &channels));
+	put_file(MODULES_EDAC "/mc0/dimm3/dimm_location", "channel 99999999999999999999\n");
+	assert_false(modules_from_edac(root, &found, &channels));
 	assert_int_equal(channels, 2);
 }
 
@@ -219,7 +216,7 @@ static json_t *put(void)
 {
 	json_t *memory = json_object();
 
-	dimms_put(memory, root);
+	modules_put(memory, root);
 	return memory;
 }
 
@@ -239,9 +236,9 @@ static void the_record_says_who_told_or_why_not(void **state)
 
 	(void)state;
 	assert_string_equal(why_of(memory, "modules"),
-			    DMI_TABLE ": No such file or directory; " EDAC " has none");
+			    DMI_TABLE ": No such file or directory; " MODULES_EDAC " has none");
 	assert_string_equal(why_of(memory, "slots"), DMI_TABLE ": No such file or directory");
-	assert_string_equal(why_of(memory, "channels"), EDAC " has none");
+	assert_string_equal(why_of(memory, "channels"), MODULES_EDAC " has none");
 	json_decref(memory);
 
 	put_files(rows);
@@ -251,7 +248,7 @@ static void the_record_says_who_told_or_why_not(void **state)
 	json_decref(memory);
 
 	put_files(slots);
-	remove(in_tree(EDAC "/mc0/dimm1/dimm_location"));
+	remove(in_tree(MODULES_EDAC "/mc0/dimm1/dimm_location"));
 	memory = put();
 	assert_int_equal(json_array_size(json_object_get(memory, "modules")), 2);
 	module = json_array_get(json_object_get(memory, "modules"), 0);

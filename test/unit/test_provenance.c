@@ -9,11 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "machine/provenance/environment.h"
-#include "machine/provenance/hypervisor.h"
-#include "machine/topology/open.h"
-#include "machine/provenance/program.h"
 #include "machine/provenance/provenance.h"
+#include "machine/topology/open.h"
 #include "base/sysfs.h"
 #include "machine/topology/topology.h"
 #include "changed.h"
@@ -320,7 +317,7 @@ static void hypervisors_are_told_apart(void **state)
 		put_file("/proc/cpuinfo", text);
 		put_file(DMI "/sys_vendor", rows[i].vendor ? rows[i].vendor : "");
 		put_file(DMI "/product_name", rows[i].product ? rows[i].product : "");
-		found = hypervisor_find(root, &known);
+		found = provenance_hypervisor(root, &known);
 		assert_string_equal(found ? found : "none", rows[i].found ? rows[i].found : "none");
 		assert_int_equal(known, rows[i].known);
 	}

@@ -4,8 +4,6 @@
 
 #include "base/sysfs.h"
 #include "commands/doctor/clocks.h"
-#include "machine/provenance/frequency.h"
-#include "machine/provenance/hypervisor.h"
 #include "machine/provenance/provenance.h"
 #include "machine/topology/topology.h"
 
@@ -39,7 +37,7 @@ void check_governor(const struct patient *p, struct finding *f)
 void check_turbo(const struct patient *p, struct finding *f)
 {
 	const char *source;
-	int turbo = frequency_turbo(p->root, &source);
+	int turbo = provenance_turbo(p->root, &source);
 
 	if (turbo < 0) {
 		finding_set(f, FINDING_UNKNOWN, "unknown to the kernel: firmware or host decides");
@@ -76,7 +74,7 @@ void check_clock_source(const struct patient *p, struct finding *f)
 void check_virtual(const struct patient *p, struct finding *f)
 {
 	bool known;
-	const char *hypervisor = hypervisor_find(p->root, &known);
+	const char *hypervisor = provenance_hypervisor(p->root, &known);
 
 	if (hypervisor)
 		finding_set(f, FINDING_WRONG, "a guest of %s",

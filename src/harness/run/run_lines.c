@@ -9,7 +9,6 @@
 #include "harness/run/benchmark_line.h"
 #include "harness/run/run_lines.h"
 #include "harness/plan/seat.h"
-#include "machine/provenance/program.h"
 #include "machine/provenance/provenance.h"
 #include "machine/topology/topology.h"
 #include "machine/watchdog.h"

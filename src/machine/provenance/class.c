@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine/provenance/class.h"
+#include "machine/provenance/provenance.h"
 
 #include <inttypes.h>
 #include <stdio.h>

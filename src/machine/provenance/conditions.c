@@ -12,7 +12,7 @@
 #include "base/sysfs.h"
 #include "base/text.h"
 #include "machine/limits/cgroup.h"
-#include "machine/provenance/frequency.h"
+#include "machine/provenance/provenance.h"
 #include "machine/provenance/sources.h"
 
 static char *line(const char *root, const char *path)
@@ -80,7 +80,7 @@ static char *quota(const char *root, const char *unused)
 static char *turbo(const char *root, const char *unused)
 {
 	const char *source;
-	const int on = frequency_turbo(root, &source);
+	const int on = provenance_turbo(root, &source);
 
 	(void)unused;
 	return on < 0 ? NULL : strdup(on ? "on" : "off");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine/provenance/frequency.h"
+#include "machine/provenance/provenance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "machine/topology/kinds.h"
 #include "machine/topology/topology.h"
 
-int frequency_turbo(const char *root, const char **source)
+int provenance_turbo(const char *root, const char **source)
 {
 	static const struct {
 		const char *path;
@@ -94,7 +94,7 @@ json_t *provenance_frequency(const char *root, const struct machine *m)
 	}
 	source_put_value(frequency, "governor", governors_of(root, m),
 			 "no CPU has a cpufreq/scaling_governor");
-	turbo = frequency_turbo(root, &turbo_source);
+	turbo = provenance_turbo(root, &turbo_source);
 	source_put_value(frequency, "turbo", turbo < 0 ? NULL : json_boolean(turbo),
 			 "neither intel_pstate/no_turbo nor cpufreq/boost is there");
 	source_put_value(frequency, "boost_source", json_string(turbo_source),

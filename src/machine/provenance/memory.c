@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/provenance/provenance.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,12 +9,11 @@
 #include "base/fields.h"
 #include "base/sysfs.h"
 #include "base/utf8.h"
-#include "machine/memory/hugepool.h"
 #include "machine/limits/limits.h"
-#include "machine/topology/node_memory.h"
-#include "machine/provenance/dimms.h"
-#include "machine/provenance/memory.h"
+#include "machine/memory/hugepool.h"
+#include "machine/provenance/modules.h"
 #include "machine/provenance/sources.h"
+#include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 
 static json_t *pages_of(const char *root, size_t size, int node)
@@ -83,7 +84,7 @@ json_t *provenance_memory(const char *root, const struct machine *m)
 	json_object_set_new(memory, "thp", thp);
 	json_object_set_new(memory, "hugepages", huge_pages_of(root, m));
 	source_put_all(memory, root, sources);
-	dimms_put(memory, root);
+	modules_put(memory, root);
 	free(meminfo);
 	return memory;
 }

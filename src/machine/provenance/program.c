@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How the program was built, and the job and the environment in which it runs. */
 #include "config.h"
 
-#include "machine/provenance/program.h"
+#include "machine/provenance/provenance.h"
 
 #include <elf.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #if __has_include("revision.h")
 #include "revision.h"
 #endif
@@ -121,4 +123,49 @@ json_t *provenance_job(void)
 		return job;
 	}
 	return json_null();
+}
+
+bool provenance_is_secret(const char *name, size_t length)
+{
+	static const char *const words[] = { "PASS", "SECRET", "TOKEN", "CREDENTIAL",
+					     "JWT",  "JWKS",   "KEY",	"AUTH" };
+	char *copy = strndup(name, length);
+	bool secret = !copy;
+
+	for (unsigned i = 0; copy && i < LENGTH(words); i++)
+		secret |= strcasestr(copy, words[i]) != NULL;
+	free(copy);
+	return secret;
+}
+
+json_t *provenance_environment(void)
+{
+	static const char *const prefixes[] = { "OMP_",	       "GOMP_",
+						"KMP_",	       "SLURM_",
+						"LIKWID",      "MALLOC_",
+						"LD_PRELOAD=", "LD_LIBRARY_PATH=",
+						"LOCUS_",      "GLIBC_TUNABLES=" };
+	json_t *environment = json_object();
+
+	for (char **variable = environ; environ && *variable; variable++) {
+		size_t length = strcspn(*variable, "=");
+		char *name;
+
+		for (unsigned i = 0; i < LENGTH(prefixes); i++) {
+			if (strncmp(*variable, prefixes[i], strlen(prefixes[i])) ||
+			    !(*variable)[length])
+				continue;
+			name = strndup(*variable, length);
+			if (!name)
+				continue;
+			if (provenance_is_secret(name, length))
+				source_put_value(environment, name, NULL,
+						 "left out: it may be a secret");
+			else
+				source_put_value(environment, name,
+						 utf8_json(*variable + length + 1), "no memory");
+			free(name);
+		}
+	}
+	return environment;
 }

@@ -14,16 +14,6 @@
 #include "base/sysfs.h"
 #include "base/utf8.h"
 #include "machine/limits/cgroup.h"
-#include "machine/provenance/class.h"
-#include "machine/provenance/environment.h"
-#include "machine/provenance/firmware.h"
-#include "machine/provenance/frequency.h"
-#include "machine/provenance/hypervisor.h"
-#include "machine/provenance/cpu.h"
-#include "machine/provenance/kernel.h"
-#include "machine/provenance/memory.h"
-#include "machine/provenance/prefetchers.h"
-#include "machine/provenance/topology.h"
 #include "machine/provenance/sources.h"
 #include "machine/topology/tlb.h"
 #include "machine/topology/topology.h"
@@ -119,10 +109,10 @@ json_t *provenance_machine_at(const char *root, const struct machine *m)
 	const char *hypervisor;
 	bool known;
 
-	hypervisor = hypervisor_find(root, &known);
+	hypervisor = provenance_hypervisor(root, &known);
 	source_put_value(machine, "class", provenance_class(root, m, cpu, hypervisor), "no memory");
 	json_object_set_new(machine, "cpu", cpu);
-	prefetchers_put(machine, root, m, cpu, hypervisor);
+	provenance_put_prefetchers(machine, root, m, cpu, hypervisor);
 	json_object_set_new(machine, "firmware", provenance_firmware(root));
 	if (hypervisor || !known)
 		source_put_value(machine, "virtual", json_string(hypervisor),

@@ -8,14 +8,61 @@
 #define LOCUS_PROVENANCE_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 struct machine;
 struct tlb;
 
-json_t *provenance_machine(const struct machine *);
+json_t *provenance_machine(const struct machine *); /* all but program and job */
 json_t *provenance_machine_at(const char *root, const struct machine *);
-/* {name: state} of the CPU's mitigations; NULL with errno. */
-json_t *provenance_mitigations(const char *root);
-json_t *provenance_tlb(const struct tlb *, unsigned n); /* the list `tlb` of the machine */
+json_t *provenance_program(void); /* how this program was built */
+json_t *provenance_job(void);	  /* null outside a batch system */
+
+/* The parts of the machine. */
+json_t *provenance_cpu(const char *root);
+json_t *provenance_firmware(const char *root); /* no serial numbers */
+json_t *provenance_frequency(const char *root, const struct machine *);
+json_t *provenance_kernel(const char *root);
+json_t *provenance_memory(const char *root, const struct machine *);
+json_t *provenance_mitigations(const char *root); /* {name: state}; NULL with errno */
+json_t *provenance_tlb(const struct tlb *, unsigned n);
+json_t *provenance_topology(const char *root, const struct machine *);
+
+/*
+ * A hash, in 16 hex digits, of: architecture, vendor, family, model and stepping of the CPU (`cpu`
+ * is from provenance_cpu()); the hypervisor (NULL: none); page sizes; the tree of packages, dies,
+ * NUMA nodes with their memory, caches, cores and hardware threads; and the types of cores, if
+ * there are several. It leaves out what software sets, such as kernel, microcode and frequencies,
+ * and numbers and names of one machine. NULL: no memory.
+ */
+json_t *provenance_class(const char *root, const struct machine *, const json_t *cpu,
+			 const char *hypervisor);
+
+/*
+ * Environment variables that change what is measured, by name. One that may be a secret, such as
+ * SLURM's tokens, is null with the reason.
+ */
+json_t *provenance_environment(void);
+
+/* Whether a variable or an argument of this name may hold a secret. */
+bool provenance_is_secret(const char *name, size_t length);
+
+/*
+ * Puts `prefetchers` into the object: {register, value, disabled}, or null with the reason. `cpu`
+ * is from provenance_cpu(). In a virtual machine (hypervisor not NULL) registers say nothing of
+ * the processor.
+ */
+void provenance_put_prefetchers(json_t *object, const char *root, const struct machine *,
+				const json_t *cpu, const char *hypervisor);
+
+/*
+ * The hypervisor: "kvm", ..., or "unknown" in a virtual machine of unknown kind. NULL on bare
+ * metal, or if that is unknown (*known false).
+ */
+const char *provenance_hypervisor(const char *root, bool *known);
+
+/* Whether turbo is enabled: 1, 0, or -1: unknown. *source is the file that says so, or NULL. */
+int provenance_turbo(const char *root, const char **source);
 
 #endif

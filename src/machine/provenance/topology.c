@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/provenance/provenance.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,9 +8,8 @@
 
 #include "base/sysfs.h"
 #include "base/utf8.h"
-#include "machine/topology/node_memory.h"
-#include "machine/provenance/topology.h"
 #include "machine/provenance/sources.h"
+#include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 
 static json_t *cpus_of_node(const struct machine *m, int node)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the program runs on top of: hypervisor, firmware, kernel. */
+#include "machine/provenance/provenance.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +13,7 @@
 #include "base/arithmetic.h"
 #include "base/fields.h"
 #include "base/sysfs.h"
-#include "machine/provenance/hypervisor.h"
+#include "machine/provenance/sources.h"
 
 struct hint {
 	const char *text, *hypervisor;
@@ -105,7 +108,7 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-const char *hypervisor_find(const char *root, bool *known)
+const char *provenance_hypervisor(const char *root, bool *known)
 {
 	const char *found = strcmp(root, SYSFS_ROOT) ? NULL : ask_cpu(), *firmware;
 	char *cpuinfo = sysfs_text(root, "/proc/cpuinfo"), *flags = field_text(cpuinfo, "flags");
@@ -127,4 +130,57 @@ const char *hypervisor_find(const char *root, bool *known)
 	free(flags);
 	free(cpuinfo);
 	return found;
+}
+
+#define DMI "/sys/class/dmi/id"
+
+json_t *provenance_firmware(const char *root)
+{
+	static const struct source sources[] = {
+		{ "bios_vendor", DMI "/bios_vendor", source_line, 0 },
+		{ "bios_version", DMI "/bios_version", source_line, 0 },
+		{ "bios_date", DMI "/bios_date", source_line, 0 },
+		{ "board_name", DMI "/board_name", source_line, 0 },
+		{ "sys_vendor", DMI "/sys_vendor", source_line, 0 },
+		{ "product_name", DMI "/product_name", source_line, 0 },
+		{ 0 },
+	};
+	json_t *firmware = json_object();
+
+	source_put_all(firmware, root, sources);
+	return firmware;
+}
+
+/* Hides arguments that may be secret: a boot loader may pass a password. */
+static json_t *read_command_line(const char *root, const char *path, int64_t scale)
+{
+	char *line = sysfs_line(root, "%s", path), *rest = line, *word, *shown, *end;
+
+	(void)scale;
+	shown = line ? calloc(strlen(line) + 1, 8) : NULL;
+	for (end = shown; shown && (word = strsep(&rest, " "));) {
+		size_t name = strcspn(word, "=");
+
+		if (end != shown)
+			*end++ = ' ';
+		end = word[name] && provenance_is_secret(word, name)
+			      ? stpcpy(stpncpy(end, word, name), "=<hidden>")
+			      : stpcpy(end, word);
+	}
+	free(line);
+	return source_text(shown);
+}
+
+json_t *provenance_kernel(const char *root)
+{
+	static const struct source sources[] = {
+		{ "release", "/proc/sys/kernel/osrelease", source_line, 0 },
+		{ "version", "/proc/sys/kernel/version", source_line, 0 },
+		{ "command_line", "/proc/cmdline", read_command_line, 0 },
+		{ 0 },
+	};
+	json_t *kernel = json_object();
+
+	source_put_all(kernel, root, sources);
+	return kernel;
 }
