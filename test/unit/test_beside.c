@@ -9,8 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "harness/judge/summary_beside.h"
-#include "harness/sample/slowed.h"
+#include "harness/judge/contention.h"
 #include "machine/memory/probe.h"
 #include "machine/topology/open.h"
 #include "machine/topology/topology.h"
@@ -249,7 +248,7 @@ static void test_when_neighbours_are_noise(void **state)
 
 		invent(b, table[i].bytes, table[i].busy, table[i].line);
 		b->quiet[0] = table[i].quiet;
-		beside_judge(&b->series, &v);
+		contention_judge(&b->series, &v);
 		said = table[i].reason && strstr(table[i].reason, "evicted") ? v.notes : v.reasons;
 		assert_int_equal(v.status, table[i].reason && said == v.reasons ? STATUS_NOISY
 										: STATUS_OK);
@@ -258,7 +257,7 @@ static void test_when_neighbours_are_noise(void **state)
 		if (table[i].reason)
 			assert_non_null(strstr(json_string_value(json_array_get(said, 0)),
 					       table[i].reason));
-		object = beside_json(&b->series);
+		object = contention_json(&b->series);
 		assert_string_equal(json_string_value(json_object_get(object, "share")),
 				    table[i].bytes > 32 * MIB ? "memory"
 				    : table[i].bytes > MIB    ? "l3"
@@ -286,9 +285,9 @@ static void test_a_moment_of_rest_is_enough(void **state)
 		invent(b, 64 * MIB, 0.7, fast);
 		b->quiet[0] = 0;
 		b->batch[4].rested = rested;
-		beside_judge(&b->series, &v);
+		contention_judge(&b->series, &v);
 		assert_int_equal(v.status, rested ? STATUS_OK : STATUS_NOISY);
-		slowed_learn(&b->series);
+		contention_learn(&b->series);
 		assert_true(b->quiet[0] == (rested ? fast[4] : 0));
 		json_decref(v.reasons);
 		json_decref(v.notes);
@@ -313,7 +312,7 @@ static void test_memory_learns_nothing_from_l3(void **state)
 
 	b->quiet[0] = 0;
 	invent(b, 8 * MIB, 0, kept);
-	slowed_learn(&b->series);
+	contention_learn(&b->series);
 	assert_true(b->quiet[0] == 0);
 	beside_close(&b->series.beside);
 }
@@ -332,7 +331,7 @@ static void test_what_a_run_learns(void **state)
 	memset(b->quiet, 0, sizeof(b->quiet));
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		invent(b, 64 * MIB, table[i].busy, table[i].line);
-		slowed_learn(&b->series);
+		contention_learn(&b->series);
 		assert_true(b->quiet[0] == table[i].quiet && b->quiet[1] == 0);
 		beside_close(&b->series.beside);
 	}
@@ -345,9 +344,9 @@ static void test_own_threads_are_no_neighbours(void **state)
 
 	invent(b, 64 * MIB, 1, NULL);
 	b->series.noise.foreign = -1.5; /* s, of 2 */
-	assert_true(slowed_seen(&b->series).busy == 0.25);
+	assert_true(contention_seen(&b->series).busy == 0.25);
 	b->series.noise.beside = NAN;
-	assert_true(isnan(slowed_seen(&b->series).busy));
+	assert_true(isnan(contention_seen(&b->series).busy));
 	beside_close(&b->series.beside);
 }
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "cases.h"
-#include "harness/judge/summary_pairs.h"
+#include "harness/judge/summary.h"
 #include "harness/plan/tournament.h"
 #include "machine/topology/level.h"
 #include "machine/topology/open.h"

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "harness/judge/summary.h"
-#include "harness/judge/summary_samples.h"
 #include "harness/sample/storage.h"
 #include "machine/topology/open.h"
 #include "machine/topology/topology.h"

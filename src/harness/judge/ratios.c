@@ -5,7 +5,7 @@
 
 #include "harness/sample/estimates.h"
 #include "harness/sample/metrics.h"
-#include "harness/judge/ratios.h"
+#include "harness/judge/summary.h"
 #include "harness/record/json.h"
 #include "harness/ask/value.h"
 

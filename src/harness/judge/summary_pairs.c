@@ -4,7 +4,7 @@
 
 #include "harness/record/json.h"
 #include "base/statistics.h"
-#include "harness/judge/summary_pairs.h"
+#include "harness/judge/summary.h"
 #include "harness/plan/tournament.h"
 #include "machine/topology/level.h"
 #include "machine/topology/topology.h"

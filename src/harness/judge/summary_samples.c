@@ -5,13 +5,11 @@
 #include <string.h>
 
 #include "harness/record/json.h"
-#include "harness/judge/samples_line.h"
+#include "harness/judge/summary.h"
 #include "harness/sample/estimates.h"
 #include "base/modes.h"
 #include "base/quantity.h"
 #include "base/statistics.h"
-#include "harness/judge/summary_noise.h"
-#include "harness/judge/summary_samples.h"
 
 /* A sample shorter than so many readings of the clock gets a note: they are part of the result. */
 #define READINGS 1000

@@ -4,7 +4,7 @@
 #include "base/arithmetic.h"
 #include "count/counting.h"
 #include "harness/ask/parameters.h"
-#include "harness/judge/ratios.h"
+#include "harness/judge/summary.h"
 #include "harness/run/benchmark_line.h"
 #include "harness/sample/metrics.h"
 #include "harness/sample/noise.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness/run/samples_told.h"
 
-#include "harness/judge/samples_line.h"
+#include "harness/judge/summary.h"
 
 /* s from its start until a batch is written at the latest, unless another batch takes longer. */
 #define LATE 1.0

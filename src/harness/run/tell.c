@@ -7,7 +7,7 @@
 #include "harness/judge/summary.h"
 #include "harness/run/tell.h"
 #include "harness/run/typical.h"
-#include "harness/sample/slowed.h"
+#include "harness/judge/contention.h"
 #include "kit/agree.h"
 #include "machine/watchdog.h"
 #include "base/text.h"
@@ -97,7 +97,7 @@ void tell_all(struct alternation *a, enum stopped stopped)
 	progress_clear(&a->run->progress);
 	while (a->told < a->n) {
 		series_gather(&a->series[a->told]);
-		slowed_learn(&a->series[a->told]);
+		contention_learn(&a->series[a->told]);
 		/* Samples are in the record already, by batches: once a group is enough. */
 		tell_next(a, stopped, a->told + 1 == a->n);
 		/* There may be very many lines: between two, the watchdog may take over. */
