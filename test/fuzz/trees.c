@@ -15,7 +15,7 @@
 
 #include "commands/doctor/doctor.h"
 #include "machine/limits/cgroup.h"
-#include "machine/memory/hugepool.h"
+#include "machine/memory/huge.h"
 #include "commands/doctor/finding.h"
 #include "machine/provenance/provenance.h"
 #include "machine/provenance/modules.h"

@@ -17,7 +17,7 @@
 #include "base/sysfs.h"
 #include "base/text.h"
 #include "machine/limits/cgroup.h"
-#include "machine/memory/hugepool.h"
+#include "machine/memory/huge.h"
 #include "machine/limits/limits.h"
 #include "machine/topology/node_memory.h"
 #include "tree.h"

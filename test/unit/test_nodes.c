@@ -15,13 +15,11 @@
 
 #include "machine/memory/arena.h"
 #include "machine/limits/limits.h"
-#include "machine/memory/membind.h"
+#include "machine/memory/region.h"
 #include "machine/topology/node_memory.h"
 #include "machine/topology/nodes.h"
 #include "machine/topology/open.h"
 #include "machine/topology/policy.h"
-#include "machine/memory/region.h"
-#include "machine/memory/room.h"
 #include "machine/topology/topology.h"
 #include "tree.h"
 

@@ -16,8 +16,7 @@
 
 #include "bench/numa/kernels.h"
 #include "benchmarks.h"
-#include "machine/memory/membind.h"
-#include "machine/memory/migrate.h"
+#include "machine/memory/region.h"
 #include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 

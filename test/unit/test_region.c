@@ -24,12 +24,10 @@
 
 #include "machine/memory/arena.h"
 #include "machine/limits/limits.h"
-#include "machine/memory/membind.h"
-#include "machine/memory/migrate.h"
+#include "machine/memory/region.h"
 #include "machine/topology/node_memory.h"
 #include "machine/topology/open.h"
 #include "machine/memory/placement.h"
-#include "machine/memory/region.h"
 #include "base/sysfs.h"
 #include "machine/topology/topology.h"
 

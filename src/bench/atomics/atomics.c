@@ -13,7 +13,7 @@
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/loop.h"
-#include "machine/memory/membind.h"
+#include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 
 enum { SIZE, ALIGNMENT, LAYOUT, HOME };

@@ -13,7 +13,7 @@
 #include "kit/histogram.h"
 #include "kit/spin.h"
 #include "machine/clock.h"
-#include "machine/memory/membind.h"
+#include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 
 enum { TIME, SKEW };

@@ -16,7 +16,7 @@
 #include "kit/events.h"
 #include "kit/loop.h"
 #include "kit/pieces.h"
-#include "machine/memory/membind.h"
+#include "machine/memory/region.h"
 #include "machine/threads/cpuset.h"
 #include "machine/topology/topology.h"
 

@@ -15,7 +15,7 @@
 #include "kit/random.h"
 #include "kit/spin.h"
 #include "machine/clock.h"
-#include "machine/memory/membind.h"
+#include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 
 enum { LEAST_LINES = 16, MOST_LINES = 1 << 20, MOST_PLAYERS = 1024 };

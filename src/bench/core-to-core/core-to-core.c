@@ -11,7 +11,7 @@
 #include "benchmark.h"
 #include "kit/events.h"
 #include "machine/clock.h"
-#include "machine/memory/membind.h"
+#include "machine/memory/region.h"
 
 enum { MOST_LINES = 1024, MOST_PLAYERS = 1024 };
 

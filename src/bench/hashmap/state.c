@@ -8,7 +8,7 @@
 #include "bench/hashmap/parameters.h"
 #include "kit/random.h"
 #include "kit/shares.h"
-#include "machine/memory/membind.h"
+#include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 
 /* The tables and locks: on the first thread's node, or interleaved. */

@@ -4,7 +4,7 @@
 #include "bench/latency/background.h"
 #include "kit/loop.h"
 #include "machine/clock.h"
-#include "machine/memory/membind.h"
+#include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 
 /* Blocks that a thread makes up for when it was late; more would be a burst. */

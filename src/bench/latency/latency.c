@@ -15,7 +15,7 @@
 #include "bench/latency/chase.h"
 #include "bench/latency/sizes.h"
 #include "kit/events.h"
-#include "machine/memory/membind.h"
+#include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 
 /* POWER has no non-temporal stores. */

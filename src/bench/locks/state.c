@@ -6,7 +6,7 @@
 
 #include "base/arithmetic.h"
 #include "machine/clock.h"
-#include "machine/memory/membind.h"
+#include "machine/memory/region.h"
 #include "machine/topology/level.h"
 #include "machine/topology/topology.h"
 

@@ -6,8 +6,7 @@
 #include "base/arithmetic.h"
 #include "bench/numa/arrays.h"
 #include "kit/random.h"
-#include "machine/memory/membind.h"
-#include "machine/memory/migrate.h"
+#include "machine/memory/region.h"
 
 /* AT_RANDOM: the worker that first touches a granule. */
 static unsigned dealt(const struct arrays *a, unsigned array, size_t granule)

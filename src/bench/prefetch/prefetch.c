@@ -10,7 +10,6 @@
 #include "benchmark.h"
 #include "kit/events.h"
 #include "base/flush.h"
-#include "machine/memory/multisize.h"
 #include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 

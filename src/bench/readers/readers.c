@@ -9,7 +9,7 @@
 #include "bench/readers/kernels.h"
 #include "kit/events.h"
 #include "kit/loop.h"
-#include "machine/memory/membind.h"
+#include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 
 enum { LAYOUT, PAUSES };

@@ -14,7 +14,7 @@
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/loop.h"
-#include "machine/memory/membind.h"
+#include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 
 enum { LAYOUT, LOCK, OPERATIONS, DISTANCE, OPERATION, WORD, PADDING, SECTION };

@@ -7,7 +7,7 @@
 #include "base/sysfs.h"
 #include "base/text.h"
 #include "commands/doctor/pages.h"
-#include "machine/memory/hugepool.h"
+#include "machine/memory/huge.h"
 #include "machine/topology/node_memory.h"
 #include "machine/memory/region.h"
 

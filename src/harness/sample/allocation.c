@@ -8,7 +8,7 @@
 #include "harness/sample/sample.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
-#include "machine/memory/room.h"
+#include "machine/memory/arena.h"
 #include "machine/topology/topology.h"
 #include "machine/watchdog.h"
 #include "base/text.h"

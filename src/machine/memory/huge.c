@@ -1,22 +1,96 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reserved huge pages (hugetlb): the kernel's pools, and what regions may take from them. */
 #include "machine/memory/huge.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/arithmetic.h"
 #include "base/sysfs.h"
 #include "base/text.h"
+#include "machine/limits/cgroup.h"
 #include "machine/memory/arena.h"
-#include "machine/memory/hugepool.h"
 #include "machine/memory/mapped.h"
 #include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 
+/* The kernel's pools. */
+
 /* Folders in which root reserves huge pages of a size in KiB: for the machine, on a node. */
-#define MACHINE_HUGE "/sys/kernel/mm/hugepages/hugepages-%zukB"
+#define HUGE	     "/sys/kernel/mm/hugepages"
+#define MACHINE_HUGE HUGE "/hugepages-%zukB"
 #define NODE_HUGE    "/sys/devices/system/node/node%d/hugepages/hugepages-%zukB"
+
+static int by_size(const void *a, const void *b)
+{
+	const size_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+unsigned huge_page_sizes(const char *root, size_t sizes[MOST_HUGE_SIZES])
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	unsigned n = 0;
+	size_t kib;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "%s" HUGE, root);
+	folder = opendir(path);
+	while (folder && n < MOST_HUGE_SIZES && (entry = readdir(folder)))
+		if (sscanf(entry->d_name, "hugepages-%zukB", &kib) == 1 && kib &&
+		    kib <= SIZE_MAX / 1024)
+			sizes[n++] = kib * 1024;
+	if (folder)
+		closedir(folder);
+	qsort(sizes, n, sizeof(*sizes), by_size);
+	return n;
+}
+
+void huge_limit_read(const char *root, size_t size, struct memory_limit *l)
+{
+	limit_begin(l);
+	cgroup_limit_huge(root, size, l);
+}
+
+/* Pages that the kernel may still allocate beyond the pool (overcommit). */
+static uint64_t surplus_of(const char *root, size_t kib)
+{
+	uint64_t allowed = 0, made = 0;
+
+	sysfs_number(root, &allowed, MACHINE_HUGE "/nr_overcommit_hugepages", kib);
+	sysfs_number(root, &made, MACHINE_HUGE "/surplus_hugepages", kib);
+	return saturating_sub(allowed, made);
+}
+
+int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *p)
+{
+	size_t kib = size / 1024;
+	struct memory_limit limit;
+	char folder[128];
+
+	if (node == ALL_NODES)
+		snprintf(folder, sizeof(folder), MACHINE_HUGE, kib);
+	else
+		snprintf(folder, sizeof(folder), NODE_HUGE, node, kib);
+	*p = (struct huge_pages){ 0 };
+	if (sysfs_number(root, &p->total, "%s/nr_hugepages", folder) ||
+	    sysfs_number(root, &p->free, "%s/free_hugepages", folder))
+		return -1;
+	sysfs_number(root, &p->reserved, MACHINE_HUGE "/resv_hugepages", kib);
+	p->available = saturating_sub(p->free, p->reserved) + surplus_of(root, kib);
+	huge_limit_read(root, size, &limit);
+	p->available = smaller(p->available, limit.available / size);
+	return 0;
+}
+
+/* Whether a region can have its pages, and why not. */
 
 /* Huge pages of a region that are not touched yet. */
 static uint64_t untouched(const struct region *r)

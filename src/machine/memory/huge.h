@@ -1,19 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Huge pages of regions: whether they are available, and why they were refused. */
+/* The kernel's pools of huge pages (hugetlb), by size; `root` as in base/sysfs.h. */
 #ifndef LOCUS_HUGE_H
 #define LOCUS_HUGE_H
 
-struct region;
+#include <stddef.h>
+#include <stdint.h>
 
+#include "machine/limits/limit.h"
+
+#define MOST_HUGE_SIZES 8
+/* The sizes that the kernel has, in bytes, ascending; returns how many. */
+unsigned huge_page_sizes(const char *root, size_t sizes[MOST_HUGE_SIZES]);
+
+struct huge_pages {
+	uint64_t total, free;
+	/* reserved for mappings, on the whole machine: the kernel has no number by node */
+	uint64_t reserved;
+	/*
+	 * for new mappings: free and not reserved, plus what may be overcommitted, within the
+	 * cgroup's limit
+	 */
+	uint64_t available;
+};
 /*
- * 0 if the control groups' limits leave room for the huge pages that this region and those mapped
- * before it have yet to touch; else -1 with errno ENOMEM and arena_refusal().
+ * Reads the pool of a node, or of the machine (ALL_NODES). -1 with errno; ENOENT: no such size or
+ * node.
  */
-int huge_within_limit(struct region *);
-/* 0 if the node has enough free huge pages for the regions bound to it; else -1 as above. */
-int huge_on_node(struct region *, int node);
+int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *);
 
-/* Sets arena_refusal() to why mmap() failed with this errno, which is kept. */
-void huge_refused(struct region *);
+/* What cgroups still allow. mmap() does not check it, and touching more ends in a SIGBUS. */
+void huge_limit_read(const char *root, size_t size, struct memory_limit *);
 
 #endif

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The fields of arenas and regions, for the files of machine/memory that map, place and read back.
- */
+/* What the files share that map memory, place it and read its places back. */
 #ifndef LOCUS_MAPPED_H
 #define LOCUS_MAPPED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "machine/memory/pages.h"
 
 struct arena {
 	const struct machine *machine;
@@ -26,7 +22,7 @@ struct region {
 	struct region *next;
 	struct arena *arena;
 	char *name;
-	enum pages pages;
+	bool thp;	/* transparent huge pages were asked for */
 	bool hugetlb;	/* on reserved huge pages */
 	bool multisize; /* see multisize_touch() */
 	void *reserved; /* the mapping, guard pages included */
@@ -52,5 +48,48 @@ static inline bool region_holds(const struct region *r, uintptr_t address)
 {
 	return address - (uintptr_t)r->base < r->bytes;
 }
+
+/* The nodes of a region's pages, by move_pages(2), some at a time. */
+
+/* A reserved huge page, which lies on one node as a whole, or else a system page; in bytes. */
+size_t region_step(const struct region *);
+/*
+ * Bytes of the region to check: those asked for, since the rest of the last granule may never be
+ * touched.
+ */
+size_t region_extent(const struct region *);
+
+#define MOST_PAGES ((size_t)64 << 10) /* asked about in one call */
+
+struct page_list {
+	size_t n;
+	void *address[MOST_PAGES];
+	int node[MOST_PAGES];	/* where the user's first touch places it; negative: no user */
+	int status[MOST_PAGES]; /* page_list_ask(): its node; negative: not present */
+};
+
+/*
+ * Lists the next pages of a region (`used`: only those with a user), and advances *offset past
+ * them. False at the end.
+ */
+bool page_list_next(const struct region *, bool used, size_t *offset, struct page_list *);
+int page_list_ask(struct page_list *); /* -1 with errno */
+
+/* Whether a region can have its pages, and why not. */
+
+/*
+ * 0 if the control groups' limits leave room for the huge pages that this region and those mapped
+ * before it have yet to touch; else -1 with errno ENOMEM and arena_refusal().
+ */
+int huge_within_limit(struct region *);
+
+/* 0 if the node has enough free huge pages for the regions bound to it; else -1 as above. */
+int huge_on_node(struct region *, int node);
+
+/* Sets arena_refusal() to why mmap() failed with this errno, which is kept. */
+void huge_refused(struct region *);
+
+/* -1 with errno and arena_refusal() if the region can't have its multi-size pages. */
+int multisize_allowed(const struct region *);
 
 #endif

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine/memory/membind.h"
+/* Places the pages of regions: by policy before they are touched, by migration afterwards. */
+#include "machine/memory/region.h"
 
 #include <errno.h>
 #include <numa.h>
 #include <numaif.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "machine/memory/arena.h"
-#include "machine/memory/huge.h"
 #include "machine/memory/mapped.h"
-#include "machine/memory/region.h"
 #include "machine/topology/nodes.h"
-#include "machine/memory/room.h"
 #include "machine/topology/topology.h"
 
 static int set_policy(struct region *r, int policy, const struct bitmask *nodes)
@@ -83,4 +82,61 @@ void *region_on_node(struct arena *a, const char *name, size_t bytes, int node)
 		return NULL;
 	region_home(r, 0, bytes, node);
 	return memset(region_base(r), 0, bytes);
+}
+
+/* Migration. */
+
+/* Keeps only the pages that are present, but not on their user's node. */
+static int keep_remote(struct page_list *c)
+{
+	size_t kept = 0;
+
+	if (c->n && page_list_ask(c))
+		return -1;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->status[i] >= 0 && c->status[i] != c->node[i]) {
+			c->address[kept] = c->address[i];
+			c->node[kept++] = c->node[i];
+		}
+	c->n = kept;
+	return 0;
+}
+
+/*
+ * Tries twice, since a page that is busy at one moment (under writeback, or pinned) may move at the
+ * next.
+ */
+static int move(struct page_list *c)
+{
+	if (keep_remote(c))
+		return -1;
+	for (int try = 0; try < 2 && c->n; try++) {
+		/* old kernels report ENOENT when no page was left to move */
+		if (move_pages(0, c->n, c->address, c->node, c->status, MPOL_MF_MOVE) < 0 &&
+		    errno != ENOENT)
+			return -1;
+		if (keep_remote(c))
+			return -1;
+	}
+	return 0;
+}
+
+long region_migrate(struct region *r)
+{
+	const struct machine *m = r->arena->machine;
+	struct page_list *c = malloc(sizeof(*c));
+	long stuck = 0;
+	int status = c ? 0 : -1, error;
+
+	for (size_t offset = 0; !status && page_list_next(r, true, &offset, c);) {
+		status = move(c);
+		stuck += (long)(c->n * region_step(r) / m->page);
+	}
+	error = errno;
+	free(c);
+	errno = error;
+	if (!status)
+		return stuck;
+	/* with one node all pages are local */
+	return m->nodes == 1 && (error == EPERM || error == ENOSYS) ? 0 : -1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine/memory/multisize.h"
+#include "machine/memory/region.h"
 
 #include <errno.h>
 #include <math.h>

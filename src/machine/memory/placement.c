@@ -2,15 +2,48 @@
 #include "machine/memory/placement.h"
 
 #include <errno.h>
+#include <numaif.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/sysfs.h"
 #include "machine/memory/mapped.h"
 #include "machine/memory/maps.h"
-#include "machine/memory/pagelist.h"
 #include "machine/topology/topology.h"
+
+/* Lists of pages, which are asked about some at a time. */
+
+size_t region_step(const struct region *r)
+{
+	return r->hugetlb ? r->granule : r->arena->machine->page;
+}
+
+size_t region_extent(const struct region *r)
+{
+	return round_up(r->asked, region_step(r));
+}
+
+bool page_list_next(const struct region *r, bool used, size_t *offset, struct page_list *c)
+{
+	size_t step = region_step(r), extent = region_extent(r);
+
+	for (c->n = 0; c->n < MOST_PAGES && *offset < extent; *offset += step) {
+		c->node[c->n] =
+			machine_first_touch(r->arena->machine, region_claim(r, r->user, *offset));
+		c->address[c->n] = r->base + *offset;
+		c->n += !used || c->node[c->n] >= 0;
+	}
+	return c->n > 0;
+}
+
+int page_list_ask(struct page_list *c)
+{
+	return move_pages(0, c->n, c->address, NULL, c->status, 0) ? -1 : 0;
+}
+
+/* Counts and claims. */
 
 /*
  * Counts for one region, by node: pages found with a claimed home, pages claimed, pages found
@@ -243,7 +276,7 @@ static int read_huge(const struct arena *a, struct placement *p)
 		return 0;
 	text = rest = sysfs_text(SYSFS_ROOT, "/proc/self/smaps");
 	for (const struct region *r = a->regions; r; r = r->next)
-		p->thp += r->pages == PAGES_THP ? r->asked : 0;
+		p->thp += r->thp ? r->asked : 0;
 	p->huge_unknown = !text;
 	if (!text)
 		return errno == ENOMEM ? -1 : 0;

@@ -7,9 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/arithmetic.h"
-#include "machine/memory/huge.h"
 #include "machine/memory/mapped.h"
-#include "machine/memory/multisize.h"
 #include "machine/topology/topology.h"
 
 #define MAP_HUGE_SHIFT 26 /* <linux/mman.h>: the bit where log2 of the page's size begins */
@@ -65,9 +63,8 @@ static int reserve(struct region *r)
 	return 0;
 }
 
-static int back(struct region *r)
+static int back(struct region *r, const struct backing *b)
 {
-	const struct backing *b = &backings[r->pages];
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
 
 	if ((b->hugetlb && huge_within_limit(r)) || (b->multisize && multisize_allowed(r)))
@@ -108,7 +105,7 @@ struct region *region_map(struct arena *a, const char *name, size_t bytes, enum 
 	if (!r)
 		return NULL;
 	r->arena = a;
-	r->pages = pages;
+	r->thp = pages == PAGES_THP;
 	r->hugetlb = backings[pages].hugetlb;
 	r->multisize = backings[pages].multisize;
 	r->granule = granule;
@@ -116,7 +113,7 @@ struct region *region_map(struct arena *a, const char *name, size_t bytes, enum 
 	r->bytes = round_up(bytes, granule);
 	r->bound = ANY_NODE;
 	r->name = strdup(name);
-	if (!r->name || reserve(r) || back(r))
+	if (!r->name || reserve(r) || back(r, &backings[pages]))
 		goto fail;
 	r->home = calloc(r->bytes / granule, sizeof(*r->home));
 	r->user = calloc(r->bytes / granule, sizeof(*r->user));

@@ -8,7 +8,7 @@
 
 #include "base/arithmetic.h"
 #include "base/hash.h"
-#include "machine/memory/hugepool.h"
+#include "machine/memory/huge.h"
 #include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 

@@ -10,7 +10,7 @@
 #include "base/sysfs.h"
 #include "base/utf8.h"
 #include "machine/limits/limits.h"
-#include "machine/memory/hugepool.h"
+#include "machine/memory/huge.h"
 #include "machine/provenance/modules.h"
 #include "machine/provenance/sources.h"
 #include "machine/topology/node_memory.h"
