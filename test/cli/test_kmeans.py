@@ -159,7 +159,7 @@ def test_variants_are_right_in_float(run):
     assert {trial["parameters"]["type"] for trial in trials} == {"float"}
 
 
-PRUNED = ["auto", "none", "bounds", "cells", "filter", "exponion", "balls", "boxes"]
+PRUNED = ["auto", "none", "bounds", "cells", "filter", "balls", "boxes"]
 
 
 @pytest.mark.parametrize(
@@ -437,6 +437,7 @@ def test_a_number_with_a_suffix_is_the_same_trial(locus):
         ("--points nowhere.npy", "nowhere.npy: No such file"),
         ("--centres nowhere.npy", "nowhere.npy: No such file"),
         ("--data file", "FILE"),
+        ("--prune exponion --variant best", "auto,none,bounds,cells,filter,balls,boxes"),
         ("--points {npy} --dimensions 5", "have 3, not 5"),
         ("--points {npy} --data blobs", "generated"),
         ("--points {npy} --clusters 21", "no more than there are points"),

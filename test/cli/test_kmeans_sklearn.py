@@ -18,7 +18,6 @@ PRUNED = {
     "best-none": "none",
     "best-bounds": "bounds",
     "best-cells": "cells",
-    "best-exponion": "exponion",
     "best-balls": "balls",
     "best-boxes": "boxes",
 }

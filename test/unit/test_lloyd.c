@@ -26,8 +26,6 @@
 #include "bench/kmeans/bounds_state.h"
 #include "bench/kmeans/brute.h"
 #include "bench/kmeans/exact.h"
-#include "bench/kmeans/exponion.h"
-#include "bench/kmeans/exponion_state.h"
 #include "bench/kmeans/frame.h"
 #include "bench/kmeans/lloyd.h"
 #include "bench/kmeans/rate.h"
@@ -447,14 +445,10 @@ static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 		if (!job.fits)
 			continue;
 		are_same(g, &plain.kept, &job.kept, prune, threads);
-		/*
-		 * With few points, those from the middles of cells, balls and boxes may come on
-		 * top; exponion also measures that of a point to its own centre.
-		 */
-		assert_true(job.kept.distances <=
-			    job.kept.iterations * g->problem.points.n *
-				    ((prune >= PRUNE_BALLS ? 4 : 2) * g->problem.k +
-				     (prune == PRUNE_EXPONION)));
+		/* with few points, those from the middles of cells, balls and boxes come on top */
+		assert_true(job.kept.distances <= job.kept.iterations * g->problem.points.n *
+							  (prune >= PRUNE_BALLS ? 4 : 2) *
+							  g->problem.k);
 		drop(&job.kept);
 	}
 	drop(&plain.kept);
@@ -601,13 +595,11 @@ static void test_of_more_points_than_a_method_can_count(void **state)
 
 	(void)state;
 	assert_int_equal(lloyd_bytes(&p, PRUNE_CELLS), 0);
-	assert_int_equal(lloyd_bytes(&p, PRUNE_EXPONION), 0);
 	assert_int_equal(lloyd_bytes(&p, PRUNE_BALLS), 0);
 	assert_int_equal(lloyd_bytes(&p, PRUNE_BOXES), 0);
 	assert_true(lloyd_bytes(&p, PRUNE_AUTO) > 0);
 	p.threads = 3;
 	assert_int_equal(lloyd_bytes(&p, PRUNE_CELLS), 0);
-	assert_true(lloyd_bytes(&p, PRUNE_EXPONION) > 0);
 	assert_true(lloyd_bytes(&p, PRUNE_BALLS) > 0);
 	assert_true(lloyd_bytes(&p, PRUNE_BOXES) > 0);
 	assert_int_equal(method_boxes.row(&p), 0); /* places among all points have 32 bits */
@@ -863,26 +855,6 @@ static size_t check_bounds(const struct given *g, const struct frame *f, const v
 	return checked;
 }
 
-/* The same of exponion. A point that has a new label has no lower bound, which is 0. */
-static size_t check_ranges(const struct given *g, const struct frame *f, const void *memory)
-{
-	const struct exponion *x = memory;
-	size_t checked = 0;
-
-	for (size_t i = 0; x->points.done && i < g->problem.points.n; i++) {
-		checked += x->range[i].lower > 0;
-		for (unsigned c = 0; c < g->problem.k; c++) {
-			const double way = distance(g, f, x->points.point[i], c);
-
-			if (c == x->points.label[i])
-				assert_true(x->range[i].upper >= way * (1 - off(f)));
-			else
-				assert_true(x->range[i].lower <= way * (1 + off(f)));
-		}
-	}
-	return checked;
-}
-
 /* What is listed by a ball, or all if nothing is. */
 static bool is_listed(const struct ball *b, unsigned c)
 {
@@ -1069,12 +1041,6 @@ static void test_bounds_are_bounds(void **state)
 {
 	(void)state;
 	bounds_hold(&method_bounds, false, 0.05, MANY, check_bounds);
-}
-
-static void test_ranges_of_exponion_are_bounds(void **state)
-{
-	(void)state;
-	bounds_hold(&method_exponion, true, 0.8, MANY, check_ranges);
 }
 
 static void test_room_of_balls_is_a_bound(void **state)
@@ -1317,7 +1283,6 @@ static void test_threads_have_points_that_are_near(void **state)
 static void test_a_rival_at_the_edge_is_seen(void **state)
 {
 	(void)state;
-	rival_is_seen(&method_exponion, 0);
 	rival_is_seen(&method_balls, 0);
 	rival_is_seen(&method_balls, 0.2);
 	rival_is_seen(&method_boxes, 0);
@@ -1369,8 +1334,6 @@ static void test_moves_are_seen(void **state)
 	/* one centre leaves as the other arrives; each point has room of its own */
 	moves_are_seen(&method_balls, 40, -2.5, 0, (double[]){ -1, 1.15, 7 },
 		       (double[]){ -1.1, 1.05, 7 });
-	moves_are_seen(&method_exponion, 40, -2.5, 0, (double[]){ -1, 1.15, 7 },
-		       (double[]){ -1.1, 1.05, 7 });
 	moves_are_seen(&method_boxes, 1200, -1.5, 1.5, (double[]){ 1, 3.4, 7 },
 		       (double[]){ 1, 1.9, 7 });
 }
@@ -1386,11 +1349,6 @@ static void test_methods_give_up_where_they_do_not_pay(void **state)
 		enum real real;
 		bool gives_up;
 	} cases[] = {
-		{ &method_exponion, "blobs", 8, REAL_DOUBLE, false },
-		{ &method_exponion, "blobs", 8, REAL_FLOAT, false },
-		{ &method_exponion, "uniform", 16, REAL_DOUBLE, true },
-		{ &method_exponion, "uniform", 16, REAL_FLOAT, true },
-		{ &method_exponion, "lump", 4, REAL_DOUBLE, true },
 		{ &method_balls, "blobs", 8, REAL_DOUBLE, false },
 		{ &method_balls, "blobs", 32, REAL_FLOAT, false },
 		{ &method_balls, "uniform", 16, REAL_DOUBLE, true },
@@ -1407,7 +1365,7 @@ static void test_methods_give_up_where_they_do_not_pay(void **state)
 	for (unsigned i = 0; i < LENGTH(cases); i++) {
 		const unsigned d = cases[i].d;
 		const bool blobs = cases[i].kind[0] == 'b', lump = cases[i].kind[0] == 'l';
-		struct dice dice = { i, 0 };
+		struct dice dice = { i + 5, 0 };
 		double *x = malloc(sizeof(*x) * POINTS * d),
 		       *start = malloc(sizeof(*start) * CENTRES * d);
 		struct alone *a;
@@ -1431,7 +1389,7 @@ static void test_methods_give_up_where_they_do_not_pay(void **state)
 }
 
 /*
- * One worker has blobs and goes on with balls, or, if they are wide, with exponion, or it has a
+ * One worker has blobs and goes on with balls, or, if they are wide, with bounds, or it has a
  * curved surface and begins with boxes; another has uniform points and gives up.
  */
 static void test_workers_may_prune_differently(void **state)
@@ -1446,7 +1404,7 @@ static void test_workers_may_prune_differently(void **state)
 		const double width = turn ? 0.34 : 0.1;
 		double *x = malloc(sizeof(*x) * POINTS * D),
 		       *start = malloc(sizeof(*start) * CENTRES * D);
-		struct job plain, one, two;
+		struct job plain, two;
 		struct given g;
 
 		for (size_t i = 0; i < POINTS; i++) {
@@ -1468,10 +1426,7 @@ static void test_workers_may_prune_differently(void **state)
 		two = run(&g, PRUNE_AUTO, 2, iterations);
 		are_same(&g, &plain.kept, &two.kept, PRUNE_AUTO, 2);
 		assert_string_equal(choice_make(&two.problem, PRUNE_AUTO).method[0]->name, "boxes");
-		one = run(&g, PRUNE_EXPONION, 2, iterations);
-		are_same(&g, &plain.kept, &one.kept, PRUNE_EXPONION, 2);
 		drop(&plain.kept);
-		drop(&one.kept);
 		drop(&two.kept);
 		forget(&g);
 	}
@@ -1642,7 +1597,7 @@ static void test_ranks_change_nothing(void **state)
 	for (uint64_t seed = 0; seed < cases(8); seed++) {
 		struct given g = seed % 4 ? random_problem(seed) : larger_problem(seed, 0);
 
-		ranks_agree(&g, (enum prune)(seed % 3 ? PRUNE_AUTO : seed % (PRUNE_EXPONION + 1)));
+		ranks_agree(&g, (enum prune)(seed % 3 ? PRUNE_AUTO : seed % (PRUNE_BALLS + 1)));
 		forget(&g);
 	}
 	pthread_barrier_destroy(&meeting.barrier);
@@ -2239,7 +2194,6 @@ int main(void)
 		cmocka_unit_test(test_of_less_room_than_what_follows_needs),
 		cmocka_unit_test(test_the_filter_stops_where_floats_decide_nothing),
 		cmocka_unit_test(test_bounds_are_bounds),
-		cmocka_unit_test(test_ranges_of_exponion_are_bounds),
 		cmocka_unit_test(test_room_of_balls_is_a_bound),
 		cmocka_unit_test(test_boxes_leave_out_none_that_is_nearest),
 		cmocka_unit_test(test_a_tie_at_the_corner_of_a_box_is_seen),

@@ -26,13 +26,11 @@ enum {
 	LEAST_CENTRES = 64, /* fewer don't pay */
 	LABELS = 16,	    /* whose balls are tried, */
 	SAMPLE = 256,	    /* with so many points of each */
-	FEW_D = 8,	    /* where exponion is a match */
 };
 
 /* Balls that cost more, as a share of brute force, don't pay: at first, and in each iteration. */
-#define MOST_AT_FIRST	1.0
-#define MOST_COST	0.2
-#define MOST_COST_FEW_D 0.05
+#define MOST_AT_FIRST 1.0
+#define MOST_COST     0.2
 
 static size_t most_balls(size_t n, unsigned k)
 {
@@ -148,15 +146,10 @@ static uint32_t take_sample(struct balls *x, const struct share *s, const struct
 	return n;
 }
 
-static double most_cost(const struct stage *g)
-{
-	return g->d > FEW_D ? MOST_COST : MOST_COST_FEW_D;
-}
-
 /* Whether balls cost little enough, in a sample: to divide once, and to look at each time. */
 static bool promises(struct balls *x, const struct share *s, const struct stage *g)
 {
-	const double all = (double)take_sample(x, s, g) * g->k, most = all * most_cost(g);
+	const double all = (double)take_sample(x, s, g) * g->k, most = all * MOST_COST;
 	double each = 0;
 
 	x->cost = 0;

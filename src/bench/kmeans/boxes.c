@@ -26,8 +26,7 @@ enum {
 };
 
 /*
- * A larger share of brute force's time does not pay: at first, when balls or exponion may take
- * less, the more so of points in clumps; and once they were tried. (Measured on a Zen 4, with blobs
+ * A larger share of brute force's time does not pay: at first, when balls may take less, the more so of points in clumps; and once they were tried. (Measured on a Zen 4, with blobs
  * and others, 4 to 64 dimensions.)
  */
 #define MOST_COST_FIRST	 0.28

@@ -5,7 +5,6 @@
 #include "bench/kmeans/brute.h"
 #include "bench/kmeans/cells.h"
 #include "bench/kmeans/choice.h"
-#include "bench/kmeans/exponion.h"
 #include "bench/kmeans/filter.h"
 #include "bench/kmeans/workspace.h"
 #include "kit/shares.h"
@@ -16,13 +15,9 @@ static const struct {
 	const struct method *method;
 	enum prune prune; /* the option that forces it */
 } methods[] = {
-	{ &method_cells, PRUNE_CELLS },
-	{ &method_boxes, PRUNE_BOXES },
-	{ &method_balls, PRUNE_BALLS },
-	{ &method_exponion, PRUNE_EXPONION },
-	{ &method_boxes, PRUNE_BOXES },
-	{ &method_bounds, PRUNE_BOUNDS },
-	{ &method_filter, PRUNE_FILTER },
+	{ &method_cells, PRUNE_CELLS },	  { &method_boxes, PRUNE_BOXES },
+	{ &method_balls, PRUNE_BALLS },	  { &method_boxes, PRUNE_BOXES },
+	{ &method_bounds, PRUNE_BOUNDS }, { &method_filter, PRUNE_FILTER },
 	{ &method_brute, PRUNE_NONE },
 };
 enum { METHODS = sizeof(methods) / sizeof(*methods) };

@@ -11,12 +11,11 @@ enum prune {
 	PRUNE_BOUNDS,
 	PRUNE_CELLS,
 	PRUNE_FILTER,
-	PRUNE_EXPONION,
 	PRUNE_BALLS,
 	PRUNE_BOXES,
 };
 /* the choices of a parameter, in the order of enum prune */
-#define PRUNE_CHOICES "auto,none,bounds,cells,filter,exponion,balls,boxes"
+#define PRUNE_CHOICES "auto,none,bounds,cells,filter,balls,boxes"
 
 /* No method: the kind of pruning does not fit the problem. The same on all ranks. */
 struct choice choice_make(const struct problem *, enum prune);

@@ -52,8 +52,8 @@ static const struct parameter parameters[] = {
 		      .guess = matrix_guess },
 	[PRUNE] = { "prune", NULL,
 		    "how best saves distances: not at all, by bounds for each point, by cells of a "
-		    "grid, in few dimensions, of doubles by scores in float first, by the "
-		    "distances between centres, by balls of points, or by boxes of points",
+		    "grid, in few dimensions, of doubles by scores in float first, by balls of "
+		    "points, or by boxes of points",
 		    P_CHOICE, .choices = PRUNE_CHOICES, .value = { "auto" } },
 	[SAVE_LABELS] = { "save-labels", NULL,
 			  "FILE (NPY) for the cluster of each point; none: nowhere", P_PATH,

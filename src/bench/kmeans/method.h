@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The contract of the methods (cells, boxes, balls, exponion, bounds, filter, brute). A method
+ * The contract of the methods (cells, boxes, balls, bounds, filter, brute). A method
  * assigns points to centres; lloyd.c does all else: threads, ranks, sums, means, the end.
  *
  * All methods give the same labels, bit for bit, because a label is defined by a fixed computation:
