@@ -5,7 +5,6 @@
 #include "commands/command.h"
 #include "harness/ask/options.h"
 #include "machine/threads/affinity.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 #include "base/message.h"
 

@@ -11,12 +11,8 @@
 #include "base/utf8.h"
 #include "commands/topology.h"
 #include "harness/ask/options.h"
-#include "machine/topology/hmat.h"
-#include "machine/topology/lists.h"
-#include "machine/topology/node_memory.h"
-#include "machine/topology/open.h"
-#include "machine/topology/tlb.h"
 #include "machine/topology/topology.h"
+#include "machine/topology/tlb.h"
 
 static struct text size_text(uint64_t bytes)
 {

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 const struct target targets[] = {

@@ -16,7 +16,6 @@
 #include "harness/plan/dry_run.h"
 #include "harness/ask/options.h"
 #include "harness/plan/plan.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 enum { MOST_WORDS = 64 };

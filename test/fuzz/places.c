@@ -9,9 +9,8 @@
 
 #include "commands/topology.h"
 #include "machine/threads/layouts.h"
-#include "machine/topology/open.h"
-#include "machine/threads/places.h"
 #include "machine/topology/topology.h"
+#include "machine/threads/places.h"
 
 enum { MOST_THREADS = 1 << 10, MOST_CPUS = 64 };
 

@@ -20,8 +20,6 @@
 #include "machine/provenance/provenance.h"
 #include "machine/provenance/modules.h"
 #include "machine/limits/limits.h"
-#include "machine/topology/node_memory.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 #include "memory_tree.h"
 

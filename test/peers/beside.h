@@ -16,7 +16,6 @@
 #include "base/statistics.h"
 #include "goal.h"
 #include "machine/threads/affinity.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 struct beside_program {

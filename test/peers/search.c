@@ -32,7 +32,6 @@
 #include "machine/memory/arena.h"
 #include "machine/memory/placement.h"
 #include "machine/memory/region.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 enum {

@@ -7,7 +7,6 @@
 #include <unistd.h>
 #include <hwloc.h>
 
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 static inline struct machine *open_machine(const char *description)

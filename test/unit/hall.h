@@ -9,7 +9,6 @@
 #include "bench/locks/state.h"
 #include "benchmarks.h"
 #include "machine/memory/arena.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

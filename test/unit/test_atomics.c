@@ -15,7 +15,6 @@
 #include "benchmarks.h"
 #include "code.h"
 #include "machine/memory/mapped.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 #include "tree.h"
 

@@ -11,7 +11,6 @@
 
 #include "harness/judge/contention.h"
 #include "machine/memory/probe.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 /* Two nodes of two cores, each of two CPUs; L2 of a MiB. */

@@ -21,7 +21,6 @@
 #include "machine/memory/arena.h"
 #include "machine/memory/mapped.h"
 #include "machine/threads/cpuset.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

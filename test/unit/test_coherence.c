@@ -17,7 +17,6 @@
 #include "bounded.h"
 #include "code.h"
 #include "machine/memory/arena.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -16,7 +16,6 @@
 #include "commands/doctor/siblings.h"
 #include "machine/clock.h"
 #include "count/counters.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 #include "tree.h"
 

@@ -19,7 +19,6 @@
 #include "harness/sample/held.h"
 #include "harness/sample/series.h"
 #include "machine/memory/arena.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 enum { ALLOCATIONS = 6, PAGES = 512 };

@@ -21,7 +21,6 @@
 #include "cases.h"
 #include "kit/shares.h"
 #include "machine/memory/arena.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

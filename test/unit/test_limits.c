@@ -19,7 +19,7 @@
 #include "machine/limits/cgroup.h"
 #include "machine/memory/huge.h"
 #include "machine/limits/limits.h"
-#include "machine/topology/node_memory.h"
+#include "machine/topology/topology.h"
 #include "tree.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -36,7 +36,6 @@
 #include "kit/random.h"
 #include "kit/instructions.h"
 #include "machine/memory/arena.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 #include "trial.h"
 

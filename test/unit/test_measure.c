@@ -23,7 +23,6 @@
 #include "harness/sample/storage.h"
 #include "machine/clock.h"
 #include "machine/threads/cpuset.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 enum { THREADS = 5 };

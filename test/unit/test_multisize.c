@@ -14,7 +14,6 @@
 #include "machine/memory/mapped.h"
 #include "machine/memory/region.h"
 #include "machine/memory/placement.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 #include "tree.h"
 

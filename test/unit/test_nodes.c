@@ -16,10 +16,6 @@
 #include "machine/memory/arena.h"
 #include "machine/limits/limits.h"
 #include "machine/memory/region.h"
-#include "machine/topology/node_memory.h"
-#include "machine/topology/nodes.h"
-#include "machine/topology/open.h"
-#include "machine/topology/policy.h"
 #include "machine/topology/topology.h"
 #include "tree.h"
 
@@ -37,30 +33,31 @@ static void policies_are_read(void **state)
 		unsigned kind;
 		const char *nodes; /* NULL: it names none */
 	} rows[] = {
-		{ "55d0c0de0000 default file=/bin/locus mapped=9", "default", POLICY_FIRST_TOUCH,
+		{ "55d0c0de0000 default file=/bin/locus mapped=9", "default",
+		  MEMORY_POLICY_FIRST_TOUCH, NULL },
+		{ "55d0c0de0000 local file=/bin/locus mapped=9", "local", MEMORY_POLICY_FIRST_TOUCH,
 		  NULL },
-		{ "55d0c0de0000 local file=/bin/locus mapped=9", "local", POLICY_FIRST_TOUCH,
-		  NULL },
-		{ "55d0c0de0000 bind:3 file=/bin/locus mapped=9", "bind:3", POLICY_BOUND, "3" },
+		{ "55d0c0de0000 bind:3 file=/bin/locus mapped=9", "bind:3", MEMORY_POLICY_BOUND,
+		  "3" },
 		{ "55d0c0de0000 bind=static:0-1,3 file=/bin/locus", "bind=static:0-1,3",
-		  POLICY_BOUND, "0-1,3" },
-		{ "55d0c0de0000 prefer:1 file=/bin/locus", "prefer:1", POLICY_STEERED, "1" },
+		  MEMORY_POLICY_BOUND, "0-1,3" },
+		{ "55d0c0de0000 prefer:1 file=/bin/locus", "prefer:1", MEMORY_POLICY_STEERED, "1" },
 		{ "55d0c0de0000 prefer (many):0-1 file=/bin/locus", "prefer (many):0-1",
-		  POLICY_STEERED, "0-1" },
-		{ "55d0c0de0000 interleave:0-3 file=/bin/locus", "interleave:0-3", POLICY_STEERED,
-		  "0-3" },
+		  MEMORY_POLICY_STEERED, "0-1" },
+		{ "55d0c0de0000 interleave:0-3 file=/bin/locus", "interleave:0-3",
+		  MEMORY_POLICY_STEERED, "0-3" },
 		{ "55d0c0de0000 weighted interleave:0,2 file=/bin/locus", "weighted interleave:0,2",
-		  POLICY_STEERED, "0,2" },
-		{ "55d0c0de0000", "", POLICY_FIRST_TOUCH, NULL },
-		{ "55d0c0de0000 bind", "bind", POLICY_BOUND, NULL },
-		{ "55d0c0de0000 bind:x-", "bind:x-", POLICY_BOUND, NULL },
-		{ "", "", POLICY_FIRST_TOUCH, NULL },
+		  MEMORY_POLICY_STEERED, "0,2" },
+		{ "55d0c0de0000", "", MEMORY_POLICY_FIRST_TOUCH, NULL },
+		{ "55d0c0de0000 bind", "bind", MEMORY_POLICY_BOUND, NULL },
+		{ "55d0c0de0000 bind:x-", "bind:x-", MEMORY_POLICY_BOUND, NULL },
+		{ "", "", MEMORY_POLICY_FIRST_TOUCH, NULL },
 	};
 	struct memory_policy p;
 
 	(void)state;
 	memory_policy_read(root, &p);
-	assert_true(p.kind == POLICY_FIRST_TOUCH && !*p.text && errno == ENOENT);
+	assert_true(p.kind == MEMORY_POLICY_FIRST_TOUCH && !*p.text && errno == ENOENT);
 	for (unsigned i = 0; i < LENGTH(rows); i++) {
 		char text[1024], *list = NULL;
 		hwloc_bitmap_t nodes;
@@ -395,7 +392,7 @@ static void first_touch_goes_to_the_nearest_node_with_memory(void **state)
 	assert_string_equal(node_lack(m, &m->node[2], text),
 			    "which has no memory that this process may use (cpuset)");
 	m->node[2].lack = NODE_NOT_IN_POLICY;
-	m->policy = (struct memory_policy){ POLICY_BOUND, "bind:0-1" };
+	m->policy = (struct memory_policy){ MEMORY_POLICY_BOUND, "bind:0-1" };
 	assert_string_equal(
 		node_lack(m, &m->node[2], text),
 		"which has no memory that this process may use (memory policy bind:0-1)");

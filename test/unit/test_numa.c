@@ -16,9 +16,8 @@
 #include "bench/numa/state.h"
 #include "benchmarks.h"
 #include "machine/memory/arena.h"
-#include "machine/topology/open.h"
-#include "machine/memory/placement.h"
 #include "machine/topology/topology.h"
+#include "machine/memory/placement.h"
 
 /* The order of the parameters, as numa.c has it. */
 enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO, CHUNK, PARAMETERS };

@@ -17,7 +17,6 @@
 #include "bench/numa/kernels.h"
 #include "benchmarks.h"
 #include "machine/memory/region.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 /* The order of the parameters, as numa.c has it. */

@@ -15,8 +15,6 @@
 #include "cases.h"
 #include "harness/judge/summary.h"
 #include "harness/plan/tournament.h"
-#include "machine/topology/level.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))

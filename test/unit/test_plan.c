@@ -18,8 +18,6 @@
 #include "harness/plan/group.h"
 #include "harness/plan/plan.h"
 #include "base/sysfs.h"
-#include "machine/topology/node_memory.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 #include "changed.h"
 #include "tree.h"

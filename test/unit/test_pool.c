@@ -11,9 +11,8 @@
 #include <cmocka.h>
 
 #include "kit/pool.h"
-#include "machine/topology/open.h"
-#include "machine/memory/placement.h"
 #include "machine/topology/topology.h"
+#include "machine/memory/placement.h"
 
 enum { THREADS = 3, EACH = 10000 };
 

@@ -10,9 +10,8 @@
 #include <cmocka.h>
 
 #include "machine/provenance/provenance.h"
-#include "machine/topology/open.h"
-#include "base/sysfs.h"
 #include "machine/topology/topology.h"
+#include "base/sysfs.h"
 #include "changed.h"
 #include "tree.h"
 
@@ -138,7 +137,7 @@ static const char *text_at(json_t *object, const char *path)
 	return text ? text : "(no text)";
 }
 
-static json_int_t number_at(json_t *object, const char *path)
+static json_int_t integer_at(json_t *object, const char *path)
 {
 	json_t *value = at(object, path);
 
@@ -194,9 +193,9 @@ static void intel_server(void **state)
 	assert_string_equal(text_at(p, "cpu.vendor"), "GenuineIntel");
 	assert_string_equal(text_at(p, "cpu.model"),
 			    "Intel(R) Xeon(R) Platinum 8360Y CPU @ 2.40GHz");
-	assert_int_equal(number_at(p, "cpu.family"), 6);
-	assert_int_equal(number_at(p, "cpu.model_number"), 106);
-	assert_int_equal(number_at(p, "cpu.stepping"), 6);
+	assert_int_equal(integer_at(p, "cpu.family"), 6);
+	assert_int_equal(integer_at(p, "cpu.model_number"), 106);
+	assert_int_equal(integer_at(p, "cpu.stepping"), 6);
 	assert_string_equal(text_at(p, "cpu.microcode"), "0xd0003b9");
 	assert_int_equal(json_array_size(at(p, "cpu.flags")), 5);
 	assert_string_equal(json_string_value(json_array_get(at(p, "cpu.flags"), 4)), "avx512f");
@@ -206,22 +205,22 @@ static void intel_server(void **state)
 	assert_string_equal(
 		text_at(p, "kernel.command_line"),
 		"BOOT_IMAGE=/vmlinuz root=UUID=1 quiet grub_password=<hidden> isolcpus=2-3");
-	assert_int_equal(number_at(p, "numa_balancing"), 1);
-	assert_int_equal(number_at(p, "perf_event_paranoid"), -1);
-	assert_int_equal(number_at(p, "memory.total"), INT64_C(263757000) * 1024);
-	assert_int_equal(number_at(p, "memory.available"), INT64_C(251000000) * 1024);
+	assert_int_equal(integer_at(p, "numa_balancing"), 1);
+	assert_int_equal(integer_at(p, "perf_event_paranoid"), -1);
+	assert_int_equal(integer_at(p, "memory.total"), INT64_C(263757000) * 1024);
+	assert_int_equal(integer_at(p, "memory.available"), INT64_C(251000000) * 1024);
 	assert_string_equal(text_at(p, "memory.thp.enabled"), "always");
 	assert_string_equal(text_at(p, "memory.thp.defrag"), "madvise");
-	assert_int_equal(number_at(p, "memory.thp.khugepaged_defrag"), 1);
-	assert_int_equal(number_at(json_array_get(at(p, "memory.hugepages"), 0), "total"), 512);
-	assert_int_equal(number_at(json_array_get(at(p, "memory.hugepages"), 0), "free"), 500);
+	assert_int_equal(integer_at(p, "memory.thp.khugepaged_defrag"), 1);
+	assert_int_equal(integer_at(json_array_get(at(p, "memory.hugepages"), 0), "total"), 512);
+	assert_int_equal(integer_at(json_array_get(at(p, "memory.hugepages"), 0), "free"), 500);
 	assert_int_equal(
 		json_array_size(at(json_array_get(at(p, "memory.hugepages"), 0), "per_node")), 2);
 	assert_string_equal(text_at(p, "frequency.driver"), "intel_pstate");
 	assert_string_equal(text_at(p, "frequency.governor"), "powersave,performance");
-	assert_int_equal(number_at(p, "frequency.minimum"), 800000000);
-	assert_true(number_at(p, "frequency.maximum") == INT64_C(3500000000));
-	assert_true(number_at(p, "frequency.base") == INT64_C(2400000000));
+	assert_int_equal(integer_at(p, "frequency.minimum"), 800000000);
+	assert_true(integer_at(p, "frequency.maximum") == INT64_C(3500000000));
+	assert_true(integer_at(p, "frequency.base") == INT64_C(2400000000));
 	assert_true(json_is_true(at(p, "frequency.turbo")));
 	assert_string_equal(text_at(p, "frequency.boost_source"), CPUS "/intel_pstate/no_turbo");
 	assert_int_equal(json_object_size(at(p, "mitigations")), 2);
@@ -245,9 +244,9 @@ static void amd_guest_of_qemu(void **state)
 
 	(void)state;
 	assert_string_equal(text_at(p, "cpu.vendor"), "AuthenticAMD");
-	assert_int_equal(number_at(p, "cpu.family"), 25);
+	assert_int_equal(integer_at(p, "cpu.family"), 25);
 	assert_string_equal(text_at(p, "virtual"), "qemu");
-	assert_true(number_at(p, "frequency.base") == INT64_C(3250000000));
+	assert_true(integer_at(p, "frequency.base") == INT64_C(3250000000));
 	assert_null(at(p, "frequency.base_why"));
 	assert_true(json_is_true(at(p, "frequency.turbo")));
 	assert_true(json_is_null(at(p, "frequency.governor")));
@@ -261,7 +260,7 @@ static void arm_cores_have_names(void **state)
 	(void)state;
 	assert_string_equal(text_at(p, "cpu.vendor"), "ARM");
 	assert_string_equal(text_at(p, "cpu.model"), "Neoverse N1");
-	assert_int_equal(number_at(p, "cpu.model_number"), 0xd0c);
+	assert_int_equal(integer_at(p, "cpu.model_number"), 0xd0c);
 	assert_string_equal(text_at(p, "cpu.stepping"), "r3p1");
 	assert_true(json_is_null(at(p, "cpu.family")));
 	assert_true(json_is_null(at(p, "cpu.microcode")));
@@ -338,26 +337,26 @@ static void the_topology_is_told(void **state)
 	       *caches = at(t, "caches");
 
 	(void)state;
-	assert_int_equal(number_at(t, "packages"), 2);
-	assert_int_equal(number_at(t, "cores"), 8);
-	assert_int_equal(number_at(t, "cpus"), 16);
-	assert_int_equal(number_at(t, "smt"), 2);
+	assert_int_equal(integer_at(t, "packages"), 2);
+	assert_int_equal(integer_at(t, "cores"), 8);
+	assert_int_equal(integer_at(t, "cpus"), 16);
+	assert_int_equal(integer_at(t, "smt"), 2);
 	assert_string_equal(text_at(t, "online"), "0-15");
 	assert_string_equal(text_at(t, "allowed"), "0-15");
 	assert_int_equal(json_array_size(nodes), 2);
-	assert_int_equal(number_at(json_array_get(nodes, 0), "free"), 524288 * 1024);
+	assert_int_equal(integer_at(json_array_get(nodes, 0), "free"), 524288 * 1024);
 	assert_true(json_is_false(at(json_array_get(nodes, 0), "memory_only")));
 	assert_true(json_is_null(at(json_array_get(nodes, 1), "free")));
 	assert_true(json_is_true(at(json_array_get(nodes, 1), "memory_only")));
 	assert_int_equal(json_array_size(at(json_array_get(nodes, 0), "cpus")), 8);
 	assert_int_equal(json_array_size(caches), 3);
-	assert_int_equal(number_at(json_array_get(caches, 0), "level"), 1);
+	assert_int_equal(integer_at(json_array_get(caches, 0), "level"), 1);
 	assert_string_equal(text_at(json_array_get(caches, 0), "type"), "data");
-	assert_int_equal(number_at(json_array_get(caches, 0), "size"), 48 << 10);
-	assert_int_equal(number_at(json_array_get(caches, 0), "count"), 8);
-	assert_int_equal(number_at(json_array_get(caches, 0), "shared_by"), 2);
-	assert_int_equal(number_at(json_array_get(caches, 2), "size"), 32 << 20);
-	assert_int_equal(number_at(json_array_get(caches, 2), "shared_by"), 8);
+	assert_int_equal(integer_at(json_array_get(caches, 0), "size"), 48 << 10);
+	assert_int_equal(integer_at(json_array_get(caches, 0), "count"), 8);
+	assert_int_equal(integer_at(json_array_get(caches, 0), "shared_by"), 2);
+	assert_int_equal(integer_at(json_array_get(caches, 2), "size"), 32 << 20);
+	assert_int_equal(integer_at(json_array_get(caches, 2), "shared_by"), 8);
 	assert_non_null(strstr(text_at(t, "hwloc"), "L3"));
 	assert_int_equal(json_array_size(at(p, "tlb")), 0);
 	assert_string_equal(text_at(p, "tlb_why"), "not this machine");
@@ -422,11 +421,11 @@ static void kinds_of_cores(void **state)
 	assert_null(json_object_get(at(none, "topology"), "kinds"));
 	assert_int_equal(json_array_size(kinds), 2);
 	assert_string_equal(text_at(first, "name"), "IntelCore 3900 MHz");
-	assert_int_equal(number_at(first, "rank"), 0);
-	assert_int_equal(number_at(first, "cores"), 4);
+	assert_int_equal(integer_at(first, "rank"), 0);
+	assert_int_equal(integer_at(first, "cores"), 4);
 	assert_int_equal(json_integer_value(json_array_get(at(first, "cpus"), 0)), 4);
 	assert_string_equal(text_at(second, "name"), "IntelAtom 2800 MHz");
-	assert_int_equal(number_at(second, "rank"), 1);
+	assert_int_equal(integer_at(second, "rank"), 1);
 	assert_int_equal(json_array_size(at(second, "cpus")), 4);
 	assert_string_not_equal(text_at(none, "class"), text_at(two, "class"));
 	assert_string_not_equal(text_at(other, "class"), text_at(two, "class"));
@@ -700,8 +699,8 @@ static void this_machine_is_described(void **state)
 	assert_non_null(here);
 	p = provenance_machine(here);
 	nulls_say_why(p);
-	assert_true(number_at(p, "memory.total") > 0);
-	assert_true(number_at(p, "topology.cpus") > 0);
+	assert_true(integer_at(p, "memory.total") > 0);
+	assert_true(integer_at(p, "topology.cpus") > 0);
 	assert_true(json_string_length(at(p, "kernel.release")) > 0);
 	assert_true(json_is_array(at(p, "tlb")));
 	assert_true((json_array_size(at(p, "tlb")) > 0) == (at(p, "tlb_why") == NULL));

@@ -10,7 +10,6 @@
 #include "benchmarks.h"
 #include "code.h"
 #include "machine/memory/arena.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 static const struct shape shapes[] = {

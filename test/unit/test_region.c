@@ -25,11 +25,9 @@
 #include "machine/memory/arena.h"
 #include "machine/limits/limits.h"
 #include "machine/memory/region.h"
-#include "machine/topology/node_memory.h"
-#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 #include "machine/memory/placement.h"
 #include "base/sysfs.h"
-#include "machine/topology/topology.h"
 
 #define MIB	     ((size_t)1 << 20)
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

@@ -20,9 +20,8 @@
 #include "harness/plan/plan.h"
 #include "harness/plan/tournament.h"
 #include "machine/memory/arena.h"
-#include "machine/topology/open.h"
-#include "machine/memory/region.h"
 #include "machine/topology/topology.h"
+#include "machine/memory/region.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

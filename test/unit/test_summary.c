@@ -11,7 +11,6 @@
 
 #include "harness/judge/summary.h"
 #include "harness/sample/storage.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 #include "tree.h"
 
@@ -1033,7 +1032,7 @@ static void test_pages_astray_are_a_reason(void **state)
 	expect_end(&h.series, STATUS_MISPLACED, "11 of 10000 pages were not where");
 	h.series.moved = strdup("numa_balancing is 1");
 	expect_end(&h.series, STATUS_MISPLACED, "asked to be after its samples: numa_balancing");
-	h.machine->policy.kind = POLICY_STEERED;
+	h.machine->policy.kind = MEMORY_POLICY_STEERED;
 	expect_end(&h.series, STATUS_MISPLACED, "lift it with numactl --localalloc");
 	leave(&h);
 }

@@ -16,11 +16,8 @@
 
 #include "commands/topology.h"
 #include "machine/threads/layouts.h"
-#include "machine/topology/kinds.h"
-#include "machine/topology/level.h"
-#include "machine/topology/open.h"
-#include "machine/threads/places.h"
 #include "machine/topology/topology.h"
+#include "machine/threads/places.h"
 #include "changed.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

@@ -12,7 +12,6 @@
 #include "base/names.h"
 #include "harness/ask/value.h"
 #include "harness/ask/values.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
 static uint64_t seventeen(const struct machine *m, enum profile p)

@@ -14,7 +14,7 @@
 #include "kit/pieces.h"
 #include "kit/shares.h"
 #include "machine/threads/cpuset.h"
-#include "machine/topology/level.h"
+#include "machine/topology/topology.h"
 
 static int compare(const void *a, const void *b)
 {

@@ -7,7 +7,6 @@
 #include "base/arithmetic.h"
 #include "machine/clock.h"
 #include "machine/memory/region.h"
-#include "machine/topology/level.h"
 #include "machine/topology/topology.h"
 
 bool locks_are_one(const struct trial *t)

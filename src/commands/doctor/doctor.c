@@ -16,7 +16,7 @@
 #include "commands/doctor/siblings.h"
 #include "harness/ask/options.h"
 #include "base/wrapped.h"
-#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

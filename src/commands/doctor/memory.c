@@ -15,8 +15,6 @@
 #include "commands/doctor/memory.h"
 #include "machine/limits/cgroup.h"
 #include "machine/limits/limits.h"
-#include "machine/topology/node_memory.h"
-#include "machine/topology/policy.h"
 #include "machine/topology/topology.h"
 
 #define NODES "/sys/devices/system/node"
@@ -73,9 +71,9 @@ void check_policy(const struct patient *p, struct finding *f)
 	memory_policy_read(p->root, &policy);
 	if (!*policy.text)
 		finding_set(f, FINDING_UNKNOWN, "/proc/self/numa_maps can't be read");
-	else if (policy.kind == POLICY_BOUND)
+	else if (policy.kind == MEMORY_POLICY_BOUND)
 		finding_set(f, FINDING_MISSING, "%.100s: memory of these nodes only", policy.text);
-	else if (policy.kind == POLICY_STEERED)
+	else if (policy.kind == MEMORY_POLICY_STEERED)
 		finding_set(
 			f, FINDING_WRONG,
 			"%.100s: pages lie there, and not with the threads that touch them first",

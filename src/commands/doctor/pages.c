@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "commands/doctor/pages.h"
 #include "machine/memory/huge.h"
-#include "machine/topology/node_memory.h"
+#include "machine/topology/topology.h"
 #include "machine/memory/region.h"
 
 #define MM   "/sys/kernel/mm"

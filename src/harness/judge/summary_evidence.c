@@ -12,7 +12,6 @@
 #include "harness/judge/summary.h"
 #include "harness/record/json.h"
 #include "harness/sample/counts.h"
-#include "machine/topology/nodes.h"
 #include "machine/topology/topology.h"
 
 /* --- where the pages lay --- */
@@ -71,7 +70,7 @@ static void judge_placement(const struct placement *p, const char *when, const s
 
 	if (s->moved)
 		snprintf(cause, sizeof(cause), ": %s", s->moved);
-	if (m->policy.kind == POLICY_STEERED)
+	if (m->policy.kind == MEMORY_POLICY_STEERED)
 		snprintf(cause, sizeof(cause),
 			 ": the inherited memory policy %s decides where they lie; lift it with "
 			 "numactl --localalloc locus ...",

@@ -6,7 +6,6 @@
 #include "base/statistics.h"
 #include "harness/judge/summary.h"
 #include "harness/plan/tournament.h"
-#include "machine/topology/level.h"
 #include "machine/topology/topology.h"
 
 /*

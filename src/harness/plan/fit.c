@@ -4,7 +4,6 @@
 
 #include "harness/plan/fit.h"
 #include "base/text.h"
-#include "machine/topology/nodes.h"
 #include "machine/topology/topology.h"
 
 size_t fit_most(const struct setting *setting)

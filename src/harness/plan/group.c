@@ -9,7 +9,6 @@
 #include "harness/ask/value.h"
 #include "base/hash.h"
 #include "base/sysfs.h"
-#include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 
 /*

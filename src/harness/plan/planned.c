@@ -13,8 +13,6 @@
 #include "harness/plan/planned.h"
 #include "harness/ask/profile.h"
 #include "harness/plan/seat.h"
-#include "machine/topology/kinds.h"
-#include "machine/topology/order.h"
 #include "machine/topology/topology.h"
 #include "base/message.h"
 

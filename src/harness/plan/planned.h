@@ -22,7 +22,7 @@ struct planned {
 	double sample;	  /* s: target length of a sample */
 	unsigned repeats; /* samples of it; 0: until the result is known */
 	char *refusal;	  /* why it is impossible here; NULL: it is not */
-	char *kinds;	  /* its cores, if some are faster than others (kinds.h); NULL: none are */
+	char *kinds;	  /* its cores, if some are faster than others (kinds_text()); NULL: none are */
 	/* sentences for readers of its result: how its input was read, that cores are slow */
 	json_t *notes;
 	unsigned group;

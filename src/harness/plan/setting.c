@@ -5,7 +5,6 @@
 #include "harness/plan/setting.h"
 #include "kit/agree.h"
 #include "machine/threads/cpuset.h"
-#include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 #include "base/sysfs.h"
 #include "base/text.h"

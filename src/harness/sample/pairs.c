@@ -6,7 +6,7 @@
 #include "base/statistics.h"
 #include "harness/plan/tournament.h"
 #include "kit/random.h"
-#include "machine/topology/level.h"
+#include "machine/topology/topology.h"
 
 size_t pair_number(const struct pairs *p, unsigned a, unsigned b)
 {

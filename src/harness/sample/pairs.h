@@ -7,7 +7,7 @@
 #define LOCUS_PAIRS_H
 
 #include "benchmark.h"
-#include "machine/topology/level.h"
+#include "machine/topology/topology.h"
 
 /* This many pairs of each level are measured alone as well. */
 enum { PAIRS_ALONE = 2, PAIRS_MOST_ALONE = PAIRS_ALONE * LEVELS };

@@ -10,8 +10,7 @@
 #include "base/fields.h"
 #include "base/sysfs.h"
 #include "base/text.h"
-#include "machine/topology/node_memory.h"
-#include "machine/topology/policy.h"
+#include "machine/topology/topology.h"
 
 #define NODES "/sys/devices/system/node"
 
@@ -52,7 +51,7 @@ static void consider_nodes(const char *root, unsigned sharers, struct memory_lim
 	snprintf(words, sizeof(words), "memory policy %s", policy.text);
 	if (nodes && cpuset)
 		restrict_to(nodes, number_list_parse(cpuset), &by, "cpuset");
-	if (nodes && policy.kind == POLICY_BOUND)
+	if (nodes && policy.kind == MEMORY_POLICY_BOUND)
 		restrict_to(nodes, memory_policy_nodes(&policy), &by, words);
 	if (!by || hwloc_bitmap_list_asprintf(&list, nodes) < 0)
 		goto out;

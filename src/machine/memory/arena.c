@@ -13,7 +13,6 @@
 #include "machine/limits/limits.h"
 #include "machine/memory/mapped.h"
 #include "machine/memory/region.h"
-#include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 
 /* when there is no memory for the text */

@@ -16,7 +16,6 @@
 #include "machine/limits/cgroup.h"
 #include "machine/memory/arena.h"
 #include "machine/memory/mapped.h"
-#include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 
 /* The kernel's pools. */

@@ -10,7 +10,6 @@
 
 #include "machine/memory/arena.h"
 #include "machine/memory/mapped.h"
-#include "machine/topology/nodes.h"
 #include "machine/topology/topology.h"
 
 static int set_policy(struct region *r, int policy, const struct bitmask *nodes)

@@ -9,7 +9,6 @@
 #include "base/arithmetic.h"
 #include "base/hash.h"
 #include "machine/memory/huge.h"
-#include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 
 /*
@@ -27,7 +26,7 @@ static uint64_t round_memory(uint64_t bytes)
 	return (bytes + step - 1) / step * step;
 }
 
-/* hwloc's size of a machine's only node is not stable: node_memory.h. */
+/* hwloc's size of a machine's only node is not stable: see node_memory_read(). */
 static uint64_t memory_of(const char *root, const struct machine *m, hwloc_obj_t node)
 {
 	struct node_memory memory;

@@ -8,7 +8,6 @@
 #include "base/sysfs.h"
 #include "base/utf8.h"
 #include "machine/provenance/sources.h"
-#include "machine/topology/kinds.h"
 #include "machine/topology/topology.h"
 
 int provenance_turbo(const char *root, const char **source)

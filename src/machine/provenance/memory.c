@@ -13,7 +13,6 @@
 #include "machine/memory/huge.h"
 #include "machine/provenance/modules.h"
 #include "machine/provenance/sources.h"
-#include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 
 static json_t *pages_of(const char *root, size_t size, int node)

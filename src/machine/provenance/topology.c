@@ -9,7 +9,6 @@
 #include "base/sysfs.h"
 #include "base/utf8.h"
 #include "machine/provenance/sources.h"
-#include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 
 static json_t *cpus_of_node(const struct machine *m, int node)

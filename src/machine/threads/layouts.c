@@ -10,10 +10,8 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "base/why.h"
-#include "machine/topology/lists.h"
-#include "machine/topology/order.h"
-#include "machine/threads/places.h"
 #include "machine/topology/topology.h"
+#include "machine/threads/places.h"
 
 #define MOST_THREADS (1u << 20) /* most threads of a layout on one node: sums don't overflow */
 
@@ -68,7 +66,7 @@ static int place_on_node(const char *layout, const struct node *node, unsigned n
 		return why_fail(
 			why,
 			"layout %.100s asks for %u threads on node %d, which has %s; expected "
-			"fewer (" ORDER_OVERSUBSCRIBE ")",
+			"fewer (" CPU_ORDER_OVERSUBSCRIBE ")",
 			layout, n, node->number, text_count(node->cpus, "CPU").of);
 	assert(node->cpus); /* nodes of layouts have CPUs */
 	for (unsigned i = 0; placed < n; i = (i + 1) % order->n)

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "base/why.h"
-#include "machine/topology/order.h"
 #include "machine/topology/topology.h"
 
 struct place place_of(const struct cpu *cpu)
@@ -27,7 +26,7 @@ int machine_bind(const struct machine *m, const char *bind, unsigned n, bool ove
 	if (!status && n > order.n && !oversubscribe)
 		status = why_fail(why,
 				  "%u threads don't fit on %s (bind: %.100s); expected fewer "
-				  "(" ORDER_OVERSUBSCRIBE ")",
+				  "(" CPU_ORDER_OVERSUBSCRIBE ")",
 				  n, text_count(order.n, "CPU").of, bind);
 	for (unsigned i = 0; !status && i < n; i++)
 		place[i] = place_of(order.cpu[i % order.n]);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/topology/topology.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <hwloc/memattrs.h>
 
 #include "base/text.h"
-#include "machine/topology/hmat.h"
 
 /* hwloc before 2.8 has no separate attributes for writes. */
 static const struct {

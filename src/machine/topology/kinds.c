@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine/topology/kinds.h"
+#include "machine/topology/topology.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/topology/topology.h"
-
+#include "machine/topology/load.h"
 static const char *find(const struct hwloc_info_s *infos, unsigned n, const char *name)
 {
 	for (unsigned i = 0; i < n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine/topology/node_memory.h"
+#include "machine/topology/topology.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,14 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine/topology/nodes.h"
+#include "machine/topology/topology.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <hwloc.h>
 #include <hwloc/distances.h>
 
+#include "base/numbers.h"
 #include "base/sysfs.h"
-#include "machine/topology/policy.h"
-#include "machine/topology/topology.h"
+#include "machine/topology/load.h"
+
+/* The policy. */
+
+/* "prefer (many):0-1" and "weighted interleave:0-1" are two words. */
+static void take_policy(const char *line, char *text, size_t size)
+{
+	const char *policy = line + strcspn(line, " ");
+	size_t length;
+
+	policy += strspn(policy, " ");
+	length = strcspn(policy, " \n");
+	if (policy[length] == ' ' &&
+	    (!strncmp(policy, "prefer ", 7) || !strncmp(policy, "weighted ", 9)))
+		length += 1 + strcspn(policy + length + 1, " \n");
+	snprintf(text, size, "%.*s", (int)length, policy);
+}
+
+/*
+ * The first mapping is the program's, which has no policy of its own, so it shows the process's.
+ * Unlike get_mempolicy() the file is allowed in containers. Only the first line is read, since the
+ * kernel counts the pages of a mapping for each line.
+ */
+void memory_policy_read(const char *root, struct memory_policy *p)
+{
+	char path[PATH_MAX], line[1024] = "";
+	FILE *maps;
+
+	*p = (struct memory_policy){ .kind = MEMORY_POLICY_FIRST_TOUCH };
+	snprintf(path, sizeof(path), "%s/proc/self/numa_maps", root);
+	maps = fopen(path, "re");
+	if (!maps)
+		return;
+	if (!fgets(line, sizeof(line), maps))
+		errno = ENODATA;
+	fclose(maps);
+	take_policy(line, p->text, sizeof(p->text));
+	if (!strncmp(p->text, "bind", 4))
+		p->kind = MEMORY_POLICY_BOUND;
+	else if (strchr(p->text, ':'))
+		p->kind = MEMORY_POLICY_STEERED;
+}
+
+hwloc_bitmap_t memory_policy_nodes(const struct memory_policy *p)
+{
+	const char *list = strrchr(p->text, ':');
+
+	return list ? number_list_parse(list + 1) : NULL;
+}
+
+/* Usable memory. */
 
 const char *node_lack(const struct machine *m, const struct node *node, char text[NODE_TEXT])
 {
@@ -23,7 +76,7 @@ const char *node_lack(const struct machine *m, const struct node *node, char tex
 static void leave_out(struct machine *m)
 {
 	hwloc_bitmap_t allowed =
-		m->policy.kind == POLICY_BOUND ? memory_policy_nodes(&m->policy) : NULL;
+		m->policy.kind == MEMORY_POLICY_BOUND ? memory_policy_nodes(&m->policy) : NULL;
 
 	for (unsigned i = 0; allowed && i < m->nodes; i++) {
 		struct node *node = &m->node[i];

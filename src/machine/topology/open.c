@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine/topology/open.h"
+/* Reads the machine, and restricts it to the CPUs that may be used. */
+#include "machine/topology/topology.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "base/sysfs.h"
 #include "base/why.h"
-#include "machine/topology/kinds.h"
 #include "machine/topology/load.h"
-#include "machine/topology/node_memory.h"
-#include "machine/topology/nodes.h"
-#include "machine/topology/order.h"
-#include "machine/topology/topology.h"
-#include "base/message.h"
 
 #define NODES "/sys/devices/system/node"
 

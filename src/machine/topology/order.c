@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/topology/topology.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
@@ -7,11 +9,6 @@
 #include <string.h>
 
 #include "base/why.h"
-#include "machine/topology/kinds.h"
-#include "machine/topology/lists.h"
-#include "machine/topology/node_memory.h"
-#include "machine/topology/order.h"
-#include "machine/topology/topology.h"
 
 static void take(struct cpu_order *order, const struct cpu *cpu)
 {
@@ -103,7 +100,7 @@ static int take_number(const struct machine *m, const char *list, unsigned numbe
 		if (order->cpu[i] == cpu)
 			return why_misunderstood(why_fail(why,
 							  "CPU %u is twice in \"%.100s\"; expected "
-							  "each once (" ORDER_OVERSUBSCRIBE ")",
+							  "each once (" CPU_ORDER_OVERSUBSCRIBE ")",
 							  number, list));
 	take(order, cpu);
 	return 0;
