@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "count/cputhreads.h"
-#include "machine/threads/cpuset.h"
+#include "machine/threads/affinity.h"
 
 struct cputhread {
 	struct cputhreads *all;

@@ -4,7 +4,7 @@
 
 #include "count/duties.h"
 #include "count/package.h"
-#include "machine/threads/cpuset.h"
+#include "machine/threads/affinity.h"
 #include "machine/threads/team.h"
 
 /* Where the processes of this host run. */

@@ -12,7 +12,7 @@
 #include "base/arithmetic.h"
 #include "base/text.h"
 #include "count/likwid.h"
-#include "machine/threads/cpuset.h"
+#include "machine/threads/affinity.h"
 
 enum { EVENTS = 64 };
 

@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "commands/topology.h"
-#include "machine/threads/layouts.h"
-#include "machine/topology/topology.h"
 #include "machine/threads/places.h"
+#include "machine/topology/topology.h"
 
 enum { MOST_THREADS = 1 << 10, MOST_CPUS = 64 };
 
@@ -44,7 +43,7 @@ static void bind_threads(const struct machine *m, const char *bind, unsigned n, 
 
 static void lay_threads(const struct machine *m, const char *layout, bool more)
 {
-	const unsigned n = layout_threads(layout);
+	const unsigned n = machine_layout_threads(layout);
 	struct place *place = calloc(n, sizeof(*place));
 	const char *why = NULL;
 
@@ -65,7 +64,7 @@ static void expand_layout(const struct machine *m, const char *word, unsigned th
 	must(layouts ? n > 0
 		     : !n && why && strlen(why) > 10 && (errno == EINVAL || errno == ENODEV));
 	for (unsigned i = 0; i < n; i++)
-		if (layout_threads(layouts[i]) <= MOST_THREADS)
+		if (machine_layout_threads(layouts[i]) <= MOST_THREADS)
 			lay_threads(m, layouts[i], more);
 	free(layouts);
 }
@@ -84,7 +83,7 @@ void fuzz_places(const uint8_t *data, size_t size)
 	word = text_from(data + 2, size - 2);
 	bind_threads(m, word, 1 + data[1], data[0] % 2);
 	expand_layout(m, word, data[1], data[0] % 2);
-	if (!layout_threads(word))
+	if (!machine_layout_threads(word))
 		must(machine_layout(m, word, "close", false, place, &why));
 	free(word);
 }

@@ -14,12 +14,11 @@
 #include <string.h>
 
 #include "commands/doctor/doctor.h"
-#include "machine/limits/cgroup.h"
+#include "machine/limits/limits.h"
 #include "machine/memory/huge.h"
 #include "commands/doctor/finding.h"
 #include "machine/provenance/provenance.h"
 #include "machine/provenance/modules.h"
-#include "machine/limits/limits.h"
 #include "machine/topology/topology.h"
 #include "memory_tree.h"
 

@@ -20,7 +20,7 @@
 #include "kit/loop.h"
 #include "machine/memory/arena.h"
 #include "machine/memory/mapped.h"
-#include "machine/threads/cpuset.h"
+#include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

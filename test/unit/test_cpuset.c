@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "machine/threads/affinity.h"
-#include "machine/threads/cpuset.h"
 #include "machine/threads/team.h"
 #include "many_cpus.h"
 

@@ -16,9 +16,8 @@
 #include "base/numbers.h"
 #include "base/sysfs.h"
 #include "base/text.h"
-#include "machine/limits/cgroup.h"
-#include "machine/memory/huge.h"
 #include "machine/limits/limits.h"
+#include "machine/memory/huge.h"
 #include "machine/topology/topology.h"
 #include "tree.h"
 

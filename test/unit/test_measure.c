@@ -22,7 +22,7 @@
 #include "harness/judge/summary.h"
 #include "harness/sample/storage.h"
 #include "machine/clock.h"
-#include "machine/threads/cpuset.h"
+#include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"
 
 enum { THREADS = 5 };

@@ -24,7 +24,7 @@
 #include "count/papi.h"
 #include "count/perf.h"
 #include "machine/threads/team.h"
-#include "machine/threads/cpuset.h"
+#include "machine/threads/affinity.h"
 #include "many_cpus.h"
 #include "seats.h"
 

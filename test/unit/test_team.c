@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "machine/clock.h"
-#include "machine/threads/cpuset.h"
+#include "machine/threads/affinity.h"
 #include "machine/threads/team.h"
 
 enum { MOST = 8, ORDERS = 500 };

@@ -15,9 +15,8 @@
 #include <cmocka.h>
 
 #include "commands/topology.h"
-#include "machine/threads/layouts.h"
-#include "machine/topology/topology.h"
 #include "machine/threads/places.h"
+#include "machine/topology/topology.h"
 #include "changed.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -862,12 +861,12 @@ static void layouts_in_places(void **unused)
 static void threads_of_layouts(void **unused)
 {
 	(void)unused;
-	assert_int_equal(layout_threads("8"), 8);
-	assert_int_equal(layout_threads("8+0"), 8);
-	assert_int_equal(layout_threads("0+10+3"), 13);
-	assert_int_equal(layout_threads("8+"), 0);
-	assert_int_equal(layout_threads("packed"), 0);
-	assert_int_equal(layout_threads(""), 0);
+	assert_int_equal(machine_layout_threads("8"), 8);
+	assert_int_equal(machine_layout_threads("8+0"), 8);
+	assert_int_equal(machine_layout_threads("0+10+3"), 13);
+	assert_int_equal(machine_layout_threads("8+"), 0);
+	assert_int_equal(machine_layout_threads("packed"), 0);
+	assert_int_equal(machine_layout_threads(""), 0);
 }
 
 /* Kinds of cores. */

@@ -13,7 +13,7 @@
 #include "bench/actors/sizes.h"
 #include "kit/pieces.h"
 #include "kit/shares.h"
-#include "machine/threads/cpuset.h"
+#include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"
 
 static int compare(const void *a, const void *b)

@@ -12,7 +12,7 @@
 
 #include "bench/actors/crew.h"
 #include "base/tsan.h"
-#include "machine/threads/shortage.h"
+#include "machine/threads/affinity.h"
 #include "machine/usage.h"
 
 static struct crew_hand *here(struct crew *c)

@@ -17,7 +17,7 @@
 #include "kit/loop.h"
 #include "kit/pieces.h"
 #include "machine/memory/region.h"
-#include "machine/threads/cpuset.h"
+#include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"
 
 #define BYTES_OF_ONE ((size_t)STRINGS * STRING) /* strings of one thread */

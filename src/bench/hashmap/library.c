@@ -17,7 +17,7 @@
 #include <urcu/rculfhash.h>
 
 #include "bench/hashmap/entries.h"
-#include "machine/threads/cpuset.h"
+#include "machine/threads/affinity.h"
 
 enum { LIBRARY_BATCH = 16 * ENTRIES_BATCH };
 

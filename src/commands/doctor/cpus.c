@@ -7,7 +7,7 @@
 
 #include "base/sysfs.h"
 #include "commands/doctor/cpus.h"
-#include "machine/limits/cgroup.h"
+#include "machine/limits/limits.h"
 #include "machine/clock.h"
 #include "machine/topology/topology.h"
 #include "machine/usage.h"

@@ -13,7 +13,6 @@
 #include "base/sysfs.h"
 #include "base/text.h"
 #include "commands/doctor/memory.h"
-#include "machine/limits/cgroup.h"
 #include "machine/limits/limits.h"
 #include "machine/topology/topology.h"
 

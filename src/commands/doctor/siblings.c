@@ -8,7 +8,7 @@
 #include "base/apart.h"
 #include "commands/doctor/siblings.h"
 #include "machine/clock.h"
-#include "machine/threads/cpuset.h"
+#include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"
 
 /* s: for a pair, whose threads may have to wait for their CPUs; for all pairs. */

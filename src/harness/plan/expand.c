@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "harness/plan/expand.h"
-#include "machine/threads/layouts.h"
+#include "machine/threads/places.h"
 #include "machine/topology/topology.h"
 
 /* A word for a layout may stand for several, each of which says how many threads it has. */
@@ -30,7 +30,8 @@ static int add_layouts(struct plan *plan, const struct factors *f, union value *
 	for (unsigned i = 0; !status && i < n; i++) {
 		value[layout].text = layouts[i];
 		status = planned_add(plan, r,
-				     &(struct point){ f->variant, value, layout_threads(layouts[i]),
+				     &(struct point){ f->variant, value,
+						      machine_layout_threads(layouts[i]),
 						      layouts[i] });
 	}
 	free(layouts);

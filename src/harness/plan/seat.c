@@ -4,9 +4,8 @@
 
 #include "harness/plan/seat.h"
 #include "base/text.h"
-#include "machine/threads/layouts.h"
-#include "machine/topology/topology.h"
 #include "machine/threads/places.h"
+#include "machine/topology/topology.h"
 
 const char *plan_bind(const struct options *o, const struct affinity *a, unsigned threads)
 {

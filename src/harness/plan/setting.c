@@ -4,7 +4,7 @@
 
 #include "harness/plan/setting.h"
 #include "kit/agree.h"
-#include "machine/threads/cpuset.h"
+#include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"
 #include "base/sysfs.h"
 #include "base/text.h"

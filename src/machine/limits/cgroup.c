@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine/limits/cgroup.h"
+#include "machine/limits/limits.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,25 @@
 #include "base/fields.h"
 #include "base/sysfs.h"
 #include "base/text.h"
-#include "machine/limits/hierarchy.h"
-#include "machine/limits/limit.h"
+
+void limit_begin(struct memory_limit *l)
+{
+	*l = (struct memory_limit){ .available = NO_LIMIT, .sharers = 1, .what = "no known limit" };
+}
+
+void limit_consider(struct memory_limit *l, unsigned sharers, uint64_t available,
+		    const char *format, ...)
+{
+	va_list arguments;
+
+	if (available / sharers >= l->available)
+		return;
+	l->available = available / sharers;
+	l->sharers = sharers;
+	va_start(arguments, format);
+	vsnprintf(l->what, sizeof(l->what), format, arguments);
+	va_end(arguments);
+}
 
 /* Version 1 writes "no limit" as the largest multiple of a page: anything close to it is none. */
 #define NONE_BEYOND (UINT64_C(1) << 62)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine/limits/hierarchy.h"
+#include "machine/limits/limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>

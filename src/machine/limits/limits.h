@@ -1,20 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much memory this process may allocate. Read anew at each call; `root` as in base/sysfs.h.
- * Nothing here fails: a limit that can't be read is no limit.
+ * How much memory this process may allocate, and what its control groups allow. Read anew at each
+ * call; `root` as in base/sysfs.h. Nothing here fails: a limit that can't be read is no limit.
  */
 #ifndef LOCUS_LIMITS_H
 #define LOCUS_LIMITS_H
 
-#include "machine/limits/cgroup.h"
-#include "machine/limits/limit.h"
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/numbers.h"
+
+/* The least of several limits of memory, with its source. */
+struct memory_limit {
+	uint64_t available; /* bytes that can still be allocated; NO_LIMIT: unknown */
+	unsigned sharers;   /* processes of this run that share the limit evenly */
+	/*
+	 * the source, as words after "because of": "memory.max 2 GiB of cgroup /job_7, with 1 GiB
+	 * in use"
+	 */
+	char what[512];
+};
+void limit_begin(struct memory_limit *); /* no limit */
+/* Takes over a sharer's part of a limit if it is lower; `what` becomes the formatted text. */
+void limit_consider(struct memory_limit *, unsigned sharers, uint64_t available, const char *format,
+		    ...) __attribute__((format(printf, 4, 5)));
+
+/*
+ * How many processes of a run draw on the host's memory, and how many on that of a control group:
+ * those in it, and below it. Groups that are not named are this process's alone.
+ */
+enum { CGROUP_LEVELS = 16 };
+struct limit_sharers {
+	unsigned host;
+	struct {
+		uint64_t id;
+		unsigned sharers;
+	} group[CGROUP_LEVELS]; /* up to the first id 0 */
+};
 
 /*
  * The least of MemAvailable, cgroups (v1 or v2, with all ancestors), memory of the nodes that the
  * cpuset and the inherited memory policy allow, commit limit and ulimits.
  */
 void memory_limit_read(const char *root, struct memory_limit *);
-/* The same for one of several processes, of which each gets its part of what they share. */
+/* For one of several processes, of which each gets its part of what they share. */
 void memory_limit_read_part(const char *root, const struct limit_sharers *, struct memory_limit *);
 
 /*
@@ -22,5 +54,50 @@ void memory_limit_read_part(const char *root, const struct limit_sharers *, stru
  * stacks.
  */
 uint64_t memory_beside(uint64_t bytes);
+
+/* Control groups. Without one there is no limit. */
+struct cgroup {
+	int version;	       /* of the group that limits memory: 1 or 2; 0: none */
+	char *path;	       /* that group's, as /proc/self/cgroup has it; NULL: none */
+	uint64_t memory_limit; /* bytes, least of the group's and its ancestors'; NO_LIMIT: none */
+	double cpu_quota;      /* CPUs, likewise; INFINITY: none */
+	char quota_is[80];     /* the file and what it holds: "cpu.max 5000 100000" */
+	char *cpuset;	       /* CPUs that may be used ("0-1"); NULL: no cpuset */
+};
+void cgroup_read(const char *root, struct cgroup *);
+void cgroup_free(struct cgroup *);
+
+/*
+ * Numbers of this process's group for memory and of those above it, the same for all processes of
+ * the host; the rest is 0.
+ */
+void cgroup_ids(const char *root, uint64_t id[CGROUP_LEVELS]);
+
+/* Lower the limit to what the groups leave of memory, or of huge pages of one size. */
+void cgroup_limit_memory(const char *root, const struct limit_sharers *, struct memory_limit *);
+void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *);
+
+/* Whether a group may have no more threads; its limit as text: "pids.max 64 of cgroup /job". */
+bool cgroup_is_full(const char *root, char *limit, size_t size);
+
+/*
+ * This process's place in a hierarchy of control groups, version 1 or 2: from its own group up to
+ * the highest visible one. In containers, groups further up are hidden, and so are their limits.
+ */
+struct hierarchy {
+	int version;
+	char path[PATH_MAX];  /* as /proc/self/cgroup has it */
+	char mount[PATH_MAX]; /* the highest visible group */
+	char group[PATH_MAX]; /* mount, or a folder in it */
+};
+/*
+ * Finds this process's group for a controller ("memory"); `root` as in base/sysfs.h. -1: there is
+ * none, or it is not visible.
+ */
+int hierarchy_find(const char *root, const char *controller, struct hierarchy *);
+/* Moves to the parent group; false: none is visible. */
+bool hierarchy_up(struct hierarchy *);
+/* The group's name in messages: its path below the mount. */
+const char *hierarchy_group(const struct hierarchy *);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/arithmetic.h"
 #include "base/sysfs.h"
 #include "base/text.h"
-#include "machine/limits/cgroup.h"
+#include "machine/limits/limits.h"
 #include "machine/memory/arena.h"
 #include "machine/memory/mapped.h"
 #include "machine/topology/topology.h"

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "machine/limits/limit.h"
+#include "machine/limits/limits.h"
 
 #define MOST_HUGE_SIZES 8
 /* The sizes that the kernel has, in bytes, ascending; returns how many. */

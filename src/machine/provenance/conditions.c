@@ -11,7 +11,7 @@
 #include "base/numbers.h"
 #include "base/sysfs.h"
 #include "base/text.h"
-#include "machine/limits/cgroup.h"
+#include "machine/limits/limits.h"
 #include "machine/provenance/provenance.h"
 #include "machine/provenance/sources.h"
 

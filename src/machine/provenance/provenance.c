@@ -13,7 +13,7 @@
 #include "base/numbers.h"
 #include "base/sysfs.h"
 #include "base/utf8.h"
-#include "machine/limits/cgroup.h"
+#include "machine/limits/limits.h"
 #include "machine/provenance/sources.h"
 #include "machine/topology/tlb.h"
 #include "machine/topology/topology.h"

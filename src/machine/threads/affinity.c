@@ -14,8 +14,6 @@
 #include "base/sysfs.h"
 #include "base/why.h"
 #include "machine/threads/affinity.h"
-#include "machine/threads/cpuset.h"
-#include "machine/threads/shortage.h"
 
 /*
  * The parent of a process; 0: unknown. `line` gets the parent's command line, words separated by

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The binding inherited from outside: OMP_PLACES and OMP_PROC_BIND, likwid-pin, taskset, SLURM, a
- * cpuset. It restricts the CPUs that locus uses. If each thread was pinned, trials without a
- * binding of their own keep that map.
- */
+/* The CPUs that threads may use: inherited from outside, and set by the calling thread. */
 #ifndef LOCUS_AFFINITY_H
 #define LOCUS_AFFINITY_H
 
 #include <hwloc.h>
 #include <stdbool.h>
 
+/*
+ * The binding inherited from outside: OMP_PLACES and OMP_PROC_BIND, likwid-pin, taskset, SLURM, a
+ * cpuset. It restricts the CPUs that locus uses. If each thread was pinned, trials without a
+ * binding of their own keep that map.
+ */
 struct affinity {
 	hwloc_bitmap_t allowed; /* the union over all threads */
 	unsigned cpus;		/* in `allowed` */
@@ -40,5 +41,30 @@ void affinity_free(struct affinity *);
  * its variables only with -m. Looked up once.
  */
 bool affinity_by_perfctr(void);
+
+/*
+ * The CPUs that the calling thread may run on. The kernel rejects a buffer shorter than its own
+ * set, which has a bit for each possible CPU: glibc's fixed 1024 may be too few.
+ */
+
+/* NULL with errno; to be freed by hwloc_bitmap_free(). */
+hwloc_bitmap_t cpuset_get(void);
+/* -1 with errno: EINVAL if none of them exists and is allowed. */
+int cpuset_set(hwloc_const_bitmap_t);
+int cpuset_set_one(int cpu);
+/*
+ * Size of the kernel's sets in CPUs, rounded up to a power of two: the same for all processes of a
+ * machine.
+ */
+unsigned cpuset_room(void);
+
+/*
+ * Where OpenMP's runtime can't create a thread, it ends the process, and does not say which limit
+ * that was. Between these two calls, a line on stderr does.
+ */
+
+/* Before a parallel region, and in it, once its threads are there; by the same thread. */
+void shortage_begin(unsigned threads);
+void shortage_end(void);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <sched.h>
-
-#include "machine/threads/cpuset.h"
+#include "machine/threads/affinity.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <hwloc/glibc-sched.h>
 
 enum { LEAST = 1024, MOST = 1 << 16 }; /* CPUs; more than any Linux supports */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places threads by --bind. */
+/* Places threads: by --bind, or by a layout, which says how many threads sit on each node. */
 #ifndef LOCUS_PLACES_H
 #define LOCUS_PLACES_H
 
@@ -7,7 +7,6 @@
 
 #include "machine/threads/team.h"
 
-struct cpu;
 struct machine;
 
 /*
@@ -20,6 +19,21 @@ struct machine;
 int machine_bind(const struct machine *, const char *bind, unsigned n, bool oversubscribe,
 		 struct place *, const char **why);
 
-struct place place_of(const struct cpu *);
+/*
+ * Places for a canonical layout ("8+0": threads on each node with CPUs, one number a node). Within
+ * a node they follow `bind` ("close", "spread"); for a list of CPUs, close. -1 with *why.
+ */
+int machine_layout(const struct machine *, const char *layout, const char *bind, bool oversubscribe,
+		   struct place *, const char **why);
+unsigned machine_layout_threads(const char *layout); /* 0: not a layout */
+
+/*
+ * The canonical layouts of a user's word, as benchmark.h defines them (P_LAYOUT); "8" is 8 threads
+ * on the first node. They have `threads` threads; 0: as many as the word says. "all" and numbers
+ * fix the number of threads, and another `threads` is an error. machine_layout() checks that they
+ * fit. Returns one block, to be freed; NULL with *why, and errno as machine_bind().
+ */
+char **machine_layouts(const struct machine *, const char *word, unsigned threads, unsigned *n,
+		       const char **why);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine/threads/shortage.h"
+#include "machine/threads/affinity.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 #include "base/message.h"
 #include "base/sysfs.h"
-#include "machine/limits/cgroup.h"
+#include "machine/limits/limits.h"
 
 /*
  * Of the region that this thread is opening; no threads: none is. Where that fails, the same thread

@@ -13,8 +13,7 @@
 
 #include "base/relax.h"
 #include "machine/clock.h"
-#include "machine/threads/cpuset.h"
-#include "machine/threads/shortage.h"
+#include "machine/threads/affinity.h"
 #include "machine/threads/team.h"
 
 /*
