@@ -17,7 +17,7 @@
 #include "commands/runs.h"
 #include "commands/runs_record.h"
 #include "commands/runs_table.h"
-#include "count/perfctr.h"
+#include "count/likwid.h"
 #include "harness/record/record.h"
 #include "kit/agree.h"
 #include "machine/clock.h"

@@ -38,6 +38,7 @@
 #include "count/event.h"
 
 struct counters;
+struct place;
 struct team;
 
 /*
@@ -48,7 +49,6 @@ struct team;
  */
 struct counters *counters_open(const char *const *names, unsigned n, bool multiplex);
 void counters_close(struct counters *); /* on the same thread; stopped before */
-
 unsigned counters_events(const struct counters *);
 const struct event *counters_event(const struct counters *, unsigned);
 unsigned counters_passes(const struct counters *); /* 0: nothing can be counted */
@@ -60,8 +60,22 @@ unsigned counters_passes(const struct counters *); /* 0: nothing can be counted 
 const char *counters_library(const struct counters *, const char **why);
 
 /*
- * Starts the events of a pass on the seated workers that `duty` assigns them to (duties.h; by event
- * and worker; not kept). From then on the team reads them around each task of team_time(). An event
+ * Which worker counts which event. An event of threads: every worker, for itself. An event of
+ * packages: on each package of the host the first worker, however many workers and processes share
+ * it. Events of a package without workers, and of the whole host (network): the host's first
+ * worker.
+ *
+ * Returns, by event and worker of a team with these places, whether that worker counts the event.
+ * The caller frees it; NULL: ENOMEM. All processes of the host call it, each with its rank.
+ * most_host() replaces each value of an array by the largest of all these processes; NULL: this is
+ * the only one.
+ */
+bool *counters_duties(const struct counters *, const struct place *, unsigned threads,
+		      unsigned rank, void (*most_host)(double *, size_t));
+
+/*
+ * Starts the events of a pass on the seated workers that `duty` assigns them to (by event and worker;
+ * not kept). From then on the team reads them around each task of team_time(). An event
  * that can't be started on a worker has no value there.
  */
 void counters_start(struct counters *, struct team *, unsigned pass, const bool *duty);

@@ -3,18 +3,44 @@
 #ifndef LOCUS_COUNTING_H
 #define LOCUS_COUNTING_H
 
-#include <stdbool.h>
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "benchmark.h"
 #include "count/counters.h"
-#include "count/wishes.h"
 
 /* The options of the command line. */
 struct counting_asked {
 	const char *list; /* "default,PAPI_TOT_INS": no empty and no repeated names */
 	bool optional;	  /* the run goes on where nothing can be counted */
 	bool multiplex;
+};
+
+/* The events that --counters asks for: named there, or by benchmarks for `default`. */
+
+/* An event of the list, or a row of a benchmark's default events. */
+struct wish {
+	const struct benchmark *benchmark; /* NULL: for all */
+	char *events;			   /* "A|B": the first that can be counted */
+	unsigned event;			   /* index of the one chosen, among the candidates */
+};
+
+struct wishes {
+	struct wish *wish;
+	unsigned n;
+};
+
+/* An event that a wish may choose. */
+struct candidate {
+	char *name;
+	/* why some rank can't count it; NULL: all ranks can */
+	char *why;
+	bool proven; /* on all ranks */
+};
+
+struct candidates {
+	struct candidate *of;
+	unsigned n;
 };
 
 /* Only counting.c writes to it. */
@@ -35,13 +61,16 @@ struct counting {
  * any case.
  */
 enum counting_outcome { COUNTING_READY, COUNTING_IMPOSSIBLE, COUNTING_NO_MEMORY };
+
 enum counting_outcome counting_open(struct counting **, struct counting_asked,
 				    const struct benchmark *const *, unsigned n,
 				    const struct ranks *);
+
 void counting_close(struct counting *); /* NULL is fine */
 
 /* After a batch that was to count an event: whether it did, else why not. */
 void counting_learn(struct counting *, bool counted, const char *why);
+
 /*
  * At the end of the run, on all ranks: false, after a message, if events were tried, none was ever
  * counted, and counting is not optional. NULL: nothing was asked for.
@@ -50,11 +79,36 @@ bool counting_succeeded(const struct counting *);
 
 /* The n-th event that is counted beside a benchmark's samples; NULL: there are no more. */
 const char *counting_event(const struct counting *, const struct benchmark *, unsigned n);
+
 /* The unit that a count is divided by: "line", or the benchmark's unit. */
 const char *counting_per(const struct benchmark *);
 const char *counting_scope(const struct event *); /* "thread", "package" */
 
 /* `counters` of the run line; NULL: nothing was asked for. */
 json_t *counting_header_json(const struct counting *);
+
+/* The steps of counting_open() (wishes.c). */
+
+/*
+ * Reads the wishes of a list, for the n benchmarks that will run. False: ENOMEM; to be freed in
+ * either case.
+ */
+bool wishes_read(struct wishes *, const char *list, const struct benchmark *const *, unsigned n);
+void wishes_free(struct wishes *);
+
+/*
+ * Adds all events named by wishes, without duplicates; each wish chooses its first. False: ENOMEM.
+ */
+bool wishes_collect(struct wishes *, struct candidates *);
+
+/*
+ * Each wish chooses its first event that has no `why`; if all have one, its first. Candidates that
+ * no wish chose are dropped, since they would take passes. False: ENOMEM.
+ */
+bool wishes_choose(struct wishes *, struct candidates *);
+void candidates_free(struct candidates *);
+
+/* Whether an event is to be counted beside a benchmark's samples. */
+bool wishes_mean(const struct wishes *, unsigned event, const struct benchmark *);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "count/likwid.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 
-#include "count/cputhreads.h"
 #include "machine/threads/affinity.h"
 
 struct cputhread {

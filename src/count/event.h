@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event that was asked for, and how this machine can count it. */
+/* An event that was asked for, how this machine can count it, or why it can't. */
 #ifndef LOCUS_EVENT_H
 #define LOCUS_EVENT_H
 
@@ -15,7 +15,10 @@ enum scope { SCOPE_THREAD, SCOPE_PACKAGE };
  * The package of an event with SCOPE_PACKAGE: the kernel's number (0, 1, ...), each package, or the
  * whole host.
  */
-enum { PACKAGE_EACH = -1, PACKAGE_NODE = -2 };
+enum package { PACKAGE_EACH = -1, PACKAGE_NODE = -2 };
+
+/* The package of a CPU, by the kernel's number; -1: the kernel does not say. */
+int package_of(int cpu);
 
 struct event {
 	const char *name;   /* as asked for */
@@ -29,5 +32,25 @@ struct event {
 	/* why it can't be counted, and what to do about it, in one line; NULL: it can */
 	char *why;
 };
+
+/* Why something can't be counted, and the command that would change that. */
+struct reason {
+	char what[320];	  /* one line */
+	char remedy[192]; /* a command; "": none is known */
+};
+
+/* Sets `what`; clears the remedy. */
+void reason_set(struct reason *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void reason_set_remedy(struct reason *, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* "what: remedy", the caller's to free; NULL: ENOMEM. */
+char *reason_line(const struct reason *);
+
+/*
+ * Whether this errno means that file descriptors ran out; then sets the reason, with how to raise
+ * the limit.
+ */
+bool reason_too_few_files(int error, struct reason *);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "count/provider.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arithmetic.h"
-#include "count/kernel.h"
 #include "machine/usage.h"
 
 static double faults(const struct usage *u)

@@ -1,13 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* LIKWID: what likwid-perfctr passes to us, its library, and threads that call it. */
+#ifndef LOCUS_LIKWID_H
+#define LOCUS_LIKWID_H
+
+#include <hwloc.h>
+#include <stdbool.h>
+
+/* What likwid-perfctr -m passes to the program that it starts, in environment variables. */
+struct perfctr {
+	/* how LIKWID reads counters: "direct", "accessdaemon", "perf_event", or its number */
+	char *mode;
+	char **group; /* "MEM"; at least one; several take turns */
+	unsigned groups;
+	/* some group may have core counters, not only those of the socket */
+	bool core;
+	char *cpus;	   /* LIKWID_THREADS, the CPUs it counts on: "0,1" */
+	int *cpu;	   /* the same, without duplicates */
+	unsigned listed;   /* length of cpu */
+	hwloc_bitmap_t on; /* the same as a set */
+	char *text;	   /* storage of the groups' names */
+};
+
+/* Whether likwid-perfctr -m has started us. */
+bool perfctr_asked(void);
+
+/* The first variable of likwid-perfctr that is missing; NULL: none. */
+const char *perfctr_missing(void);
+
+/*
+ * Reads the variables, of which none may be missing; `one`: only the first group. False: ENOMEM. To
+ * be freed in either case.
+ */
+bool perfctr_read(struct perfctr *, bool one);
+void perfctr_free(struct perfctr *);
+
 /*
  * LIKWID's library, loaded at run time. Its calls act on the calling thread; markers.c says which
  * thread calls what, and in which order.
  */
-#ifndef LOCUS_LIKWID_H
-#define LOCUS_LIKWID_H
-
-#include <stdbool.h>
-
 struct likwid {
 	void *handle; /* of dlopen() */
 	char *file;   /* "liblikwid.so.5.2" */
@@ -26,8 +56,10 @@ char *likwid_available(char **why);
 
 /* False with *why, what to do about it included; the caller frees it. */
 bool likwid_load(struct likwid *, char **why);
+
 /* Allowed only before any call into the library: LIKWID cleans up when the program exits. */
 void likwid_unload(struct likwid *);
+
 /* Frees the fields; the library stays loaded. */
 void likwid_forget(struct likwid *);
 
@@ -40,6 +72,31 @@ bool likwid_keeps_groups(const struct likwid *);
 
 /* The best state of any event of a region on the calling thread's CPU so far. */
 enum likwid_seen { LIKWID_NOT_ENTERED, LIKWID_UNREAD, LIKWID_ZERO, LIKWID_COUNTED };
+
 enum likwid_seen likwid_see(const struct likwid *, const char *region);
+
+/*
+ * A pool of threads, one pinned to each of some CPUs, asleep between tasks: for libraries that keep
+ * state by thread or CPU, so that the same thread must make all calls for a CPU.
+ */
+struct cputhreads;
+
+/*
+ * Creates the threads, each pinned to its CPU. NULL with errno set; where one could not be pinned,
+ * *culprit is its CPU, else -1.
+ *
+ * To be called after affinity_inherit(), whose header says why.
+ */
+struct cputhreads *cputhreads_open(const int *cpu, unsigned n, int *culprit);
+
+/* NULL is fine. */
+void cputhreads_close(struct cputhreads *);
+
+/*
+ * Runs task(argument, i) concurrently in each thread i with wanted[i] (NULL: in all), and returns
+ * when all are done.
+ */
+void cputhreads_run(struct cputhreads *, const bool *wanted,
+		    void (*task)(void *argument, unsigned thread), void *argument);
 
 #endif

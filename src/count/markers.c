@@ -29,10 +29,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "count/cputhreads.h"
 #include "count/likwid.h"
 #include "count/markers.h"
-#include "count/perfctr.h"
 #include "machine/clock.h"
 #include "machine/threads/team.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Event sets: each thread has one for each PAPI component that it counts with. */
+#include "count/papi.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "count/papi.h"
-#include "count/papi_library.h"
-#include "count/papi_names.h"
-#include "count/perf_open.h"
+#include "count/perf.h"
 
 #ifndef HAVE_PAPI
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* PAPI's library, and its events by name. */
+#include "count/papi.h"
+
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arithmetic.h"
-#include "count/papi_library.h"
-#include "count/perf_open.h"
+#include "count/perf.h"
 
 #ifndef HAVE_PAPI
 
@@ -19,7 +23,18 @@ void *papi_open(bool multiplex, struct reason *why)
 	return NULL;
 }
 
+unsigned papi_presets(char version[32], struct reason *why)
+{
+	*version = '\0';
+	papi_open(false, why);
+	return 0;
+}
+
 #else
+
+#ifndef PAPI_EDELAY_INIT /* before 7.0 no component delayed its initialisation */
+#define PAPI_EDELAY_INIT 0
+#endif
 
 static bool load_calls(struct papi *p)
 {
@@ -124,6 +139,222 @@ void papi_close(void *library)
 const char *papi_version(const void *library)
 {
 	return ((const struct papi *)library)->version;
+}
+
+/* Names. */
+
+/* Why a component is disabled: its own reason and the kernel's. */
+static void disabled(const PAPI_component_info_t *c, struct reason *why)
+{
+	struct reason hardware;
+
+	if (c->CmpIdx || !perf_no_hardware(&hardware)) {
+		reason_set(why, "PAPI's component %.32s is off: %.200s", c->name,
+			   c->disabled_reason);
+		/* PAPI applies the limits of ordinary users to root, too. */
+		reason_set_remedy(
+			why, "%s",
+			strstr(c->disabled_reason, "paranoid")
+				? "sudo sysctl kernel.perf_event_paranoid=1"
+				: "papi_component_avail # for details; this machine may be too new "
+				  "for it");
+		return;
+	}
+	reason_set(why, "PAPI's component %.32s is off (%.100s): %.160s", c->name,
+		   c->disabled_reason, hardware.what);
+	reason_set_remedy(why, "%s", hardware.remedy);
+}
+
+static bool refuse(struct papi *p, const char *name, int code, struct reason *why)
+{
+	int component = strncmp(name, "PAPI_", 5) ? p->get_event_component(code) : 0;
+	const PAPI_component_info_t *c = component >= 0 ? p->get_component_info(component) : NULL;
+
+	if (c && c->disabled && c->disabled != PAPI_EDELAY_INIT) {
+		disabled(c, why);
+		return true;
+	}
+	if (p->query_event(code) == PAPI_OK)
+		return false;
+	reason_set(why, "PAPI %s can't count it on this processor", p->version);
+	reason_set_remedy(why, "papi_avail -a # lists what it can");
+	return true;
+}
+
+/*
+ * The component of a native event: the one named in "rapl:::...", else the processor's. NULL: PAPI
+ * has no such component.
+ */
+static const PAPI_component_info_t *owner_of(struct papi *p, const char *name)
+{
+	const char *end = strstr(name, ":::");
+
+	for (int i = 0; i < p->num_components(); i++) {
+		const PAPI_component_info_t *c = p->get_component_info(i);
+
+		if (!end ? !i
+			 : !strncmp(c->short_name, name, (size_t)(end - name)) &&
+				    !c->short_name[end - name])
+			return c;
+	}
+	return NULL;
+}
+
+static void no_such_event(struct papi *p, const char *name, struct reason *why)
+{
+	const PAPI_component_info_t *c = owner_of(p, name);
+
+	if (!c) {
+		reason_set(why, "PAPI %s was built without the component of this event",
+			   p->version);
+		reason_set_remedy(why,
+				  "papi_component_avail # lists its components; your own PAPI: "
+				  "./configure --with-components=...");
+	} else if (c->disabled && strstr(name, "::") && strncmp(name, "perf::", 6)) {
+		/* events of a disabled component have no names */
+		disabled(c, why);
+	} else {
+		reason_set(why, "PAPI %s knows no event of this name here", p->version);
+		reason_set_remedy(why, "papi_avail -a; papi_native_avail");
+	}
+}
+
+static void find_unit(const PAPI_event_info_t *info, struct wanted *w)
+{
+	static const struct unit {
+		const char *theirs, *unit;
+		double factor;
+	} units[] = {
+		{ "nJ", "J", 1e-9 }, { "uJ", "J", 1e-6 }, { "mJ", "J", 1e-3 }, { "J", "J", 1 },
+		{ "ns", "s", 1e-9 }, { "us", "s", 1e-6 }, { "ms", "s", 1e-3 }, { "s", "s", 1 },
+		{ "B", "B", 1 },     { "bytes", "B", 1 },
+	};
+
+	for (unsigned i = 0; i < LENGTH(units); i++) {
+		if (strcmp(units[i].theirs, info->units))
+			continue;
+		w->event.unit = units[i].unit;
+		w->factor = units[i].factor;
+	}
+	/* perf's unit is 2^-32 J, which libpfm4 says in its description only */
+	if (!strncmp(w->event.name, "rapl::RAPL_ENERGY", 17)) {
+		w->event.unit = "J";
+		w->factor = ldexp(1, -32);
+	}
+}
+
+/* The number after a word anywhere in the name; -1: none. */
+static int number_after(const char *name, const char *word)
+{
+	while ((name = strstr(name, word))) {
+		char *end;
+		long number;
+
+		name += strlen(word);
+		number = strtol(name, &end, 10);
+		if (end > name)
+			return (int)number;
+	}
+	return -1;
+}
+
+/* "rapl:::PACKAGE_ENERGY:PACKAGE1", "powercap:::ENERGY_UJ:ZONE1", "rapl::RAPL_ENERGY_PKG:cpu=8" */
+static int package_named(const char *name)
+{
+	int package = number_after(name, ":PACKAGE"), cpu = number_after(name, ":cpu=");
+
+	if (package < 0)
+		package = number_after(name, ":ZONE");
+	return cpu < 0 ? package : package_of(cpu);
+}
+
+bool papi_find(void *library, struct wanted *w, struct reason *why)
+{
+	struct papi *p = library;
+	const PAPI_component_info_t *c;
+	PAPI_event_info_t info = { 0 };
+	int code;
+
+	if (p->multiplex && perf_hardware_find(NULL, w, why)) {
+		reason_set(why,
+			   "left to perf: PAPI also extrapolates over the time between samples");
+		return false;
+	}
+	if (p->event_name_to_code(w->event.name, &code) != PAPI_OK) {
+		no_such_event(p, w->event.name, why);
+		return false;
+	}
+	if (refuse(p, w->event.name, code, why))
+		return false;
+	if (p->get_event_info(code, &info) == PAPI_OK)
+		find_unit(&info, w);
+	if (info.value_type == PAPI_VALUETYPE_ABSOLUTE || info.data_type == PAPI_DATATYPE_FP64) {
+		reason_set(why, "it is a level%s%.16s, not a count", *info.units ? " in " : "",
+			   info.units);
+		return false;
+	}
+	w->type = (uint64_t)p->get_event_component(code);
+	c = p->get_component_info((int)w->type);
+	if (!c || !w->type || !strcmp(c->name, "perf_event"))
+		return true;
+	w->event.scope = SCOPE_PACKAGE;
+	w->event.package = package_named(w->event.name);
+	if (w->event.package < 0)
+		w->event.package = c->cpu ? PACKAGE_EACH : PACKAGE_NODE;
+	return true;
+}
+
+void papi_names(void *library, void (*each)(void *, const char *), void *argument)
+{
+	struct papi *p = library;
+	char name[PAPI_HUGE_STR_LEN];
+	int code = (int)PAPI_PRESET_MASK;
+
+	for (int e = p->enum_event(&code, PAPI_ENUM_FIRST); e == PAPI_OK;
+	     e = p->enum_event(&code, PAPI_ENUM_EVENTS))
+		if (p->event_code_to_name(code, name) == PAPI_OK)
+			each(argument, name);
+	for (int component = 0; component < p->num_components(); component++) {
+		code = (int)PAPI_NATIVE_MASK;
+		for (int e = p->enum_cmp_event(&code, PAPI_ENUM_FIRST, component); e == PAPI_OK;
+		     e = p->enum_cmp_event(&code, PAPI_ENUM_EVENTS, component))
+			if (p->event_code_to_name(code, name) == PAPI_OK)
+				each(argument, name);
+	}
+}
+
+static unsigned count_presets(struct papi *p, struct reason *why)
+{
+	const PAPI_component_info_t *c = p->get_component_info(0);
+	int code = (int)PAPI_PRESET_MASK;
+	unsigned n = 0;
+
+	if (c && c->disabled) {
+		disabled(c, why);
+		return 0;
+	}
+	for (int e = p->enum_event(&code, PAPI_ENUM_FIRST); e == PAPI_OK;
+	     e = p->enum_event(&code, PAPI_ENUM_EVENTS))
+		n += p->query_event(code) == PAPI_OK;
+	if (n)
+		return n;
+	reason_set(why, "PAPI has no preset for this processor");
+	reason_set_remedy(why, "papi_native_avail # lists native events");
+	return 0;
+}
+
+unsigned papi_presets(char version[32], struct reason *why)
+{
+	struct papi *p = papi_open(false, why);
+	unsigned n;
+
+	*version = '\0';
+	if (!p)
+		return 0;
+	memcpy(version, p->version, sizeof(p->version));
+	n = count_presets(p, why);
+	papi_close(p);
+	return n;
 }
 
 #endif

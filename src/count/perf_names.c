@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "count/perf.h"
+
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/arithmetic.h"
-#include "count/perf_names.h"
 
 #define PREFIX "perf::"
 

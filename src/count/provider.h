@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "count/event.h"
-#include "count/reason.h"
 
 /* A requested event, with what its provider needs to count it. */
 struct wanted {
@@ -54,5 +53,8 @@ struct provider {
 	/* The library's version: "7.0.0.0"; may be NULL. */
 	const char *(*version)(const void *library);
 };
+
+/* What the kernel counts for each thread anyway (kernel.c). */
+extern const struct provider kernel_provider;
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "count/schedule.h"
+
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
-#include "count/package.h"
-#include "count/probe.h"
-#include "count/schedule.h"
+#include "count/event.h"
 
 struct pass schedule_pass(const struct schedule *s, unsigned number)
 {
@@ -165,7 +165,7 @@ static bool add_all(struct schedule *s, const char *const *names, struct station
 	for (unsigned number = 0; number < s->passes && good; number++) {
 		const struct pass pass = schedule_pass(s, number);
 
-		probe_pass(trial, &pass);
+		station_probe(trial, &pass);
 	}
 	return good;
 }

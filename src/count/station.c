@@ -1,8 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <stdlib.h>
+#include "count/schedule.h"
 
-#include "count/station.h"
+#include <math.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "count/provider.h"
+#include "count/papi.h"
+#include "count/perf.h"
+#include "kit/opaque.h"
+
+/* Providers. */
+
+const struct provider *const provider_table[PROVIDERS] = { [PROVIDER_KERNEL] = &kernel_provider,
+							   [PROVIDER_SOFTWARE] = &perf_software,
+							   [PROVIDER_PAPI] = &papi_provider,
+							   [PROVIDER_HARDWARE] = &perf_hardware };
+
+static bool is_loaded(const struct providers *p, unsigned provider)
+{
+	return !provider_table[provider]->open || p->of[provider].library;
+}
+
+bool providers_reach(struct providers *p, unsigned provider)
+{
+	const struct provider *row = provider_table[provider];
+
+	if (!p->of[provider].asked && row->open)
+		p->of[provider].library = row->open(p->multiplex, &p->of[provider].why);
+	p->of[provider].asked = true;
+	return is_loaded(p, provider);
+}
+
+void providers_close(struct providers *p)
+{
+	for (unsigned i = 0; i < PROVIDERS; i++)
+		if (p->of[i].library)
+			provider_table[i]->close(p->of[i].library);
+}
+
+void providers_names(const struct providers *p, void (*each)(void *, const char *), void *argument)
+{
+	for (unsigned i = 0; i < PROVIDERS; i++)
+		if (is_loaded(p, i) && provider_table[i]->names)
+			provider_table[i]->names(p->of[i].library, each, argument);
+}
+
+/* Stations. */
 
 bool station_make(struct station *s, unsigned n)
 {
@@ -110,4 +157,45 @@ void station_stop(struct station *s, unsigned n)
 		provider->stop(s->set[p]);
 		s->set[p] = NULL;
 	}
+}
+
+/* Loads, stores, page faults, unpredictable branches, arithmetic, and a context switch. */
+static uint64_t exercise(void)
+{
+	const size_t size = 4u << 20, line = 64;
+	const struct timespec nap = { 0, 50000 };
+	uint64_t *memory =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t random = 88172645463325252u, sum = 0;
+	double real = 1;
+
+	for (unsigned i = 0; i < 1u << 17; i++) {
+		random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+		if (random & 1)
+			sum += random;
+		OPAQUE(sum);
+		real = real * 1.0000001 + 1e-9;
+		OPAQUE(random);
+		if (memory != MAP_FAILED)
+			memory[random % (size / line) * (line / sizeof(*memory))] += sum;
+	}
+	if (memory != MAP_FAILED)
+		munmap(memory, size);
+	sched_yield();
+	nanosleep(&nap, NULL);
+	return sum + (uint64_t)real;
+}
+
+void station_probe(struct station *s, const struct pass *p)
+{
+	uint64_t done;
+
+	station_start(s, p, 0, sched_getcpu());
+	station_read(s, false);
+	done = exercise();
+	OPAQUE(done);
+	station_read(s, true);
+	station_stop(s, p->n);
+	for (unsigned i = 0; i < p->n; i++)
+		p->wanted[i].event.proven |= s->value[i] > 0;
 }

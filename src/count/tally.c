@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "count/counters.h"
-#include "count/duties.h"
 #include "count/tally.h"
 #include "kit/agree.h"
 
@@ -29,8 +28,8 @@ bool tally_open(struct tally *t, struct counting *c, const struct trial *trial)
 	*t = (struct tally){ .counting = c, .trial = trial, .workers = threads };
 	if (!c)
 		return true;
-	t->duty = duties_find(c->counters, trial->place, threads, rank_of(ranks),
-			      ranks ? ranks->most_host : NULL);
+	t->duty = counters_duties(c->counters, trial->place, threads, rank_of(ranks),
+				  ranks ? ranks->most_host : NULL);
 	t->event = calloc(c->events.n + 1, sizeof(*t->event));
 	t->pass = calloc(c->events.n + 1, sizeof(*t->pass));
 	t->why = calloc(c->events.n + 1, sizeof(*t->why));

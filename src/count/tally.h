@@ -27,7 +27,7 @@ struct count_sum {
 struct tally {
 	struct counting *counting; /* NULL: nothing is counted */
 	const struct trial *trial;
-	bool *duty; /* by event of the run, and worker (duties.h) */
+	bool *duty; /* by event of the run, and worker: see counters_duties() */
 	unsigned events, passes;
 	unsigned *event, *pass; /* their indices among the run's */
 	/* by event: why the last batch that failed to count it has no count; NULL: none failed */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "count/counting.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "benchmark.h"
 #include "count/event.h"
-#include "count/wishes.h"
 
 static bool add(struct wishes *w, const struct benchmark *b, const char *events, size_t length)
 {

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "count/counters.h"
-#include "count/duties.h"
 #include "machine/threads/team.h"
 
 static inline int a_cpu(void)
@@ -43,7 +42,7 @@ static inline bool *duties(const struct counters *c, struct team *t)
 
 	for (unsigned i = 0; i < threads; i++)
 		place[i] = team_worker(t, i)->place;
-	duty = duties_find(c, place, threads, 0, NULL);
+	duty = counters_duties(c, place, threads, 0, NULL);
 	assert_non_null(duty);
 	return duty;
 }

@@ -19,7 +19,7 @@
 
 #include "machine/clock.h"
 #include "count/counters.h"
-#include "count/perf_open.h"
+#include "count/perf.h"
 #include "machine/threads/team.h"
 #include "seats.h"
 

@@ -27,7 +27,6 @@
 #include "harness/run/engine.h"
 #include "machine/clock.h"
 #include "count/counters.h"
-#include "count/duties.h"
 #include "machine/threads/team.h"
 #include "ranks.h"
 
@@ -146,7 +145,7 @@ const char *counters_library(const struct counters *c, const char **why)
 }
 
 /* All share one package, whose events the first worker of the first rank counts. */
-bool *duties_find(const struct counters *c, const struct place *place, unsigned threads,
+bool *counters_duties(const struct counters *c, const struct place *place, unsigned threads,
 		  unsigned rank, void (*most)(double *, size_t))
 {
 	bool *duty = calloc(c->n * threads, sizeof(*duty));

@@ -25,7 +25,6 @@
 
 #include "count/likwid.h"
 #include "count/markers.h"
-#include "count/perfctr.h"
 #include "machine/threads/team.h"
 
 enum { THREADS = 3 };

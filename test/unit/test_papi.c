@@ -21,9 +21,8 @@
 #include <cmocka.h>
 
 #include "count/counters.h"
-#include "count/package.h"
+#include "count/event.h"
 #include "count/papi.h"
-#include "count/papi_names.h"
 #include "machine/threads/team.h"
 #include "seats.h"
 

@@ -20,8 +20,6 @@
 #include <cmocka.h>
 
 #include "count/perf.h"
-#include "count/perf_names.h"
-#include "count/perf_open.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

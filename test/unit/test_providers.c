@@ -19,8 +19,7 @@
 #include <cmocka.h>
 
 #include "count/counters.h"
-#include "count/duties.h"
-#include "count/package.h"
+#include "count/event.h"
 #include "count/papi.h"
 #include "count/perf.h"
 #include "machine/threads/team.h"
@@ -39,7 +38,8 @@ static unsigned failing; /* the start that fails, the first is 1; 0: none */
 static _Atomic unsigned starts;
 static _Thread_local unsigned used; /* counters of this CPU */
 
-int package_of(int cpu)
+int __wrap_package_of(int cpu);
+int __wrap_package_of(int cpu)
 {
 	return package[cpu % CPUS];
 }
@@ -67,7 +67,7 @@ static bool hardware_find(void *library, struct wanted *w, struct reason *why)
 }
 
 /* Events "package" (of each package), "package=36" (of one), and "node". */
-static bool papi_find(void *library, struct wanted *w, struct reason *why)
+static bool find_native(void *library, struct wanted *w, struct reason *why)
 {
 	(void)library;
 	reason_set(why, "no such event");
@@ -149,7 +149,7 @@ const struct provider perf_software = { "perf",	     NULL,     NULL, software_fi
 					start_files, read_one, NULL, stop_files };
 const struct provider perf_hardware = { "perf",		NULL,	  NULL, hardware_find,
 					start_counters, read_one, NULL, stop_counters };
-const struct provider papi_provider = { "papi",		NULL,	  NULL, papi_find,
+const struct provider papi_provider = { "papi",		NULL,	  NULL, find_native,
 					start_counters, read_one, NULL, stop_counters };
 
 static int forget(void **state)
@@ -348,8 +348,8 @@ static void check_duties(struct counters *c)
 
 	for (unsigned rank = 0; rank < seated.ranks; rank++) {
 		const struct place *place = seated.place[rank];
-		bool *duty =
-			duties_find(c, place, THREADS, rank, seated.ranks > 1 ? most_host : NULL);
+		bool *duty = counters_duties(c, place, THREADS, rank,
+					     seated.ranks > 1 ? most_host : NULL);
 
 		assert_non_null(duty);
 		for (unsigned i = 0; i < THREADS; i++) {

@@ -6,8 +6,8 @@
 #include "base/sysfs.h"
 #include "commands/doctor/counters.h"
 #include "count/counters.h"
-#include "count/papi_names.h"
-#include "count/perf_open.h"
+#include "count/papi.h"
+#include "count/perf.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

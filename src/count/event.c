@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "count/event.h"
+
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include "count/reason.h"
+#include "base/sysfs.h"
 
 void reason_set(struct reason *r, const char *format, ...)
 {
@@ -50,4 +53,15 @@ bool reason_too_few_files(int error, struct reason *why)
 		reason_set_remedy(why, "ulimit -n %ju # as root; or count fewer events",
 				  (uintmax_t)files.rlim_cur * 4);
 	return true;
+}
+
+int package_of(int cpu)
+{
+	uint64_t package;
+
+	return sysfs_number(SYSFS_ROOT, &package,
+			    "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu) ||
+			       package > INT_MAX
+		       ? -1
+		       : (int)package;
 }
