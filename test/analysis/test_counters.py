@@ -556,7 +556,7 @@ def test_every_event_of_a_default_set_and_every_ratio_has_a_meaning() -> None:
             names |= {
                 name for row in re.findall(r'\{\s*"([^"]+)"', table) for name in row.split("|")
             }
-    counting = (SOURCE / "harness/sample/quotients.c").read_text(encoding="utf-8")
+    counting = (SOURCE / "harness/sample/counts.c").read_text(encoding="utf-8")
     ratios = re.findall(r'\{ "([^"]+)", "[^"]+", "([^"]+)", "([^"]+)" \}', counting)
     assert {"PAPI_TOT_CYC", "perf::CACHE-MISSES"} <= names and ratios
     names |= {name for row in ratios for name in row}

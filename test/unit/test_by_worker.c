@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "harness/sample/by_worker.h"
+#include "harness/sample/reductions.h"
 #include "ranks.h"
 
 enum { WORKERS = 4 };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "harness/sample/distribution.h"
+#include "harness/sample/reductions.h"
 #include "ranks.h"
 
 static bool near(double a, double b)

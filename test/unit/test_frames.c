@@ -16,7 +16,6 @@
 
 #include "benchmark.h"
 #include "harness/run/engine.h"
-#include "harness/sample/held.h"
 #include "harness/sample/series.h"
 #include "machine/memory/arena.h"
 #include "machine/topology/topology.h"
@@ -215,21 +214,21 @@ static void the_oldest_are_given_back_where_there_is_no_room(void **state)
 	const char *error = NULL;
 	struct machine *m = machine_open("node:1 core:1 pu:1", &error);
 	struct series of[3] = { 0 };
-	struct held h = { .room = 25, .each = 15 };
+	struct quarantine h = { .room = 25, .each = 15 };
 	char *base[4];
 
 	(void)state;
 	assert_non_null(m);
 	for (unsigned i = 0; i < 3; i++)
-		held_keep(&h, &of[i], an_arena(m, &base[i]), 10);
+		quarantine_keep(&h, &of[i], an_arena(m, &base[i]), 10);
 	assert_true(of[0].returned && !of[1].returned && !of[2].returned);
 	assert_true(!is_mapped(m, base[0]) && is_mapped(m, base[1]) && is_mapped(m, base[2]));
 	assert_false(is_readable(base[2]));
-	held_keep(&h, &of[0], an_arena(m, &base[3]), 16); /* too large to be worth it */
+	quarantine_keep(&h, &of[0], an_arena(m, &base[3]), 16); /* too large to be worth it */
 	assert_false(is_mapped(m, base[3]));
 	assert_int_equal(h.n, 2);
 	assert_float_equal(h.bytes, 20, 0);
-	held_free(&h);
+	quarantine_free(&h);
 	assert_true(of[1].returned && of[2].returned);
 	assert_true(!is_mapped(m, base[1]) && !is_mapped(m, base[2]));
 	machine_close(m);

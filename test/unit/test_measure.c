@@ -14,13 +14,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "harness/sample/allocation.h"
-#include "harness/sample/batch.h"
-#include "harness/sample/calibrate.h"
-#include "harness/sample/estimates.h"
 #include "harness/sample/series.h"
+#include "harness/sample/samples.h"
 #include "harness/judge/summary.h"
-#include "harness/sample/storage.h"
 #include "machine/clock.h"
 #include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"
@@ -156,7 +152,7 @@ static int measure(struct team *team, void *argument)
 	for (unsigned a = 0; a < b->allocations; a++) {
 		assert_true(allocation_open(&b->series, team));
 		if (a == 0)
-			calibrate(&b->series, team, 0.02, INFINITY);
+			batch_calibrate(&b->series, team, 0.02, INFINITY);
 		b->diary.collected = 0;
 		for (unsigned i = 0; i < b->batches; i++)
 			assert_true(batch_take(&b->series, team,
@@ -223,11 +219,11 @@ static void test_life_of_a_trial(void **state)
 	assert_int_equal(b.diary.verified, 2);
 	assert_int_equal(b.diary.released, 2);
 	assert_true(b.diary.reset >= ALLOCATIONS * BATCHES * SAMPLES);
-	assert_int_equal(b.series.samples, ALLOCATIONS * BATCHES * SAMPLES);
-	assert_int_equal(b.series.batches, ALLOCATIONS * BATCHES);
-	assert_int_equal(b.series.batch[BATCHES].allocation, 1);
-	for (size_t i = 0; i < b.series.samples; i++)
-		assert_true(b.series.value[0][i] == (double)(i % (BATCHES * SAMPLES)));
+	assert_int_equal(b.series.samples.n, ALLOCATIONS * BATCHES * SAMPLES);
+	assert_int_equal(b.series.samples.batches, ALLOCATIONS * BATCHES);
+	assert_int_equal(b.series.samples.batch[BATCHES].allocation, 1);
+	for (size_t i = 0; i < b.series.samples.n; i++)
+		assert_true(b.series.samples.value[0][i] == (double)(i % (BATCHES * SAMPLES)));
 	end(&b);
 }
 
@@ -243,8 +239,8 @@ static void test_calibration_finds_a_count(void **state)
 	 */
 	assert_in_range(b.series.units, 1, 2000);
 	assert_int_equal(b.diary.of[0].count, b.series.units);
-	for (size_t i = 0; i < b.series.samples; i++)
-		assert_true(b.series.time[i] >= 0.99e-6);
+	for (size_t i = 0; i < b.series.samples.n; i++)
+		assert_true(b.series.samples.time[i] >= 0.99e-6);
 	end(&b);
 }
 
@@ -267,7 +263,7 @@ static void test_a_pause_is_no_unit(void **state)
 
 	(void)state;
 	run(&b, with_a_pause, 1, (struct benchmark){ ROWS(roles, by_units) });
-	assert_true(b.diary.of[0].calls >= 2 + b.series.samples);
+	assert_true(b.diary.of[0].calls >= 2 + b.series.samples.n);
 	end(&b);
 }
 
@@ -277,9 +273,9 @@ static void test_the_usual_skew_counts(void **state)
 	double rare[] = { 5e-6, 1e-7, 5e-6, 6e-6, 5e-6 }, late[] = { 1e-7, 2e-7, 1e-2 };
 
 	(void)state;
-	assert_true(calibrate_skew(rare, 5) == 5e-6);
-	assert_true(calibrate_skew(late, 3) == 2e-7);
-	assert_true(isinf(calibrate_skew(late, 0)));
+	assert_true(batch_usual_skew(rare, 5) == 5e-6);
+	assert_true(batch_usual_skew(late, 3) == 2e-7);
+	assert_true(isinf(batch_usual_skew(late, 0)));
 }
 
 /*
@@ -299,8 +295,8 @@ static double units_found(double late, double from, bool oversubscribed)
 		struct sample sample = { .wall = (double)s.units / 200e6 + skew, .skew = skew };
 
 		skews[i] = skew;
-		s.skew = calibrate_skew(skews, i + 1);
-		found = calibrate_ends(&s, &sample, &long_before);
+		s.skew = batch_usual_skew(skews, i + 1);
+		found = batch_calibration_ends(&s, &sample, &long_before);
 	}
 	assert_true(found);
 	return (double)s.units;
@@ -341,8 +337,8 @@ static void test_a_deadline_ends_the_work(void **state)
 	(void)state;
 	run(&b, by_flag, 2, (struct benchmark){ ROWS(roles, timed) });
 	/* no time if the deadline passed before anybody had begun, on a slow machine */
-	for (size_t i = 0; i < b.series.samples; i++)
-		assert_true(isnan(b.series.time[i]) || b.series.time[i] > 0);
+	for (size_t i = 0; i < b.series.samples.n; i++)
+		assert_true(isnan(b.series.samples.time[i]) || b.series.samples.time[i] > 0);
 	assert_true(b.diary.of[0].count == UINT64_MAX);
 	end(&b);
 }
@@ -353,8 +349,8 @@ static void test_work_that_ends_by_itself(void **state)
 
 	(void)state;
 	run(&b, to_the_end, 2, (struct benchmark){ ROWS(roles, to_completion) });
-	for (size_t i = 0; i < b.series.samples; i++)
-		assert_true(b.series.time[i] >= 0.99e-6);
+	for (size_t i = 0; i < b.series.samples.n; i++)
+		assert_true(b.series.samples.time[i] >= 0.99e-6);
 	end(&b);
 }
 
@@ -440,8 +436,8 @@ static void test_threads_that_float_move_at_work_alone(void **state)
 		assert_int_equal(cpus_of[i].entering, 1);
 		assert_int_equal(cpus_of[i].working, b.planned.cpus);
 	}
-	for (size_t i = 0; i < b.series.samples && !b.series.noise.major_faults; i++)
-		assert_false(b.series.noisy[i]);
+	for (size_t i = 0; i < b.series.samples.n && !b.series.evidence.noise.major_faults; i++)
+		assert_false(b.series.samples.noisy[i]);
 	end(&b);
 }
 
@@ -484,7 +480,7 @@ static void test_a_batch_warms_up_as_far_as_its_allocation(void **state)
 		b.planned.needs.warm = table[i][0];
 		assert_int_equal(team_open(1, measure_evicted, &b), 0);
 		assert_int_equal(b.diary.of[0].calls, 3);
-		assert_int_equal(b.series.samples, 2);
+		assert_int_equal(b.series.samples.n, 2);
 		for (unsigned j = 0; j < 3; j++)
 			assert_int_equal(counts[j], table[i][j + 1]);
 		end(&b);
@@ -517,7 +513,7 @@ static int measure_failing(struct team *team, void *argument)
 	assert_int_equal(series_open(s, &f->bench.planned, NULL), 0);
 	f->opened = allocation_open(s, team);
 	if (s->ready && f->calibrated)
-		calibrate(s, team, 0.02, INFINITY);
+		batch_calibrate(s, team, 0.02, INFINITY);
 	if (s->ready)
 		f->taken = batch_take(s, team, SAMPLES, false);
 	assert_false(s->ready);
@@ -533,11 +529,11 @@ static void run_failing(struct failing *f, unsigned from, uint64_t warm, bool ca
 	f->bench.planned.needs.units = FIXED;
 	f->bench.planned.needs.warm = warm;
 	assert_int_equal(team_open(2, measure_failing, f), 0);
-	assert_string_equal(f->bench.series.failure, "it has had enough");
+	assert_string_equal(f->bench.series.evidence.failure, "it has had enough");
 	assert_int_equal(f->bench.diary.of[1].calls, from);
 	assert_int_equal(f->bench.diary.released, f->bench.diary.prepared);
 	assert_int_equal(f->bench.diary.verified, 0);
-	assert_true(estimates_converged(&f->bench.series));
+	assert_true(series_converged(&f->bench.series));
 	end(&f->bench);
 }
 
@@ -554,7 +550,7 @@ static void test_a_worker_that_fails_ends_the_trial(void **state)
 	run_failing(&f, 2, 0, false); /* in a batch, of which one sample was good */
 	assert_true(f.opened);
 	assert_false(f.taken);
-	assert_int_equal(f.bench.series.samples, 1);
+	assert_int_equal(f.bench.series.samples.n, 1);
 }
 
 static void test_batches_become_lines(void **state)
@@ -564,7 +560,7 @@ static void test_batches_become_lines(void **state)
 
 	(void)state;
 	run(&b, by_count, 1, (struct benchmark){ ROWS(roles, by_units) });
-	line = samples_line(&b.series, b.series.batches - 1, 1);
+	line = samples_line(&b.series, b.series.samples.batches - 1, 1);
 	assert_int_equal(json_integer_value(json_object_get(line, "batch")),
 			 ALLOCATIONS * BATCHES - 1);
 	assert_int_equal(json_array_size(json_object_get(line, "times")), SAMPLES);
@@ -584,7 +580,7 @@ static void test_workers_that_never_met_make_a_line_without_quantiles(void **sta
 	met = b.series;
 	met.pairs = (struct pairs *)&met; /* its samples are not raw */
 	for (unsigned i = 0; i < SAMPLES; i++)
-		met.time[i] = NAN;
+		met.samples.time[i] = NAN;
 	line = samples_line(&met, 0, 1);
 	sketch = json_object_get(line, "sketch");
 	assert_int_equal(json_integer_value(json_object_get(sketch, "n")), 0);
@@ -710,12 +706,12 @@ static void score_together(uint64_t units, uint64_t done)
 	b.benchmark.ops.collect = expect_together;
 	expectations = 0;
 	go(&b);
-	assert_int_equal(expectations, b.series.samples);
-	for (size_t i = 0; i < b.series.samples; i++) {
+	assert_int_equal(expectations, b.series.samples.n);
+	for (size_t i = 0; i < b.series.samples.n; i++) {
 		if (expected[i] > 0)
-			assert_true(fabs(b.series.time[i] / expected[i] - 1) < 1e-12);
+			assert_true(fabs(b.series.samples.time[i] / expected[i] - 1) < 1e-12);
 		else /* on a starved machine one is done before another one has come */
-			assert_true(isnan(b.series.time[i]));
+			assert_true(isnan(b.series.samples.time[i]));
 	}
 	assert_int_equal(b.series.did, done);
 	end(&b);
@@ -751,11 +747,11 @@ static void test_samples_without_a_time_spoil_no_batch(void **state)
 	set_up(&b, at_work_together_or_not, 1,
 	       (struct benchmark){ ROWS(roles, to_completion), .protocol.scored = TOGETHER });
 	go(&b);
-	for (size_t i = 0; i < b.series.samples; i++)
-		none += isnan(b.series.time[i]);
-	assert_int_equal(none, b.series.samples / 2);
-	for (unsigned i = 0; i < b.series.batches; i++)
-		assert_true(b.series.batch[i].estimate > 0);
+	for (size_t i = 0; i < b.series.samples.n; i++)
+		none += isnan(b.series.samples.time[i]);
+	assert_int_equal(none, b.series.samples.n / 2);
+	for (unsigned i = 0; i < b.series.samples.batches; i++)
+		assert_true(b.series.samples.batch[i].estimate > 0);
 	end(&b);
 }
 
@@ -848,7 +844,7 @@ static void meet(unsigned threads)
 	stand_up(NULL);
 	assert_int_equal(seats.elsewhere, 0); /* reset() knows who will meet whom */
 	assert_int_equal(b.series.per_batch, rounds * MEETINGS);
-	assert_int_equal(b.series.samples, batches * allocations * rounds * MEETINGS);
+	assert_int_equal(b.series.samples.n, batches * allocations * rounds * MEETINGS);
 	for (unsigned i = 0; i < threads; i++)
 		for (unsigned j = i + 1; j < threads; j++) {
 			assert_int_equal(seats.met[i][j], batches * allocations * MEETINGS);
@@ -894,20 +890,20 @@ static void test_noisy_samples_are_set_aside(void **state)
 		{ .samples = 3, .estimate = 2, .clean = 1.5 },
 		{ .first = 3, .samples = 3, .allocation = 1, .estimate = 12, .clean = 11.5 },
 	};
-	struct series s = {
+	struct samples s = {
 		.time = time, .noisy = noisy, .batch = batch, .batches = 2, .allocations = 2
 	};
 	struct estimate e;
 
 	(void)state;
-	assert_true(series_sets_noise_aside(&s));
+	assert_true(samples_sets_noise_aside(&s));
 	e = estimates_time(&s).kept;
 	assert_true(e.value == 6.5 && isnan(e.low) && e.least == 1.5 && e.most == 11.5);
 	assert_int_equal(e.groups, 2);
 	noisy[3] = noisy[4] = 1;
-	assert_true(series_has_clean(&s, 0) && !series_has_clean(&s, 1));
+	assert_true(samples_has_clean(&s, 0) && !samples_has_clean(&s, 1));
 	assert_true(estimates_time(&s).kept.value == 7);
-	assert_true(series_estimate(&s, (double[]){ 1, 3 }).value == 2);
+	assert_true(samples_estimate(&s, (double[]){ 1, 3 }).value == 2);
 }
 
 /* An allocation speaks for itself by a quarter of its samples at least. */
@@ -917,16 +913,16 @@ static void test_a_quarter_of_an_allocation_has_to_be_clean(void **state)
 	double time[SAMPLES_HERE] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
 	unsigned char noisy[SAMPLES_HERE] = { 0, 0, 1, 1, 1, 1, 1, 1, 1 };
 	struct batch batch[] = { { .samples = 4 }, { .first = 4, .samples = 4 } };
-	struct series s = {
+	struct samples s = {
 		.time = time, .noisy = noisy, .batch = batch, .batches = 2, .allocations = 1
 	};
 
 	(void)state;
-	assert_true(series_has_clean(&s, 0)); /* 2 of 8 */
+	assert_true(samples_has_clean(&s, 0)); /* 2 of 8 */
 	batch[1].samples = 5;
-	assert_false(series_has_clean(&s, 0)); /* 2 of 9 */
-	time[8] = NAN;			       /* a sample without a time is none */
-	assert_true(series_has_clean(&s, 0));
+	assert_false(samples_has_clean(&s, 0)); /* 2 of 9 */
+	time[8] = NAN;				/* a sample without a time is none */
+	assert_true(samples_has_clean(&s, 0));
 }
 
 /* The CPU of worker 0 in a trial, which the second sample of each batch is said to have lost. */
@@ -966,11 +962,11 @@ static void test_the_clean_time_leaves_noisy_samples_out(void **state)
 	marked.bench.samples = 3;
 	marked.cpu = marked.bench.place[0].cpu;
 	go(&marked.bench);
-	assert_int_equal(s->batches, ALLOCATIONS * BATCHES);
-	for (unsigned i = 0; i < s->batches; i++) {
-		const struct batch *b = &s->batch[i];
-		const double *x = s->time + b->first;
-		const unsigned char *noisy = s->noisy + b->first;
+	assert_int_equal(s->samples.batches, ALLOCATIONS * BATCHES);
+	for (unsigned i = 0; i < s->samples.batches; i++) {
+		const struct batch *b = &s->samples.batch[i];
+		const double *x = s->samples.time + b->first;
+		const unsigned char *noisy = s->samples.noisy + b->first;
 
 		assert_true(noisy[1]);
 		/* the machine may disturb the other two, as well */
@@ -995,7 +991,7 @@ static void test_cycles_are_those_of_each_batch(void **state)
 				 { .clean = 10, .cycle = 1 },
 				 { .clean = 80, .cycle = 2 } };
 	struct planned planned = { .id = "" };
-	struct series s = { .planned = &planned, .batch = batch, .batches = 3 };
+	struct series s = { .planned = &planned, .samples = { .batch = batch, .batches = 3 } };
 
 	(void)state;
 	assert_true(fabs(30 / samples_cycle(&s, 30) - 10) < 1e-12);

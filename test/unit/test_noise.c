@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "harness/sample/noise.h"
+#include "harness/sample/evidence.h"
 
 enum { CPU = 3, OTHER = 4 };
 #define LENGTH(list) (sizeof(list) / sizeof((list)[0]))

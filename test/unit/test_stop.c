@@ -36,10 +36,10 @@ static struct scene *scene(unsigned allocations, double scatter, double spent, d
 	budget_begin(&s->run.budget, NULL, 0);
 	s->run.budget.until = INFINITY;
 	s->run.budget.began -= spent;
-	s->series.within = 0.01;
+	s->series.task.within = 0.01;
 	s->series.planned = &s->planned;
-	s->series.batch = s->batch;
-	s->series.batches = s->series.allocations = allocations;
+	s->series.samples.batch = s->batch;
+	s->series.samples.batches = s->series.samples.allocations = allocations;
 	for (unsigned i = 0; i < allocations; i++)
 		s->batch[i] = (struct batch){ .allocation = i,
 					      .clean = 1 + (i % 2) * scatter,
@@ -165,10 +165,11 @@ static struct scene *group_of(unsigned n, const double *scatter)
 
 		*one = s->series;
 		one->planned = &s->trials[i];
-		one->batch = &s->batches[12 * i];
+		one->samples.batch = &s->batches[12 * i];
 		for (unsigned j = 0; j < 12; j++) {
-			one->batch[j] = s->batch[j];
-			one->batch[j].clean = one->batch[j].estimate = 1 + (j % 2) * scatter[i];
+			one->samples.batch[j] = s->batch[j];
+			one->samples.batch[j].clean = one->samples.batch[j].estimate =
+				1 + (j % 2) * scatter[i];
 		}
 	}
 	return s;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "harness/judge/summary.h"
-#include "harness/sample/storage.h"
+#include "harness/sample/series.h"
 #include "machine/topology/topology.h"
 #include "tree.h"
 
@@ -62,22 +62,22 @@ static void invent(struct series *s, struct invention *i, const char *id, unsign
 					   .threads = threads };
 	strcpy(i->planned.id, id);
 	assert_int_equal(series_open(s, &i->planned, NULL), 0);
-	s->time = calloc(SAMPLES, sizeof(*s->time));
-	s->skews = calloc(SAMPLES, sizeof(*s->skews));
-	s->noisy = calloc(SAMPLES, sizeof(*s->noisy));
-	s->batch = calloc(SAMPLES, sizeof(*s->batch));
-	s->samples = s->batches = SAMPLES;
-	s->allocations = SAMPLES;
+	s->samples.time = calloc(SAMPLES, sizeof(*s->samples.time));
+	s->samples.skews = calloc(SAMPLES, sizeof(*s->samples.skews));
+	s->samples.noisy = calloc(SAMPLES, sizeof(*s->samples.noisy));
+	s->samples.batch = calloc(SAMPLES, sizeof(*s->samples.batch));
+	s->samples.n = s->samples.batches = SAMPLES;
+	s->samples.allocations = SAMPLES;
 	s->duration = 1;
-	s->noise.wall = SAMPLES;
+	s->evidence.noise.wall = SAMPLES;
 	for (unsigned b = 0; b < SAMPLES; b++) {
-		s->time[b] = time * (0.955 + 0.01 * (b * 7 % SAMPLES));
-		s->batch[b] = (struct batch){ .first = b,
-					      .samples = 1,
-					      .allocation = b,
-					      .round = b,
-					      .estimate = s->time[b],
-					      .clean = s->time[b] };
+		s->samples.time[b] = time * (0.955 + 0.01 * (b * 7 % SAMPLES));
+		s->samples.batch[b] = (struct batch){ .first = b,
+						      .samples = 1,
+						      .allocation = b,
+						      .round = b,
+						      .estimate = s->samples.time[b],
+						      .clean = s->samples.time[b] };
 	}
 }
 
@@ -110,8 +110,8 @@ static void test_a_skew_that_tells_is_noted(void **state)
 		invent(&s, &invention, "skewed", 0, 0, 1, table[i].threads, 1);
 		benchmark.protocol.scored = table[i].together ? TOGETHER : SPAN;
 		invention.planned.trial.benchmark = &benchmark;
-		for (size_t k = 0; k < s.samples; k++)
-			s.skews[k] = table[i].skew;
+		for (size_t k = 0; k < s.samples.n; k++)
+			s.samples.skews[k] = table[i].skew;
 		line = summary(&s, &s, 1, 1.5, &status);
 		json_array_foreach(json_object_get(line, "notes"), j, doubt) noted |=
 			strstr(json_string_value(doubt), "begin 0.02 s apart, 2 % of a sample") !=
@@ -166,7 +166,7 @@ static void test_ratios_find_their_trial(void **state)
 	invent(&group[5], &inventions[5], "atomic dense", 1, DENSE, 1, 2, 3);
 	invent(&group[6], &inventions[6], "racy shared", 0, SHARED, 1, 2, 5);
 	invent(&group[7], &inventions[7], "none", 1, PADDED, 2, 2, 7);
-	group[7].samples = group[7].batches = 0;
+	group[7].samples.n = group[7].samples.batches = 0;
 
 	/* dense over padded, and over its namesake of the other variant */
 	list = ratios_of(&group[2], group, N);
@@ -224,11 +224,11 @@ static void invent_cost(struct series *s, struct invention *i, struct benchmark 
 	b->ratios = metric_rows;
 	b->n_ratios = sizeof(metric_rows) / sizeof(*metric_rows);
 	i->planned.trial.benchmark = b;
-	free(s->value);
-	s->value = calloc(2, sizeof(*s->value));
-	s->value[COST] = calloc(s->samples, sizeof(**s->value));
-	for (size_t n = 0; n < s->samples; n++)
-		s->value[COST][n] = cost * (0.955 + 0.01 * (double)(n * 3 % s->samples));
+	free(s->samples.value);
+	s->samples.value = calloc(2, sizeof(*s->samples.value));
+	s->samples.value[COST] = calloc(s->samples.n, sizeof(**s->samples.value));
+	for (size_t n = 0; n < s->samples.n; n++)
+		s->samples.value[COST][n] = cost * (0.955 + 0.01 * (double)(n * 3 % s->samples.n));
 }
 
 static void test_a_ratio_of_another_number(void **state)
@@ -294,7 +294,7 @@ static void test_no_ratio_of_a_wrong_answer(void **state)
 		invent(&group[0], &inventions[0], "racy", 0, 1, 1, 2, 6);
 		invent(&group[1], &inventions[1], "atomic", 1, 1, 1, 2, 2);
 		if (wrong < 2)
-			group[wrong].wrong = strdup("3 is not 4");
+			group[wrong].evidence.wrong = strdup("3 is not 4");
 		list = ratios_of(&group[0], group, 2);
 		assert_int_equal(json_array_size(list), wrong < 2 ? 0 : 1);
 		json_decref(list);
@@ -314,8 +314,8 @@ static void test_a_ratio_without_a_common_round(void **state)
 	(void)state;
 	invent(&group[0], &inventions[0], "racy", 0, 1, 1, 2, 6);
 	invent(&group[1], &inventions[1], "atomic", 1, 1, 1, 2, 2);
-	for (unsigned b = 0; b < group[1].batches; b++)
-		group[1].batch[b].round += 100;
+	for (unsigned b = 0; b < group[1].samples.batches; b++)
+		group[1].samples.batch[b].round += 100;
 	list = ratios_of(&group[0], group, 2);
 	assert_int_equal(json_array_size(list), 1);
 	ratio = json_array_get(list, 0);
@@ -337,8 +337,9 @@ static void test_no_ratio_without_a_time(void **state)
 	(void)state;
 	invent(&group[0], &inventions[0], "dense", 0, 1, 1, 2, 6);
 	invent(&group[1], &inventions[1], "padded", 0, 2, 1, 2, 2);
-	for (unsigned i = 0; i < group[1].batches; i++)
-		group[1].time[i] = group[1].batch[i].estimate = group[1].batch[i].clean = NAN;
+	for (unsigned i = 0; i < group[1].samples.batches; i++)
+		group[1].samples.time[i] = group[1].samples.batch[i].estimate =
+			group[1].samples.batch[i].clean = NAN;
 	for (unsigned i = 0; i < 2; i++) {
 		line = summary(&group[i], group, 2, 1.5, &status);
 		assert_int_equal(json_array_size(json_object_get(line, "ratios")), 0);
@@ -359,8 +360,9 @@ static void test_a_trend_is_a_note(void **state)
 
 	(void)state;
 	invent(&s, &i, "one", 0, 0, 1, 2, 1);
-	for (unsigned b = 0; b < s.batches; b++)
-		s.time[b] = s.batch[b].estimate = s.batch[b].clean = 1 + 0.01 * b;
+	for (unsigned b = 0; b < s.samples.batches; b++)
+		s.samples.time[b] = s.samples.batch[b].estimate = s.samples.batch[b].clean =
+			1 + 0.01 * b;
 	line = summary(&s, &s, 1, 1.5, &status);
 	assert_int_equal(status, STATUS_OK);
 	/* of 10: the median of the last three over that of the first three, 1.08 / 1.01 */
@@ -369,8 +371,9 @@ static void test_a_trend_is_a_note(void **state)
 			    "allocations to the last");
 	json_decref(line);
 	/* a change that would read +0.0 % is none */
-	for (unsigned b = 0; b < s.batches; b++)
-		s.time[b] = s.batch[b].estimate = s.batch[b].clean = 1 + 0.00005 * b;
+	for (unsigned b = 0; b < s.samples.batches; b++)
+		s.samples.time[b] = s.samples.batch[b].estimate = s.samples.batch[b].clean =
+			1 + 0.00005 * b;
 	line = summary(&s, &s, 1, 1.5, &status);
 	assert_int_equal(json_array_size(json_object_get(line, "notes")), 0);
 	json_decref(line);
@@ -395,8 +398,9 @@ static void test_a_ratio_is_not_narrower_than_those_of_its_group(void **state)
 	for (unsigned t = 1; t < TRIALS; t++) /* to "atomic" of the same words and size only */
 		inventions[t].value[SIZE_OF].count = t;
 	for (unsigned t = 0; t < TRIALS; t++)
-		for (unsigned b = 0; b < group[t].batches; b++)
-			group[t].batch[b].clean *= 1 + (t > 1 ? 0.1 : 0.02) * ((b * t * 3) % 7);
+		for (unsigned b = 0; b < group[t].samples.batches; b++)
+			group[t].samples.batch[b].clean *=
+				1 + (t > 1 ? 0.1 : 0.02) * ((b * t * 3) % 7);
 	list = ratios_of(&group[0], group, TRIALS);
 	assert_int_equal(json_array_size(list), 1);
 	ci = json_object_get(json_array_get(list, 0), "ci");
@@ -417,7 +421,7 @@ static void test_rarely_together_is_a_note(void **state)
 
 	(void)state;
 	invent(&s, &i, "one", 0, 0, 1, 2, 1);
-	s.time[3] = s.time[4] = NAN;
+	s.samples.time[3] = s.samples.time[4] = NAN;
 	line = summary(&s, &s, 1, 1.5, &status);
 	assert_int_equal(status, STATUS_OK);
 	assert_non_null(strstr(json_string_value(json_array_get(json_object_get(line, "notes"), 0)),
@@ -437,26 +441,26 @@ static void invent_modes(struct series *s, struct invention *i, unsigned each,
 	const size_t samples = (size_t)ALLOCATIONS * each;
 
 	invent(s, i, "one", 0, 0, 1, 2, 1);
-	s->samples = samples;
-	s->batches = s->allocations = ALLOCATIONS;
-	s->batch = realloc(s->batch, ALLOCATIONS * sizeof(*s->batch));
-	s->time = realloc(s->time, samples * sizeof(*s->time));
-	s->skews = realloc(s->skews, samples * sizeof(*s->skews));
-	s->noisy = realloc(s->noisy, samples * sizeof(*s->noisy));
+	s->samples.n = samples;
+	s->samples.batches = s->samples.allocations = ALLOCATIONS;
+	s->samples.batch = realloc(s->samples.batch, ALLOCATIONS * sizeof(*s->samples.batch));
+	s->samples.time = realloc(s->samples.time, samples * sizeof(*s->samples.time));
+	s->samples.skews = realloc(s->samples.skews, samples * sizeof(*s->samples.skews));
+	s->samples.noisy = realloc(s->samples.noisy, samples * sizeof(*s->samples.noisy));
 	for (unsigned k = 0; k < samples; k++) {
 		const unsigned a = k / each;
 		const double time = (is_slow(a, k) ? 1.5 : 1) + 0.0001 * k;
 
-		s->time[k] = time;
-		s->skews[k] = 0;
-		s->noisy[k] = false;
+		s->samples.time[k] = time;
+		s->samples.skews[k] = 0;
+		s->samples.noisy[k] = false;
 		if (k % each == 0)
-			s->batch[a] = (struct batch){ .first = k,
-						      .samples = each,
-						      .allocation = a,
-						      .round = a,
-						      .estimate = time,
-						      .clean = time };
+			s->samples.batch[a] = (struct batch){ .first = k,
+							      .samples = each,
+							      .allocation = a,
+							      .round = a,
+							      .estimate = time,
+							      .clean = time };
 	}
 }
 
@@ -603,8 +607,8 @@ static void test_never_together_is_said(void **state)
 	invent(&s, &i, "one", 0, 0, 1, 2, 1);
 	together.protocol.scored = TOGETHER;
 	i.planned.trial.benchmark = &together;
-	for (unsigned b = 0; b < s.batches; b++)
-		s.time[b] = s.batch[b].estimate = s.batch[b].clean = NAN;
+	for (unsigned b = 0; b < s.samples.batches; b++)
+		s.samples.time[b] = s.samples.batch[b].estimate = s.samples.batch[b].clean = NAN;
 	line = summary(&s, &s, 1, 1.5, &status);
 	/* threads never ran together because other programs had the CPUs: not a failure */
 	assert_int_equal(status, STATUS_UNCONVERGED);
@@ -630,7 +634,7 @@ static void test_noise_is_graver_than_a_wide_interval(void **state)
 	invent(&s, &i, "one", 0, 0, 1, 2, 1);
 	s.stopped = STOPPED_BUDGET;
 	for (unsigned noisy = 0; noisy < 2; noisy++) {
-		memset(s.noisy, (int)noisy, s.samples);
+		memset(s.samples.noisy, (int)noisy, s.samples.n);
 		line = summary(&s, &s, 1, 1.5, &status);
 		assert_int_equal(status, noisy ? STATUS_NOISY : STATUS_UNCONVERGED);
 		assert_int_equal(json_array_size(json_object_get(line, "reasons")), 1 + noisy);
@@ -653,8 +657,8 @@ static void test_stolen_time_is_noise(void **state)
 		json_t *line;
 		const char *reason;
 
-		s.noise.steal = much ? 2 : 0.5; /* s, of 10 */
-		s.noise.migrations = much ? 3 : 0;
+		s.evidence.noise.steal = much ? 2 : 0.5; /* s, of 10 */
+		s.evidence.noise.migrations = much ? 3 : 0;
 		line = summary(&s, &s, 1, 1.5, &status);
 		assert_int_equal(status, much ? STATUS_NOISY : STATUS_OK);
 		reason = json_string_value(json_array_get(json_object_get(line, "reasons"), 0));
@@ -674,17 +678,17 @@ static void test_a_cut_batch_is_left_out(void **state)
 
 	(void)state;
 	invent(&s, &i, "one", 0, 0, 1, 2, 1);
-	s.complete = s.batches;
-	series_leave_out_cut(&s);
-	assert_int_equal(s.samples, 10);
-	s.complete = 7;
-	series_leave_out_cut(&s);
-	assert_int_equal(s.samples, 7);
-	assert_int_equal(s.batches, 7);
-	s.complete = 0; /* it was the first batch */
-	series_leave_out_cut(&s);
-	assert_int_equal(s.samples, 0);
-	assert_int_equal(s.batches, 0);
+	s.samples.complete = s.samples.batches;
+	samples_leave_out_cut(&s.samples);
+	assert_int_equal(s.samples.n, 10);
+	s.samples.complete = 7;
+	samples_leave_out_cut(&s.samples);
+	assert_int_equal(s.samples.n, 7);
+	assert_int_equal(s.samples.batches, 7);
+	s.samples.complete = 0; /* it was the first batch */
+	samples_leave_out_cut(&s.samples);
+	assert_int_equal(s.samples.n, 0);
+	assert_int_equal(s.samples.batches, 0);
 	series_close(&s);
 }
 
@@ -700,9 +704,9 @@ static void test_what_counting_costs_is_a_note(void **state)
 
 	(void)state;
 	invent(&s, &i, "one", 0, 0, 1, 2, 1);
-	free(s.batch);
-	s.batch = batch;
-	s.batches = BATCHES;
+	free(s.samples.batch);
+	s.samples.batch = batch;
+	s.samples.batches = BATCHES;
 	s.tally.passes = 1; /* every other batch counts */
 	for (unsigned slower = 0; slower < 2; slower++) {
 		for (unsigned b = 0; b < BATCHES; b++) {
@@ -729,7 +733,7 @@ static void test_what_counting_costs_is_a_note(void **state)
 					       "counting changes its time"));
 		json_decref(line);
 	}
-	s.batch = NULL;
+	s.samples.batch = NULL;
 	series_close(&s);
 }
 
@@ -746,16 +750,16 @@ static void invent_noise(struct series *s, struct invention *i, struct batch bat
 			 unsigned passes)
 {
 	invent(s, i, "one", 0, 0, 1, 2, 1);
-	free(s->batch);
-	s->batch = batch;
-	s->batches = BATCHES;
-	s->allocations = ALLOCATIONS;
+	free(s->samples.batch);
+	s->samples.batch = batch;
+	s->samples.batches = BATCHES;
+	s->samples.allocations = ALLOCATIONS;
 	s->tally.passes = passes;
-	s->samples = BATCHES * IN_BATCH;
-	s->time = realloc(s->time, s->samples * sizeof(*s->time));
-	s->skews = realloc(s->skews, s->samples * sizeof(*s->skews));
-	s->noisy = realloc(s->noisy, s->samples * sizeof(*s->noisy));
-	memset(s->skews, 0, s->samples * sizeof(*s->skews));
+	s->samples.n = BATCHES * IN_BATCH;
+	s->samples.time = realloc(s->samples.time, s->samples.n * sizeof(*s->samples.time));
+	s->samples.skews = realloc(s->samples.skews, s->samples.n * sizeof(*s->samples.skews));
+	s->samples.noisy = realloc(s->samples.noisy, s->samples.n * sizeof(*s->samples.noisy));
+	memset(s->samples.skews, 0, s->samples.n * sizeof(*s->samples.skews));
 	for (unsigned b = 0; b < BATCHES; b++) {
 		const unsigned allocation = b / 2;
 		const double time = (1 + allocation / 100.0) * (b % 2 ? 1.01 : 1);
@@ -768,8 +772,9 @@ static void invent_noise(struct series *s, struct invention *i, struct batch bat
 					   .estimate = b == 6 ? time : 2 * time,
 					   .clean = b == 7 ? NAN : time };
 		for (unsigned k = 0; k < IN_BATCH; k++) {
-			s->noisy[b * IN_BATCH + k] = b == 7 || (k && b != 6);
-			s->time[b * IN_BATCH + k] = time * (1 + s->noisy[b * IN_BATCH + k]);
+			s->samples.noisy[b * IN_BATCH + k] = b == 7 || (k && b != 6);
+			s->samples.time[b * IN_BATCH + k] =
+				time * (1 + s->samples.noisy[b * IN_BATCH + k]);
 		}
 	}
 }
@@ -798,14 +803,14 @@ static void test_noise_set_aside_comes_back_nowhere(void **state)
 	(void)state;
 	invent_noise(&s, &i, batch, 0);
 	invent_cost(&s, &i, &b, 50);
-	for (size_t k = 0; k < s.samples; k++)
-		s.value[COST][k] = s.noisy[k] ? 7 : 5;
+	for (size_t k = 0; k < s.samples.n; k++)
+		s.samples.value[COST][k] = s.samples.noisy[k] ? 7 : 5;
 	for (unsigned kept = 0; kept < 2; kept++) {
 		/* an allocation without an undisturbed sample makes all of them count */
 		const double more = kept ? 2 : 1;
 
 		if (kept)
-			memset(s.noisy, 1, 2 * IN_BATCH);
+			memset(s.samples.noisy, 1, 2 * IN_BATCH);
 		line = summary(&s, &s, 1, 1.5, &status);
 		assert_float_equal(json_number_value(json_object_get(line, "cycles")) / 4 / more,
 				   1.03, 0.02);
@@ -819,7 +824,7 @@ static void test_noise_set_aside_comes_back_nowhere(void **state)
 			!kept);
 		json_decref(line);
 	}
-	s.batch = NULL;
+	s.samples.batch = NULL;
 	series_close(&s);
 }
 
@@ -843,7 +848,7 @@ static void test_what_counting_costs_is_told_without_noise(void **state)
 				1061);
 	}
 	json_decref(line);
-	s.batch = NULL;
+	s.samples.batch = NULL;
 	series_close(&s);
 }
 
@@ -890,7 +895,7 @@ static void test_the_end_is_told_with_its_cause(void **state)
 		s.stopped = table[i].stopped;
 		s.ready = s.begun = table[i].ready;
 		if (!table[i].samples)
-			s.samples = s.batches = 0;
+			s.samples.n = s.samples.batches = 0;
 		expect_end(&s, table[i].status, table[i].reason);
 		series_close(&s);
 	}
@@ -904,8 +909,8 @@ static void test_a_wide_interval_is_told_by_its_ends(void **state)
 
 	(void)state;
 	invent(&s, &invention, "one", 0, 0, 1, 2, 1);
-	for (unsigned b = 0; b < s.batches; b++)
-		s.batch[b].estimate = s.batch[b].clean = b < 5 ? 0.5 : 20;
+	for (unsigned b = 0; b < s.samples.batches; b++)
+		s.samples.batch[b].estimate = s.samples.batch[b].clean = b < 5 ? 0.5 : 20;
 	s.stopped = STOPPED_BUDGET;
 	expect_end(&s, STATUS_UNCONVERGED,
 		   "stopped by the time budget at 0.049 to 2 times the value (target ±");
@@ -931,7 +936,7 @@ static void test_what_held_it_up_is_a_reason(void **state)
 	conditions_read(root, &conditions);
 	put_file("/cgroup/job/cpu.max", "5000 100000\n");
 	invent(&s, &invention, "one", 0, 0, 1, 2, 1);
-	s.conditions = &conditions;
+	s.task.conditions = &conditions;
 	for (unsigned begun = 0; begun < 2; begun++) {
 		s.begun = begun;
 		s.stopped = STOPPED_BUDGET;
@@ -962,13 +967,13 @@ static void test_the_gravest_is_the_status(void **state)
 
 	(void)state;
 	invent(&s, &invention, "one", 0, 0, 1, 2, 1);
-	memset(s.noisy, true, s.samples);
+	memset(s.samples.noisy, true, s.samples.n);
 	expect_end(&s, STATUS_NOISY, "100 % of samples disturbed");
-	s.wrong = strdup("3 is not 4");
+	s.evidence.wrong = strdup("3 is not 4");
 	expect_end(&s, STATUS_WRONG, "3 is not 4");
-	s.failure = strdup("no thread");
+	s.evidence.failure = strdup("no thread");
 	expect_end(&s, STATUS_FAILED, "no thread");
-	s.impossible = strdup("no memory");
+	s.evidence.impossible = strdup("no memory");
 	expect_end(&s, STATUS_IMPOSSIBLE, "no memory");
 	series_close(&s);
 }
@@ -994,8 +999,8 @@ static void house(struct housed *h)
 	invent(&h->series, &h->invention, "one", 0, 0, 1, 2, 1);
 	h->invention.planned.trial.machine = h->machine;
 	h->invention.planned.trial.place = h->place;
-	h->series.placements.known = true;
-	h->series.placements.before = h->series.placements.after =
+	h->series.evidence.placements.known = true;
+	h->series.evidence.placements.before = h->series.evidence.placements.after =
 		(struct placement){ .how = PLACEMENT_VERIFIED, .pages = 10000, .page = 4096 };
 }
 
@@ -1026,11 +1031,11 @@ static void test_pages_astray_are_a_reason(void **state)
 	house(&h);
 	expect_note(&h, NULL);
 	expect_end(&h.series, STATUS_OK, NULL);
-	h.series.placements.after.misplaced = 10;
+	h.series.evidence.placements.after.misplaced = 10;
 	expect_end(&h.series, STATUS_OK, NULL);
-	h.series.placements.after.misplaced = 11;
+	h.series.evidence.placements.after.misplaced = 11;
 	expect_end(&h.series, STATUS_MISPLACED, "11 of 10000 pages were not where");
-	h.series.moved = strdup("numa_balancing is 1");
+	h.series.evidence.moved = strdup("numa_balancing is 1");
 	expect_end(&h.series, STATUS_MISPLACED, "asked to be after its samples: numa_balancing");
 	h.machine->policy.kind = MEMORY_POLICY_STEERED;
 	expect_end(&h.series, STATUS_MISPLACED, "lift it with numactl --localalloc");
@@ -1048,7 +1053,7 @@ static void test_pages_that_were_not_read_are_a_note(void **state)
 
 	(void)state;
 	house(&h);
-	before = &h.series.placements.before;
+	before = &h.series.evidence.placements.before;
 	before->how = PLACEMENT_COUNTED;
 	before->why_not = strdup("move_pages is forbidden");
 	expect_note(&h, "was counted by node, and not read page by page: move_pages");
@@ -1072,7 +1077,7 @@ static void test_huge_pages_that_were_not_had_are_a_note(void **state)
 
 	(void)state;
 	house(&h);
-	before = &h.series.placements.before;
+	before = &h.series.evidence.placements.before;
 	before->thp = 4 << 20;
 	before->huge = 2 << 20;
 	expect_note(&h, "of 4194304 bytes asked for on transparent huge pages, 2097152 are");

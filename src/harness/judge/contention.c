@@ -15,10 +15,11 @@
 static double *quiet_of(const struct series *s)
 {
 	const struct trial *t = &s->planned->trial;
-	const struct cpu *cpu =
-		s->beside.quiet && t->place ? machine_cpu(t->machine, t->place[0].cpu) : NULL;
+	const struct cpu *cpu = s->evidence.neighbours.quiet && t->place
+					? machine_cpu(t->machine, t->place[0].cpu)
+					: NULL;
 
-	return cpu ? s->beside.quiet + (cpu - t->machine->cpu) : NULL;
+	return cpu ? s->evidence.neighbours.quiet + (cpu - t->machine->cpu) : NULL;
 }
 
 /* The fastest probe of memory, of all batches or of those whose neighbours rested; 0: none. */
@@ -26,10 +27,12 @@ static double fastest(const struct series *s, bool rested)
 {
 	double least = 0;
 
-	for (unsigned i = 0; i < s->batches && s->beside.level == BESIDE_MEMORY; i++) {
-		const double line = s->batch[i].look.line;
+	for (unsigned i = 0;
+	     i < s->samples.batches && s->evidence.neighbours.level == NEIGHBOURS_MEMORY; i++) {
+		const double line = s->samples.batch[i].look.line;
 
-		if (line > 0 && (!rested || s->batch[i].rested) && (!(least > 0) || line < least))
+		if (line > 0 && (!rested || s->samples.batch[i].rested) &&
+		    (!(least > 0) || line < least))
 			least = line;
 	}
 	return least;
@@ -38,10 +41,10 @@ static double fastest(const struct series *s, bool rested)
 /* Threads of this process that work elsewhere are no neighbours: they show as < 0. */
 static double busy_beside(const struct series *s)
 {
-	const struct noise *n = &s->noise;
+	const struct noise *n = &s->evidence.noise;
 	const double busy = n->beside + (n->foreign < 0 ? n->foreign : 0);
 
-	if (!s->beside.cpu)
+	if (!s->evidence.neighbours.cpu)
 		return 0;
 	return busy < 0 ? 0 : busy / n->watched;
 }
@@ -49,7 +52,7 @@ static double busy_beside(const struct series *s)
 /* Memory without neighbours is as fast as the run has seen it, or as now, if they are no cause. */
 static double best_of(const struct series *s, double busy)
 {
-	const double *kept = s->beside.level == BESIDE_MEMORY ? quiet_of(s) : NULL,
+	const double *kept = s->evidence.neighbours.level == NEIGHBOURS_MEMORY ? quiet_of(s) : NULL,
 		     quiet = kept ? *kept : 0, least = fastest(s, false);
 
 	if (quiet > 0)
@@ -57,36 +60,36 @@ static double best_of(const struct series *s, double busy)
 	return least > 0 && (!(busy >= CONTENTION_BUSY) || fastest(s, true) > 0) ? least : NAN;
 }
 
-static bool slow(const struct beside *b, struct beside_look look, double best)
+static bool slow(const struct neighbours *b, struct neighbours_look look, double best)
 {
-	return b->level == BESIDE_L3 ? look.line > CONTENTION_GONE * look.memory
-				     : look.line > CONTENTION_SLOW * best;
+	return b->level == NEIGHBOURS_L3 ? look.line > CONTENTION_GONE * look.memory
+					 : look.line > CONTENTION_SLOW * best;
 }
 
 /* The medians of what the batches saw. */
 static void sum_up(const struct series *s, struct contention *seen, double *lines, double *memory)
 {
-	for (unsigned i = 0; i < s->batches; i++) {
-		const struct beside_look look = s->batch[i].look;
+	for (unsigned i = 0; i < s->samples.batches; i++) {
+		const struct neighbours_look look = s->samples.batch[i].look;
 
 		if (!(look.line > 0))
 			continue;
-		seen->slow += slow(&s->beside, look, seen->best);
+		seen->slow += slow(&s->evidence.neighbours, look, seen->best);
 		lines[seen->looks] = look.line;
 		memory[seen->looks++] = look.memory;
 	}
 	if (!seen->looks)
 		return;
 	seen->line = statistics_quantile_known(lines, NULL, seen->looks, 0.5);
-	if (s->beside.level == BESIDE_L3)
+	if (s->evidence.neighbours.level == NEIGHBOURS_L3)
 		seen->memory = statistics_quantile_known(memory, NULL, seen->looks, 0.5);
 }
 
 struct contention contention_seen(const struct series *s)
 {
 	struct contention seen = { .busy = busy_beside(s), .line = NAN, .memory = NAN };
-	double *lines = calloc(s->batches + 1, sizeof(*lines)),
-	       *memory = calloc(s->batches + 1, sizeof(*memory));
+	double *lines = calloc(s->samples.batches + 1, sizeof(*lines)),
+	       *memory = calloc(s->samples.batches + 1, sizeof(*memory));
 
 	seen.best = best_of(s, seen.busy);
 	if (lines && memory)
@@ -111,12 +114,12 @@ void contention_learn(const struct series *s)
 static const struct shared {
 	const char *key, *name, *why; /* why the probe can't tell what they do to it */
 } levels[] = {
-	[BESIDE_CORE] = { "core", "core", "no probe sees what they do to it" },
-	[BESIDE_L3] = { "l3", "L3", "its lines can't be flushed here, so no probe sees it" },
-	[BESIDE_MEMORY] = { "memory", "memory", "how fast it is without them is not known" },
+	[NEIGHBOURS_CORE] = { "core", "core", "no probe sees what they do to it" },
+	[NEIGHBOURS_L3] = { "l3", "L3", "its lines can't be flushed here, so no probe sees it" },
+	[NEIGHBOURS_MEMORY] = { "memory", "memory", "how fast it is without them is not known" },
 };
 
-static const char *cpus_text(const struct beside *b, char text[NUMBER_LIST_TEXT])
+static const char *cpus_text(const struct neighbours *b, char text[NUMBER_LIST_TEXT])
 {
 	hwloc_bitmap_t set = hwloc_bitmap_alloc();
 
@@ -129,7 +132,7 @@ static const char *cpus_text(const struct beside *b, char text[NUMBER_LIST_TEXT]
 	return text;
 }
 
-static json_t *cpus_json(const struct beside *b)
+static json_t *cpus_json(const struct neighbours *b)
 {
 	json_t *list = json_array();
 
@@ -140,7 +143,7 @@ static json_t *cpus_json(const struct beside *b)
 
 json_t *contention_json(const struct series *s)
 {
-	const struct beside *b = &s->beside;
+	const struct neighbours *b = &s->evidence.neighbours;
 	const struct contention seen = contention_seen(s);
 	json_t *object;
 
@@ -151,23 +154,25 @@ json_t *contention_json(const struct series *s)
 	if (seen.looks)
 		json_object_update_new(
 			object,
-			json_pack("{s:o, s:o, s:i, s:i, s:o}", "line", record_number(seen.line),
-				  b->level == BESIDE_L3 ? "memory" : "best",
-				  record_number(b->level == BESIDE_L3 ? seen.memory : seen.best),
-				  "slow", (int)seen.slow, "looks", (int)seen.looks, "spent",
-				  record_number(b->spent)));
+			json_pack(
+				"{s:o, s:o, s:i, s:i, s:o}", "line", record_number(seen.line),
+				b->level == NEIGHBOURS_L3 ? "memory" : "best",
+				record_number(b->level == NEIGHBOURS_L3 ? seen.memory : seen.best),
+				"slow", (int)seen.slow, "looks", (int)seen.looks, "spent",
+				record_number(b->spent)));
 	return object;
 }
 
 /* Nothing tells a neighbour that matters from one that only computes. */
-static bool unseen(const struct beside *b, const struct contention *seen)
+static bool unseen(const struct neighbours *b, const struct contention *seen)
 {
-	return b->level == BESIDE_L3 ? !seen->looks : isnan(seen->best);
+	return b->level == NEIGHBOURS_L3 ? !seen->looks : isnan(seen->best);
 }
 
-static const char *slow_text(const struct beside *b, const struct contention *seen, char text[160])
+static const char *slow_text(const struct neighbours *b, const struct contention *seen,
+			     char text[160])
 {
-	if (b->level == BESIDE_L3)
+	if (b->level == NEIGHBOURS_L3)
 		snprintf(
 			text, 160,
 			"lines were evicted from L3 in %u of %u batches (one took %.2f of memory's "
@@ -184,7 +189,7 @@ static const char *slow_text(const struct beside *b, const struct contention *se
 
 void contention_judge(const struct series *s, struct verdict *v)
 {
-	const struct beside *b = &s->beside;
+	const struct neighbours *b = &s->evidence.neighbours;
 	const struct contention seen = contention_seen(s);
 	const bool one = b->cpus == 1;
 	char text[160], list[NUMBER_LIST_TEXT], who[NUMBER_LIST_TEXT + 80] = "";
@@ -196,7 +201,7 @@ void contention_judge(const struct series *s, struct verdict *v)
 			 levels[b->level].name);
 	/* For L3 a note: some L3s don't hold the probe's lines without neighbours either. */
 	if (seen.slow > CONTENTION_MOST_SLOW * seen.looks)
-		verdict_add(v, b->level == BESIDE_L3 ? STATUS_OK : STATUS_NOISY, "%s%s%s",
+		verdict_add(v, b->level == NEIGHBOURS_L3 ? STATUS_OK : STATUS_NOISY, "%s%s%s",
 			    slow_text(b, &seen, text), b->cpus ? "; " : "", who);
 	else if (unseen(b, &seen) && seen.busy >= CONTENTION_BUSY)
 		verdict_add(v, STATUS_NOISY, "%s: %s; run when they rest", who,

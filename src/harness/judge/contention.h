@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether others on the CPUs beside a trial (sample/beside.h) slowed it down: they contend for the
- * core, the L3 or the memory that it uses.
+ * Whether others on the CPUs beside a trial (sample/neighbours.h) slowed it down: they contend for
+ * the core, the L3 or the memory that it uses.
  */
 #ifndef LOCUS_CONTENTION_H
 #define LOCUS_CONTENTION_H

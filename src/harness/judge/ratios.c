@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/sample/estimates.h"
-#include "harness/sample/metrics.h"
+#include "harness/sample/reports.h"
 #include "harness/judge/summary.h"
 #include "harness/record/json.h"
 #include "harness/ask/value.h"
@@ -54,12 +53,12 @@ static bool relates(const struct ratio *r, const struct series *s, const struct 
 {
 	const struct trial *t = &s->planned->trial, *to = &other->planned->trial;
 
-	if (!other->samples || !differ_in(t, to, r->parameter))
+	if (!other->samples.n || !differ_in(t, to, r->parameter))
 		return false;
 	if (r->parameter != P_THREADS)
 		return has_value(to, r->parameter, r->to);
 	for (unsigned i = 0; i < n; i++)
-		if (group[i].samples && group[i].planned->trial.threads < t->threads &&
+		if (group[i].samples.n && group[i].planned->trial.threads < t->threads &&
 		    differ_in(t, &group[i].planned->trial, P_THREADS))
 			return false;
 	return true;
@@ -91,11 +90,11 @@ static const struct metric *metric_of(const struct ratio *r, const struct benchm
 static double in_batch(const struct series *s, unsigned batch, const struct metric *m, bool aside)
 {
 	const struct trial *t = &s->planned->trial;
-	const double *value = m ? s->value[m - t->benchmark->metrics] : NULL;
+	const double *value = m ? s->samples.value[m - t->benchmark->metrics] : NULL;
 
 	if (m && m->amount)
-		return m->amount(t) / estimates_batch(s, batch, NULL, aside);
-	return m && !value ? NAN : estimates_batch(s, batch, value, aside);
+		return m->amount(t) / estimates_batch(&s->samples, batch, NULL, aside);
+	return m && !value ? NAN : estimates_batch(&s->samples, batch, value, aside);
 }
 
 /* The batch that a trial had in a round of the group; its number of batches if it had none. */
@@ -103,7 +102,7 @@ static unsigned batch_of_round(const struct series *s, unsigned round)
 {
 	unsigned i = 0;
 
-	while (i < s->batches && s->batch[i].round != round)
+	while (i < s->samples.batches && s->samples.batch[i].round != round)
 		i++;
 	return i;
 }
@@ -116,19 +115,20 @@ static unsigned batch_of_round(const struct series *s, unsigned round)
 static struct estimate estimate_rounds(const struct series *of, const struct series *to,
 				       const struct metric *m)
 {
-	const bool aside[] = { series_sets_noise_aside(of), series_sets_noise_aside(to) };
-	double *x = calloc(of->batches + 1, sizeof(*x));
+	const bool aside[] = { samples_sets_noise_aside(&of->samples),
+			       samples_sets_noise_aside(&to->samples) };
+	double *x = calloc(of->samples.batches + 1, sizeof(*x));
 	struct estimate e = ESTIMATE_UNKNOWN;
 
-	for (unsigned i = 0; x && i < of->batches; i++) {
-		const unsigned other = batch_of_round(to, of->batch[i].round);
+	for (unsigned i = 0; x && i < of->samples.batches; i++) {
+		const unsigned other = batch_of_round(to, of->samples.batch[i].round);
 
-		x[i] = other < to->batches ? log(in_batch(of, i, m, aside[0]) /
-						 in_batch(to, other, m, aside[1]))
-					   : NAN;
+		x[i] = other < to->samples.batches ? log(in_batch(of, i, m, aside[0]) /
+							 in_batch(to, other, m, aside[1]))
+						   : NAN;
 	}
 	if (x)
-		e = series_estimate(of, x);
+		e = samples_estimate(&of->samples, x);
 	free(x);
 	return (struct estimate){ .value = exp(e.value),
 				  .low = exp(e.low),
@@ -154,9 +154,10 @@ static double typical_of(const struct series *group, unsigned n, const struct me
 
 static double number_of(const struct series *s, const struct metric *m)
 {
-	const struct estimates time = estimates_time(s);
+	const struct estimates time = estimates_time(&s->samples);
 
-	return m ? estimates_metric(s, (unsigned)(m - s->planned->trial.benchmark->metrics), time)
+	return m ? reports_metric(&s->samples, &s->planned->trial,
+				  (unsigned)(m - s->planned->trial.benchmark->metrics), time)
 			       .kept.value
 		 : time.kept.value;
 }
@@ -205,7 +206,7 @@ static json_t *ratio_json(const struct ratio *r, const struct series *s, const s
 	const bool turned = m && m->better == HIGHER_IS_BETTER;
 	const struct estimate e = estimate_ratio(turned ? to : s, turned ? s : to, m, typical);
 
-	if (!isfinite(e.value) || s->wrong || to->wrong)
+	if (!isfinite(e.value) || s->evidence.wrong || to->evidence.wrong)
 		return NULL;
 	return json_pack("{s:i, s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o, s:o}", "ratio",
 			 (int)(r - t->benchmark->ratios), "name", r->name, "metric",
@@ -213,7 +214,7 @@ static json_t *ratio_json(const struct ratio *r, const struct series *s, const s
 			 side(r, r->to, &to->planned->trial), "parameter",
 			 ratios_parameter(r, t->benchmark), "trial", to->planned->id, "value",
 			 record_number(e.value), "ci", record_interval(e.low, e.high), "range",
-			 estimates_range(e));
+			 reports_range(e));
 }
 
 /* Adds the ratio of a trial to another one, or notes why there is none. */
@@ -238,7 +239,7 @@ json_t *ratios_json(const struct series *s, const struct series *group, unsigned
 	const struct benchmark *b = t->benchmark;
 	json_t *list = json_array();
 
-	for (unsigned k = 0; k < b->n_ratios && s->samples; k++) {
+	for (unsigned k = 0; k < b->n_ratios && s->samples.n; k++) {
 		const struct ratio *r = &b->ratios[k];
 		double typical;
 

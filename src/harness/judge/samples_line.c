@@ -6,8 +6,6 @@
 #include "harness/judge/summary.h"
 #include "harness/record/json.h"
 #include "harness/sample/counts.h"
-#include "harness/sample/estimates.h"
-#include "harness/sample/metrics.h"
 #include "harness/sample/roles.h"
 
 /* Raw samples of a trial that go into the record; beyond that, quantiles of each batch. */
@@ -28,7 +26,8 @@ json_t *samples_quantiles(double *values, size_t n)
 
 json_t *samples_units(const struct series *s)
 {
-	return roles_until(s) == BY_DEADLINE ? json_null() : json_integer((json_int_t)s->did);
+	return roles_until(s->planned, 0) == BY_DEADLINE ? json_null()
+							 : json_integer((json_int_t)s->did);
 }
 
 static json_t *list_of(const double *values, size_t n)
@@ -45,7 +44,7 @@ static json_t *noisy_json(const struct series *s, size_t first, size_t n)
 	json_t *noisy = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		if (s->noisy[first + i])
+		if (s->samples.noisy[first + i])
 			json_array_append_new(noisy, json_integer((json_int_t)i));
 	return noisy;
 }
@@ -58,8 +57,8 @@ static json_t *sketch_json(const struct series *s, size_t first, size_t samples)
 	size_t n = 0;
 
 	for (size_t k = 0; sorted && k < samples; k++)
-		if (isfinite(s->time[first + k]))
-			sorted[n++] = s->time[first + k];
+		if (isfinite(s->samples.time[first + k]))
+			sorted[n++] = s->samples.time[first + k];
 	sketch = json_pack("{s:i}", "n", (int)n);
 	if (n) /* else no two workers were ever at work together */
 		json_object_set_new(sketch, "quantiles", samples_quantiles(sorted, n));
@@ -84,7 +83,8 @@ static bool is_counted(const struct series *s, unsigned batch)
 
 static json_t *units_json(const struct series *s, const struct batch *b)
 {
-	return roles_until(s) == BY_DEADLINE ? json_null() : json_integer((json_int_t)b->units);
+	return roles_until(s->planned, 0) == BY_DEADLINE ? json_null()
+							 : json_integer((json_int_t)b->units);
 }
 
 /* Columns by batch, for a line that has several. */
@@ -110,25 +110,26 @@ static void put_columns(const struct batch *b, unsigned n, bool raw, json_t *lin
 
 bool samples_join(const struct series *s, unsigned first, unsigned batch)
 {
-	const struct batch *a = &s->batch[first], *b = &s->batch[batch];
+	const struct batch *a = &s->samples.batch[first], *b = &s->samples.batch[batch];
 
 	return is_raw(s, a) == is_raw(s, b) && a->allocation == b->allocation &&
-	       (a->units == b->units || roles_until(s) == BY_DEADLINE) && !is_counted(s, first) &&
-	       !is_counted(s, batch);
+	       (a->units == b->units || roles_until(s->planned, 0) == BY_DEADLINE) &&
+	       !is_counted(s, first) && !is_counted(s, batch);
 }
 
 json_t *samples_line(const struct series *s, unsigned first, unsigned n)
 {
-	const struct batch *b = &s->batch[first], *last = &b[n - 1];
+	const struct batch *b = &s->samples.batch[first], *last = &b[n - 1];
 	const size_t samples = last->first + last->samples - b->first;
 	const bool raw = is_raw(s, b);
-	json_t *line = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "trial",
-				 s->planned->id, "allocation", (int)b->allocation, "batch",
-				 (int)first, "at", record_number(b->at), "units", units_json(s, b),
-				 "times", raw ? list_of(s->time + b->first, samples) : json_null(),
-				 "noisy", raw ? noisy_json(s, b->first, samples) : json_array(),
-				 "cycle", b->cycle > 0 ? record_number(b->cycle) : json_null(),
-				 "counters", counts_batch_json(s, first));
+	json_t *line =
+		json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "trial", s->planned->id,
+			  "allocation", (int)b->allocation, "batch", (int)first, "at",
+			  record_number(b->at), "units", units_json(s, b), "times",
+			  raw ? list_of(s->samples.time + b->first, samples) : json_null(), "noisy",
+			  raw ? noisy_json(s, b->first, samples) : json_array(), "cycle",
+			  b->cycle > 0 ? record_number(b->cycle) : json_null(), "counters",
+			  counts_batch_json(s, first));
 
 	if (!raw)
 		json_object_set_new(line, "sketch", sketch_json(s, b->first, samples));
@@ -146,17 +147,17 @@ json_t *samples_line(const struct series *s, unsigned first, unsigned n)
  */
 static json_t *column_json(const struct series *s, const double *value)
 {
-	const bool aside = series_sets_noise_aside(s);
+	const bool aside = samples_sets_noise_aside(&s->samples);
 	json_t *list = json_array();
 	double first = NAN;
 	bool same = value;
 
-	for (unsigned i = 0; i < s->batches; i++) {
-		const double one = estimates_batch(s, i, value, aside);
+	for (unsigned i = 0; i < s->samples.batches; i++) {
+		const double one = estimates_batch(&s->samples, i, value, aside);
 
 		first = isfinite(first) ? first : one;
 		same &= isfinite(one) ? one == first
-				      : !isfinite(estimates_batch(s, i, NULL, aside));
+				      : !isfinite(estimates_batch(&s->samples, i, NULL, aside));
 		json_array_append_new(list, record_number(one));
 	}
 	if (isfinite(first) && !same)
@@ -173,7 +174,7 @@ static json_t *metrics_json(const struct series *s)
 	if (column)
 		json_object_set_new(object, "time", column);
 	for (unsigned m = 0; m < b->n_metrics; m++) {
-		column = s->value[m] ? column_json(s, s->value[m]) : NULL;
+		column = s->samples.value[m] ? column_json(s, s->samples.value[m]) : NULL;
 		if (column)
 			json_object_set_new(object, b->metrics[m].name, column);
 	}
@@ -185,10 +186,10 @@ static json_t *allocations_json(const struct series *s)
 {
 	json_t *list = json_array();
 
-	for (unsigned a = 0, i = 0; i < s->batches; a++) {
+	for (unsigned a = 0, i = 0; i < s->samples.batches; a++) {
 		const unsigned first = i;
 
-		while (i < s->batches && s->batch[i].allocation == a)
+		while (i < s->samples.batches && s->samples.batch[i].allocation == a)
 			i++;
 		json_array_append_new(list, json_integer(i - first));
 	}
@@ -201,9 +202,9 @@ static json_t *rounds_json(const struct series *s)
 	json_t *list = json_array();
 	bool plain = true;
 
-	for (unsigned i = 0; i < s->batches; i++) {
-		plain &= s->batch[i].round == i;
-		json_array_append_new(list, json_integer(s->batch[i].round));
+	for (unsigned i = 0; i < s->samples.batches; i++) {
+		plain &= s->samples.batch[i].round == i;
+		json_array_append_new(list, json_integer(s->samples.batch[i].round));
 	}
 	if (!plain)
 		return list;
@@ -214,12 +215,13 @@ static json_t *rounds_json(const struct series *s)
 /* Null if no allocation had a page frame of an earlier one. */
 static json_t *fresh_json(const struct series *s)
 {
-	return s->fresh < s->allocations ? json_integer(s->fresh) : json_null();
+	return s->samples.fresh < s->samples.allocations ? json_integer(s->samples.fresh)
+							 : json_null();
 }
 
 json_t *batches_json(const struct series *s)
 {
-	if (!s->batches)
+	if (!s->samples.batches)
 		return json_null();
 	return json_pack("{s:o, s:o, s:o, s:o}", "allocations", allocations_json(s), "fresh",
 			 fresh_json(s), "round", rounds_json(s), "metrics", metrics_json(s));

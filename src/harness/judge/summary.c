@@ -8,7 +8,8 @@
 #include "harness/judge/summary.h"
 #include "harness/record/json.h"
 #include "harness/sample/counts.h"
-#include "harness/sample/throughput.h"
+#include "harness/sample/reductions.h"
+#include "harness/sample/reports.h"
 
 /* --- what was measured --- */
 
@@ -64,7 +65,8 @@ static json_t *trial_json(const struct planned *p)
 /* Reasons and notes that do not depend on the samples' times. */
 static void judge_course(const struct series *s, struct verdict *v)
 {
-	const char *impossible = s->impossible ? s->impossible : s->planned->refusal;
+	const char *impossible =
+		s->evidence.impossible ? s->evidence.impossible : s->planned->refusal;
 	const json_t *note;
 	size_t i;
 
@@ -72,15 +74,15 @@ static void judge_course(const struct series *s, struct verdict *v)
 		verdict_add(v, STATUS_OK, "%s", json_string_value(note));
 	if (impossible)
 		verdict_add(v, STATUS_IMPOSSIBLE, "%s", impossible);
-	if (s->failure)
-		verdict_add(v, STATUS_FAILED, "%s", s->failure);
-	if (s->wrong)
-		verdict_add(v, STATUS_WRONG, "%s", s->wrong);
+	if (s->evidence.failure)
+		verdict_add(v, STATUS_FAILED, "%s", s->evidence.failure);
+	if (s->evidence.wrong)
+		verdict_add(v, STATUS_WRONG, "%s", s->evidence.wrong);
 	placement_judge(s, v);
 	if (s->stopped == STOPPED_SIGNAL)
 		verdict_add(v, STATUS_INTERRUPTED,
-			    s->samples ? "the run was interrupted before this trial was complete"
-				       : "the run was interrupted before this trial");
+			    s->samples.n ? "the run was interrupted before this trial was complete"
+					 : "the run was interrupted before this trial");
 }
 
 /* The status of a trial without samples for which no reason was found before. */
@@ -101,17 +103,17 @@ static void judge_width(const struct series *s, struct estimate time, struct ver
 {
 	if (s->planned->repeats)
 		verdict_add(v, STATUS_UNCONVERGED,
-			    "stopped by the time budget after %zu of %u samples", s->samples,
+			    "stopped by the time budget after %zu of %u samples", s->samples.n,
 			    s->planned->repeats);
 	else if (estimate_reach(time) > WIDE)
 		verdict_add(v, STATUS_UNCONVERGED,
 			    "stopped by the time budget at %.2g to %.2g times the value (target "
 			    "±%.0f %%)",
-			    time.low / time.value, time.high / time.value, 100 * s->within);
+			    time.low / time.value, time.high / time.value, 100 * s->task.within);
 	else if (isfinite(time.low))
 		verdict_add(v, STATUS_UNCONVERGED,
 			    "stopped by the time budget at ±%.1f %% (target ±%.0f %%)",
-			    100 * estimate_reach(time), 100 * s->within);
+			    100 * estimate_reach(time), 100 * s->task.within);
 	else
 		verdict_add(v, STATUS_UNCONVERGED,
 			    "stopped by the time budget after %u of %d allocations that an "
@@ -131,8 +133,8 @@ static double change(const double *x, size_t n)
 /* A machine that changes makes a value of the time in which it was measured, and of no other. */
 static void note_trend(const struct series *s, struct verdict *v)
 {
-	double *medians = calloc(s->batches + 1, sizeof(*medians));
-	const size_t n = medians ? estimates_allocations(s, medians) : 0;
+	double *medians = calloc(s->samples.batches + 1, sizeof(*medians));
+	const size_t n = medians ? estimates_allocations(&s->samples, medians) : 0;
 	const double percent = n < LEAST_VALUES ? 0 : 100 * (change(medians, n) - 1);
 
 	if (statistics_has_trend(medians, n) && fabs(percent) >= LEAST_CHANGE)
@@ -170,8 +172,8 @@ static void judge_samples(const struct series *s, struct estimates time, struct 
 /* Adds what held up a trial that was begun to its reasons. */
 static void judge_pace(const struct series *s, struct verdict *v)
 {
-	char *cause[] = { conditions_quota(s->conditions, s->planned->trial.threads),
-			  conditions_cause(s->conditions, CONDITIONS_PACE) };
+	char *cause[] = { conditions_quota(s->task.conditions, s->planned->trial.threads),
+			  conditions_cause(s->task.conditions, CONDITIONS_PACE) };
 
 	for (unsigned i = 0; i < sizeof(cause) / sizeof(*cause); i++) {
 		if (cause[i])
@@ -185,7 +187,7 @@ static void judge(const struct series *s, struct estimates time, struct verdict 
 	judge_course(s, v);
 	if (v->status == STATUS_IMPOSSIBLE || v->status == STATUS_FAILED)
 		return;
-	if (s->samples)
+	if (s->samples.n)
 		judge_samples(s, time, v);
 	else
 		judge_lack(s, v);
@@ -202,7 +204,7 @@ static const char *const stopped_names[] = { [STOPPED_CONVERGED] = "converged",
 
 static json_t *stopped_json(const struct series *s)
 {
-	const char *name = s->samples ? stopped_names[s->stopped] : NULL;
+	const char *name = s->samples.n ? stopped_names[s->stopped] : NULL;
 
 	return name ? json_string(name) : json_null();
 }
@@ -211,7 +213,7 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 		enum status *status)
 {
 	const struct planned *p = s->planned;
-	const struct estimates time = estimates_time(s);
+	const struct estimates time = estimates_time(&s->samples);
 	const double cycle = samples_cycle(s, time.kept.value);
 	struct verdict v = { STATUS_OK, json_array(), json_array() };
 	json_t *line = trial_json(p), *samples = samples_json(s, &v), *pairs, *counters, *ratios,
@@ -224,14 +226,14 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	region_note(s, &v);
 	why = json_array_size(v.reasons) ? json_string_value(json_array_get(v.reasons, 0))
 					 : "not measured";
-	counters = counts_json(s, s->samples ? NULL : why);
+	counters = counts_json(s, s->samples.n ? NULL : why);
 	counters_note(s, counters, counting, &v);
-	json_object_update_new(line,
-			       json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "status",
-					 status_names[v.status], "reasons", v.reasons, "notes",
-					 v.notes, "metrics", estimates_json(s, time, why),
-					 "samples", samples, "batches", batches_json(s)));
-	json_object_set_new(line, "roles", throughput_json(s));
+	json_object_update_new(
+		line, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "status", status_names[v.status],
+				"reasons", v.reasons, "notes", v.notes, "metrics",
+				reports_json(s->reports, &s->samples, &p->trial, time, why),
+				"samples", samples, "batches", batches_json(s)));
+	json_object_set_new(line, "roles", throughput_json(s->throughput, &p->trial, &s->samples));
 	json_object_update_new(
 		line,
 		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, "

@@ -8,8 +8,7 @@
 
 #include <jansson.h>
 
-#include "harness/sample/estimates.h"
-#include "harness/sample/pairs.h"
+#include "harness/sample/series.h"
 #include "harness/judge/verdict.h"
 
 /*

@@ -52,10 +52,10 @@ json_t *placement_json(const struct series *s)
 {
 	json_t *before, *after;
 
-	if (!s->placements.known)
+	if (!s->evidence.placements.known)
 		return json_null();
-	before = one_placement_json(&s->placements.before);
-	after = one_placement_json(&s->placements.after);
+	before = one_placement_json(&s->evidence.placements.before);
+	after = one_placement_json(&s->evidence.placements.after);
 	if (!json_equal(before, after))
 		json_object_set(before, "after", after);
 	json_decref(after);
@@ -68,8 +68,8 @@ static void judge_placement(const struct placement *p, const char *when, const s
 	const struct machine *m = s->planned->trial.machine;
 	char cause[800] = "";
 
-	if (s->moved)
-		snprintf(cause, sizeof(cause), ": %s", s->moved);
+	if (s->evidence.moved)
+		snprintf(cause, sizeof(cause), ": %s", s->evidence.moved);
 	if (m->policy.kind == MEMORY_POLICY_STEERED)
 		snprintf(cause, sizeof(cause),
 			 ": the inherited memory policy %s decides where they lie; lift it with "
@@ -116,7 +116,7 @@ static void note_first_touch(const struct trial *t, struct verdict *v)
 
 void placement_judge(const struct series *s, struct verdict *v)
 {
-	const struct placements *p = &s->placements;
+	const struct placements *p = &s->evidence.placements;
 	const struct trial *t = &s->planned->trial;
 
 	if (!p->known)
@@ -134,12 +134,12 @@ void placement_judge(const struct series *s, struct verdict *v)
 
 void placement_note_huge(const struct series *s, struct verdict *v)
 {
-	const struct placement *p = &s->placements.before;
+	const struct placement *p = &s->evidence.placements.before;
 	char *cause;
 
-	if (!s->placements.known || p->huge_unknown || p->huge >= p->thp)
+	if (!s->evidence.placements.known || p->huge_unknown || p->huge >= p->thp)
 		return;
-	cause = conditions_cause(s->conditions, CONDITIONS_HUGE);
+	cause = conditions_cause(s->task.conditions, CONDITIONS_HUGE);
 	verdict_add(v, STATUS_OK,
 		    "of %" PRIu64 " bytes asked for on transparent huge pages, %" PRIu64
 		    " are on huge ones%s%s",
@@ -156,19 +156,19 @@ size_t noise_samples(const struct series *s)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->samples; i++)
-		n += s->noisy[i];
+	for (size_t i = 0; i < s->samples.n; i++)
+		n += s->samples.noisy[i];
 	return n;
 }
 
 json_t *noise_json(const struct series *s)
 {
-	const struct noise *n = &s->noise;
+	const struct noise *n = &s->evidence.noise;
 
-	if (!s->samples)
+	if (!s->samples.n)
 		return json_null();
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o*}", "samples",
-			 record_number((double)noise_samples(s) / (double)s->samples), "off_cpu",
+			 record_number((double)noise_samples(s) / (double)s->samples.n), "off_cpu",
 			 record_number(n->off_cpu), "run_delay", record_number(n->delay), "foreign",
 			 record_number(n->foreign < 0 ? 0 : n->foreign), "wall",
 			 record_number(n->wall), "beside", contention_json(s));
@@ -179,16 +179,16 @@ static unsigned allocations_lost(const struct series *s)
 {
 	unsigned n = 0;
 
-	for (unsigned a = 0; a < s->allocations; a++)
-		n += !series_has_clean(s, a);
+	for (unsigned a = 0; a < s->samples.allocations; a++)
+		n += !samples_has_clean(&s->samples, a);
 	return n;
 }
 
 /* With the noisy samples set aside, noise is a note unless it took many of them. */
 void noise_judge(const struct series *s, struct estimates time, struct verdict *v)
 {
-	const struct noise *n = &s->noise;
-	const double share = (double)noise_samples(s) / (double)s->samples;
+	const struct noise *n = &s->evidence.noise;
+	const double share = (double)noise_samples(s) / (double)s->samples.n;
 	const unsigned lost = allocations_lost(s);
 	double steal = n->steal > 2 * TICK ? n->steal : 0; /* NAN, unknown, counts as 0 */
 	char seen[160], migrations[48] = "", stolen[48] = "";
@@ -202,7 +202,7 @@ void noise_judge(const struct series *s, struct estimates time, struct verdict *
 		 100 * share, n->involuntary, migrations, n->off_cpu, stolen);
 	if (lost)
 		verdict_add(v, STATUS_NOISY, "%s; too many to set aside in %u of %u allocations",
-			    seen, lost, s->allocations);
+			    seen, lost, s->samples.allocations);
 	else if (steal > NOISE_MOST_STOLEN * n->wall)
 		verdict_add(v, STATUS_NOISY, "%s", seen);
 	else if (share > NOISE_MOST_SAMPLES)
@@ -254,20 +254,20 @@ static json_t *uncounted_json(const struct series *s)
 	json_t *cpus = json_array();
 
 	for (unsigned i = 0; i < t->threads; i++)
-		if (!markers_counted(s->markers, s->region, t->place[i].cpu))
+		if (!markers_counted(s->task.markers, s->task.region, t->place[i].cpu))
 			json_array_append_new(cpus, json_integer(t->place[i].cpu));
 	return cpus;
 }
 
 json_t *region_json(const struct series *s)
 {
-	const struct markers *m = s->markers;
+	const struct markers *m = s->task.markers;
 
-	if (!m || !markers_calls(m, s->region))
+	if (!m || !markers_calls(m, s->task.region))
 		return json_null();
-	return json_pack("{s:s, s:I, s:o, s:o, s:o}", "name", markers_name(m, s->region), "calls",
-			 (json_int_t)markers_calls(m, s->region), "seconds",
-			 record_number(markers_seconds(m, s->region)), "measured",
+	return json_pack("{s:s, s:I, s:o, s:o, s:o}", "name", markers_name(m, s->task.region),
+			 "calls", (json_int_t)markers_calls(m, s->task.region), "seconds",
+			 record_number(markers_seconds(m, s->task.region)), "measured",
 			 record_number(s->marked), "uncounted", uncounted_json(s));
 }
 
@@ -293,13 +293,13 @@ void region_note(const struct series *s, struct verdict *v)
 	const struct trial *t = &s->planned->trial;
 	unsigned outside = 0;
 
-	for (unsigned i = 0; s->markers && s->samples && i < t->threads; i++)
-		outside += !markers_cover(s->markers, t->place[i].cpu);
+	for (unsigned i = 0; s->task.markers && s->samples.n && i < t->threads; i++)
+		outside += !markers_cover(s->task.markers, t->place[i].cpu);
 	if (outside)
 		verdict_add(v, STATUS_OK,
 			    "LIKWID counted on CPUs %s only, but %u of %u threads ran elsewhere: "
 			    "give all CPUs to likwid-perfctr -C or -c",
-			    markers_cpus(s->markers), outside, t->threads);
-	if (s->markers)
+			    markers_cpus(s->task.markers), outside, t->threads);
+	if (s->task.markers)
 		note_uncounted(s, v);
 }

@@ -6,7 +6,6 @@
 
 #include "harness/record/json.h"
 #include "harness/judge/summary.h"
-#include "harness/sample/estimates.h"
 #include "base/modes.h"
 #include "base/quantity.h"
 #include "base/statistics.h"
@@ -30,19 +29,19 @@ static bool levels_differ(const struct series *s)
 /* The modes of the undisturbed samples: disturbed ones would be a mode, and are known already. */
 static struct modes find_modes(const struct series *s)
 {
-	double *time = calloc(s->samples + 1, sizeof(*time));
-	unsigned *allocation = calloc(s->samples + 1, sizeof(*allocation));
+	double *time = calloc(s->samples.n + 1, sizeof(*time));
+	unsigned *allocation = calloc(s->samples.n + 1, sizeof(*allocation));
 	struct modes m = { MODES_NONE };
 	unsigned batch = 0;
 	size_t n = 0;
 
-	for (size_t i = 0; time && allocation && i < s->samples; i++) {
-		while (batch + 1 < s->batches && s->batch[batch + 1].first <= i)
+	for (size_t i = 0; time && allocation && i < s->samples.n; i++) {
+		while (batch + 1 < s->samples.batches && s->samples.batch[batch + 1].first <= i)
 			batch++;
-		if (!isfinite(s->time[i]) || s->noisy[i])
+		if (!isfinite(s->samples.time[i]) || s->samples.noisy[i])
 			continue;
-		time[n] = s->time[i];
-		allocation[n++] = s->batch[batch].allocation;
+		time[n] = s->samples.time[i];
+		allocation[n++] = s->samples.batch[batch].allocation;
 	}
 	if (n && !levels_differ(s))
 		m = modes_find(time, allocation, n);
@@ -91,27 +90,27 @@ static void note_modes(const struct series *s, const struct modes *m, struct ver
 	else if (m->back)
 		verdict_add(v, STATUS_OK,
 			    "changed after allocation %u of %u, and back after %u: %s", m->after,
-			    s->allocations, m->back, text);
+			    s->samples.allocations, m->back, text);
 	else
 		verdict_add(v, STATUS_OK, "changed after allocation %u of %u: %s", m->after,
-			    s->allocations, text);
+			    s->samples.allocations, text);
 }
 
 json_t *samples_json(const struct series *s, struct verdict *v)
 {
-	double *sorted = calloc(s->samples + 1, sizeof(*sorted));
+	double *sorted = calloc(s->samples.n + 1, sizeof(*sorted));
 	const struct modes modes = find_modes(s);
 	json_t *object = json_null();
 	size_t n = 0;
 
-	for (size_t i = 0; sorted && i < s->samples; i++)
-		if (isfinite(s->time[i]))
-			sorted[n++] = s->time[i];
+	for (size_t i = 0; sorted && i < s->samples.n; i++)
+		if (isfinite(s->samples.time[i]))
+			sorted[n++] = s->samples.time[i];
 	note_modes(s, &modes, v);
 	if (n) {
 		statistics_sort(sorted, n);
 		object = json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o*, s:s*}", "n",
-				   (int)s->samples, "batches", (int)s->batches, "noisy",
+				   (int)s->samples.n, "batches", (int)s->samples.batches, "noisy",
 				   (int)noise_samples(s), "duration", record_number(s->duration),
 				   "units", samples_units(s), "parts",
 				   record_count(s->tally.done * tally_amount(&s->tally)),
@@ -126,12 +125,12 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 
 double samples_skew(const struct series *s)
 {
-	double *sorted = calloc(s->samples + 1, sizeof(*sorted)), skew = NAN;
+	double *sorted = calloc(s->samples.n + 1, sizeof(*sorted)), skew = NAN;
 
-	if (sorted && s->samples && s->planned->trial.threads > 1 && !s->pairs) {
-		memcpy(sorted, s->skews, s->samples * sizeof(*sorted));
-		statistics_sort(sorted, s->samples);
-		skew = statistics_quantile(sorted, s->samples, 0.5);
+	if (sorted && s->samples.n && s->planned->trial.threads > 1 && !s->pairs) {
+		memcpy(sorted, s->samples.skews, s->samples.n * sizeof(*sorted));
+		statistics_sort(sorted, s->samples.n);
+		skew = statistics_quantile(sorted, s->samples.n, 0.5);
 	}
 	free(sorted);
 	return skew;
@@ -143,41 +142,41 @@ void samples_note_doubts(const struct series *s, struct verdict *v)
 	const double skew = samples_skew(s);
 	size_t timeless = 0;
 
-	for (size_t i = 0; i < s->samples; i++)
-		timeless += !isfinite(s->time[i]);
-	if (timeless && timeless < s->samples)
+	for (size_t i = 0; i < s->samples.n; i++)
+		timeless += !isfinite(s->samples.time[i]);
+	if (timeless && timeless < s->samples.n)
 		verdict_add(v, STATUS_OK,
 			    "%zu of its %zu samples have no time, and are left out: in them "
 			    "workers were not at work together, or did nothing",
-			    timeless, s->samples);
+			    timeless, s->samples.n);
 	if (t->benchmark->protocol.scored != TOGETHER && !t->oversubscribed &&
 	    skew > SKEWED * s->duration)
 		verdict_add(v, STATUS_OK,
 			    "its threads begin %.2g s apart, %.2g %% of a sample, which is part of "
 			    "the result: give a sample more work",
 			    skew, 100 * skew / s->duration);
-	if (s->duration < READINGS * s->overhead)
+	if (s->duration < READINGS * s->task.overhead)
 		verdict_add(v, STATUS_OK,
 			    "its samples last only %.0f times as long as reading the clock, which "
 			    "is part of the result",
-			    s->duration / s->overhead);
+			    s->duration / s->task.overhead);
 }
 
 double samples_cycle(const struct series *s, double time)
 {
-	const bool aside = series_sets_noise_aside(s);
-	double *cycles = calloc(s->batches + 1, sizeof(*cycles)), own = NAN;
+	const bool aside = samples_sets_noise_aside(&s->samples);
+	double *cycles = calloc(s->samples.batches + 1, sizeof(*cycles)), own = NAN;
 	unsigned timed = 0, known = 0;
 
-	for (unsigned i = 0; cycles && i < s->batches; i++) {
-		const double one = estimates_batch(s, i, NULL, aside);
+	for (unsigned i = 0; cycles && i < s->samples.batches; i++) {
+		const double one = estimates_batch(&s->samples, i, NULL, aside);
 
-		cycles[i] = s->batch[i].cycle > 0 ? one / s->batch[i].cycle : NAN;
+		cycles[i] = s->samples.batch[i].cycle > 0 ? one / s->samples.batch[i].cycle : NAN;
 		timed += isfinite(one);
 		known += isfinite(cycles[i]);
 	}
 	if (known && 2 * known >= timed && !s->planned->trial.oversubscribed)
-		own = series_estimate(s, cycles).value;
+		own = samples_estimate(&s->samples, cycles).value;
 	free(cycles);
 	return time / own;
 }

@@ -17,7 +17,7 @@ void plan_group(struct plan *, const struct setting *);
  */
 double plan_room(const struct setting *);
 /*
- * Bytes of earlier allocations that may be held (harness/sample/held.h) beside a group of so many
+ * Bytes of earlier allocations that may be held (struct quarantine) beside a group of so many
  * bytes: of what it leaves, at most a quarter of the room.
  */
 double plan_held(const struct setting *, double bytes);

@@ -7,7 +7,6 @@
 #include "harness/plan/effort.h"
 #include "harness/plan/group.h"
 #include "harness/run/resume.h"
-#include "harness/sample/storage.h"
 #include "kit/agree.h"
 #include "machine/watchdog.h"
 
@@ -36,17 +35,17 @@ static void open_series(struct alternation *a, struct planned *p)
 
 	if (!all_open(s, p, r->counting))
 		return;
-	s->overhead = r->clock.overhead;
-	s->beside.quiet = r->quiet;
-	s->within = effort_within(r->options);
-	s->held = &a->held;
-	s->conditions = &r->setting.conditions;
+	s->task.overhead = r->clock.overhead;
+	s->evidence.neighbours.quiet = r->quiet;
+	s->task.within = effort_within(r->options);
+	s->task.quarantine = &a->quarantine;
+	s->task.conditions = &r->setting.conditions;
 	if (regions_has(&r->regions, p)) {
-		s->markers = r->regions.markers;
-		s->region = p->region;
+		s->task.markers = r->regions.markers;
+		s->task.region = p->region;
 	}
 	if (p->refusal)
-		s->impossible = strdup(p->refusal);
+		s->evidence.impossible = strdup(p->refusal);
 	a->n++;
 }
 
@@ -68,7 +67,7 @@ double alternation_bytes(const struct alternation *a)
 	for (unsigned i = 0; i < a->n; i++) {
 		const struct planned *p = a->series[i].planned;
 
-		bytes += !p || a->series[i].impossible ? 0 : (double)p->needs.bytes;
+		bytes += !p || a->series[i].evidence.impossible ? 0 : (double)p->needs.bytes;
 	}
 	return bytes;
 }
@@ -93,8 +92,8 @@ int alternation_open(struct alternation *a, struct run *r, struct planned *p, un
 		if (left ? resume_wants(&p[i]) : !p[i].done)
 			open_series(a, &p[i]);
 	}
-	a->held.room = plan_held(&r->setting, alternation_bytes(a));
-	a->held.each = plan_held_each(&r->setting);
+	a->quarantine.room = plan_held(&r->setting, alternation_bytes(a));
+	a->quarantine.each = plan_held_each(&r->setting);
 	a->sweeps = least_sweeps(a);
 	a->batch = fmin(BATCH, share / (2.0 * n * a->sweeps * a->allocations));
 	return 0;
@@ -109,7 +108,7 @@ void alternation_cut(struct alternation *a, unsigned n)
 void alternation_close(struct alternation *a)
 {
 	watchdog_away("giving back the memory of");
-	held_free(&a->held);
+	quarantine_free(&a->quarantine);
 	watchdog_back();
 	alternation_cut(a, 0);
 	free(a->series);

@@ -5,7 +5,6 @@
 
 #include "harness/record/record.h"
 #include "harness/run/run.h"
-#include "harness/sample/held.h"
 #include "harness/sample/series.h"
 
 struct alternation {
@@ -20,7 +19,7 @@ struct alternation {
 	unsigned round;	      /* sweeps taken, in all allocations */
 	unsigned sweeps;      /* batches of each trial in an allocation, at least */
 	double at;	      /* s from the start of the run to that of the group */
-	struct held held;     /* earlier allocations of its trials */
+	struct quarantine quarantine;     /* earlier allocations of its trials */
 };
 
 /*

@@ -6,8 +6,8 @@
 #include "harness/ask/parameters.h"
 #include "harness/judge/summary.h"
 #include "harness/run/benchmark_line.h"
-#include "harness/sample/metrics.h"
-#include "harness/sample/noise.h"
+#include "harness/sample/reports.h"
+#include "harness/sample/evidence.h"
 
 static const char *const types[] = {
 	[P_COUNT] = "count", [P_SIZE] = "size",	    [P_REAL] = "real", [P_CHOICE] = "choice",

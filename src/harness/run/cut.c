@@ -10,7 +10,6 @@
 #include "harness/run/regions.h"
 #include "harness/run/run_lines.h"
 #include "harness/run/tell.h"
-#include "harness/sample/storage.h"
 #include "kit/agree.h"
 #include "machine/watchdog.h"
 #include "base/message.h"
@@ -56,7 +55,7 @@ static void tell_unbegun(struct run *r, enum stopped stopped, double enough)
 		if (p->done || series_open(&series, p, r->ranks ? NULL : r->counting))
 			continue;
 		if (p->refusal)
-			series.impossible = strdup(p->refusal);
+			series.evidence.impossible = strdup(p->refusal);
 		tell_next(&a, stopped, false);
 		series_close(&series);
 	}

@@ -30,7 +30,7 @@ struct run {
 	struct counting *counting; /* NULL: nothing was asked for */
 	struct regions regions;
 	struct clock_quality clock;
-	double *quiet; /* s per line of memory, by CPU: see beside.h */
+	double *quiet; /* s per line of memory, by CPU: see neighbours.h */
 	uint64_t random; /* state of the generator that shuffles */
 	/* where its results go */
 	struct record *record;

@@ -8,24 +8,28 @@
 
 void samples_told_rest(struct run *r, struct series *s)
 {
-	if (s->told < s->complete)
-		record_line(r->record, "samples", samples_line(s, s->told, s->complete - s->told),
+	if (s->samples.recorded < s->samples.complete)
+		record_line(r->record, "samples",
+			    samples_line(s, s->samples.recorded,
+					 s->samples.complete - s->samples.recorded),
 			    false);
-	s->told = s->complete;
+	s->samples.recorded = s->samples.complete;
 }
 
 void samples_told_add(struct run *r, struct series *s, double at)
 {
-	const unsigned batch = s->batches - 1;
-	struct batch *b = &s->batch[batch];
+	const unsigned batch = s->samples.batches - 1;
+	struct batch *b = &s->samples.batch[batch];
 
 	b->at = at;
 	b->units = s->did;
-	if (s->told < s->complete &&
-	    (at - s->batch[s->told].at >= LATE || !samples_join(s, s->told, batch)))
+	if (s->samples.recorded < s->samples.complete &&
+	    (at - s->samples.batch[s->samples.recorded].at >= LATE ||
+	     !samples_join(s, s->samples.recorded, batch)))
 		samples_told_rest(r, s);
-	s->told = s->told < s->complete ? s->told : batch;
-	s->complete = s->batches;
+	s->samples.recorded =
+		s->samples.recorded < s->samples.complete ? s->samples.recorded : batch;
+	s->samples.complete = s->samples.batches;
 }
 
 void samples_told_late(struct run *r, struct series *series, unsigned n)
@@ -33,6 +37,7 @@ void samples_told_late(struct run *r, struct series *series, unsigned n)
 	const double now = budget_elapsed(&r->budget);
 
 	for (struct series *s = series; s < series + n; s++)
-		if (s->told < s->complete && now - s->batch[s->told].at >= LATE)
+		if (s->samples.recorded < s->samples.complete &&
+		    now - s->samples.batch[s->samples.recorded].at >= LATE)
 			samples_told_rest(r, s);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness/run/stop.h"
 #include "harness/run/typical.h"
-#include "harness/sample/estimates.h"
 #include "kit/agree.h"
 
 /* Ranks have to agree on this: they have the same samples, but perhaps not the same libm. */
@@ -11,7 +10,7 @@ static bool converged(struct alternation *a)
 
 	typical_find(a);
 	for (unsigned i = 0; i < a->n && !wanting; i++)
-		wanting = a->series[i].batches && !estimates_converged(&a->series[i]);
+		wanting = a->series[i].samples.batches && !series_converged(&a->series[i]);
 	return !agree_any(a->run->ranks, wanting);
 }
 
@@ -57,9 +56,9 @@ enum stopped stop_after(struct alternation *a, unsigned allocations, unsigned le
 
 enum stopped stop_reason(const struct alternation *a, const struct series *s, enum stopped stopped)
 {
-	if (stopped == STOPPED_REPEATS && s->samples < a->repeats)
+	if (stopped == STOPPED_REPEATS && s->samples.n < a->repeats)
 		return STOPPED_BUDGET;
-	if (stopped == STOPPED_BUDGET && !a->repeats && !s->ready && estimates_converged(s))
+	if (stopped == STOPPED_BUDGET && !a->repeats && !s->ready && series_converged(s))
 		return STOPPED_CONVERGED;
 	return stopped;
 }

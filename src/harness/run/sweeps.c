@@ -2,9 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/sample/allocation.h"
-#include "harness/sample/batch.h"
-#include "harness/sample/calibrate.h"
 #include "harness/run/samples_told.h"
 #include "harness/run/stop.h"
 #include "harness/run/sweeps.h"
@@ -92,16 +89,17 @@ static void calibrate_all(struct alternation *a)
 		if (!s->ready)
 			continue;
 		run_turn_to(r, s->planned);
-		calibrate(s, r->team, a->batch,
-			  (i ? r->budget.until : budget_limit(&r->budget)) -
-				  budget_now(&r->budget));
+		batch_calibrate(s, r->team, a->batch,
+				(i ? r->budget.until : budget_limit(&r->budget)) -
+					budget_now(&r->budget));
 	}
 }
 
 /* Takes a batch of a trial. */
 static void take(struct alternation *a, struct series *s)
 {
-	const unsigned samples = a->repeats && !s->pairs ? 1 : s->per_batch, before = s->batches;
+	const unsigned samples = a->repeats && !s->pairs ? 1 : s->per_batch,
+		       before = s->samples.batches;
 	struct run *r = a->run;
 	double began;
 	bool good;
@@ -109,8 +107,8 @@ static void take(struct alternation *a, struct series *s)
 	run_turn_to(r, s->planned);
 	began = budget_elapsed(&r->budget);
 	good = batch_take(s, r->team, samples, (a->n > 1 || r->counting) && s->duration < SHORT);
-	if (s->batches > before)
-		s->batch[before].round = a->round;
+	if (s->samples.batches > before)
+		s->samples.batch[before].round = a->round;
 	if (!good)
 		return;
 	s->from = before ? s->from : began;

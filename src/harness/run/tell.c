@@ -23,7 +23,7 @@ void tell_plan(struct run *r)
 /* Whether a trial was left out: it has nothing to show, and print_left() counts it. */
 static bool is_left(const struct series *s, enum status status)
 {
-	return status == STATUS_INTERRUPTED && !s->samples &&
+	return status == STATUS_INTERRUPTED && !s->samples.n &&
 	       (s->stopped == STOPPED_SIGNAL || !s->ready);
 }
 
@@ -36,18 +36,18 @@ void tell_next(struct alternation *a, enum stopped stopped, bool sync)
 
 	if (!a->told) { /* of all before the first is told, which may be compared with others */
 		for (unsigned i = 0; i < a->n; i++)
-			series_leave_out_cut(&a->series[i]);
+			samples_leave_out_cut(&a->series[i].samples);
 		typical_find(a);
 	}
 	s = &a->series[a->told++];
-	if (s->planned->again && !s->samples) { /* the result of an earlier run stays */
+	if (s->planned->again && !s->samples.n) { /* the result of an earlier run stays */
 		r->skipped++;
 		return;
 	}
 	samples_told_rest(r, s);
 	s->stopped = stop_reason(a, s, stopped);
 	line = summary(s, a->series, a->n, a->at, &status);
-	record_line(r->record, "trial", json_incref(line), sync && s->samples);
+	record_line(r->record, "trial", json_incref(line), sync && s->samples.n);
 	/* the row comes after the line: if the run is killed, the record has what was shown */
 	r->left += is_left(s, status);
 	if (line && rank_is_first(r->ranks) && !(is_left(s, status) && table_is_read(&r->table)))

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "harness/run/typical.h"
-#include "harness/sample/estimates.h"
 
 /* The typical scatter of this group's trials; keeps that of each trial for later groups. */
 static double of_group(struct alternation *a)
@@ -12,7 +11,7 @@ static double of_group(struct alternation *a)
 	if (!scatter)
 		return 0;
 	for (unsigned i = 0; i < a->n; i++) {
-		scatter[i] = estimates_scatter(&a->series[i]);
+		scatter[i] = estimates_scatter(&a->series[i].samples);
 		a->series[i].planned->scatter = isfinite(scatter[i]) ? scatter[i] : 0;
 	}
 	typical = estimate_typical(scatter, a->n);
@@ -41,5 +40,5 @@ void typical_find(struct alternation *a)
 	if (!(typical > 0) && a->run->plans.plans)
 		typical = of_benchmark(&a->run->plans.plan[a->run->plan_at]);
 	for (unsigned i = 0; i < a->n; i++)
-		a->series[i].typical = typical;
+		a->series[i].samples.typical = typical;
 }

@@ -1,17 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "harness/sample/allocation.h"
-#include "harness/sample/held.h"
+#include "base/text.h"
 #include "harness/sample/roles.h"
-#include "harness/sample/sample.h"
+#include "harness/sample/series.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
 #include "machine/memory/arena.h"
 #include "machine/topology/topology.h"
 #include "machine/watchdog.h"
-#include "base/text.h"
+
+/* --- quarantine --- */
+
+static void end_quarantine(struct quarantined *e)
+{
+	arena_close(e->arena);
+	e->series->returned = true;
+}
+
+static void end_oldest(struct quarantine *h)
+{
+	h->bytes -= h->of[0].bytes;
+	end_quarantine(&h->of[0]);
+	memmove(h->of, h->of + 1, --h->n * sizeof(*h->of));
+}
+
+/* False: no memory. */
+static bool has_entry(struct quarantine *h)
+{
+	const size_t most = h->n < h->most ? h->most : 2 * h->most + 16;
+	struct quarantined *grown = most == h->most ? h->of : realloc(h->of, most * sizeof(*grown));
+
+	if (!grown)
+		return false;
+	h->of = grown;
+	h->most = most;
+	return true;
+}
+
+void quarantine_keep(struct quarantine *h, struct series *s, struct arena *arena, double bytes)
+{
+	struct quarantined e = { s, arena, bytes };
+
+	if (bytes > h->each || bytes > h->room || !has_entry(h)) {
+		end_quarantine(&e);
+		return;
+	}
+	while (h->n && h->bytes + bytes > h->room)
+		end_oldest(h);
+	arena_shut(arena);
+	h->of[h->n++] = e;
+	h->bytes += bytes;
+}
+
+void quarantine_free(struct quarantine *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		end_quarantine(&h->of[i]);
+	free(h->of);
+	h->of = NULL;
+	h->n = h->most = 0;
+	h->bytes = 0;
+}
+
+/* --- allocation --- */
 
 void allocation_warm(struct series *s, struct team *team)
 {
@@ -19,7 +73,7 @@ void allocation_warm(struct series *s, struct team *team)
 	struct noise unused = { 0 };
 
 	s->cold = false;
-	if (!s->planned->needs.warm || roles_until(s) != BY_COUNT)
+	if (!s->planned->needs.warm || roles_until(s->planned, 0) != BY_COUNT)
 		return;
 	s->units = s->planned->needs.warm;
 	s->warming = true;
@@ -36,11 +90,11 @@ static void give_back(struct series *s, bool used)
 	watchdog_away("giving back the memory of");
 	if (s->state && roles_ops(t)->release)
 		roles_ops(t)->release(s->state);
-	if (used && s->held)
-		held_keep(s->held, s, t->arena, (double)s->planned->needs.bytes);
+	if (used && s->task.quarantine)
+		quarantine_keep(s->task.quarantine, s, t->arena, (double)s->planned->needs.bytes);
 	else
 		arena_close(t->arena);
-	s->returned |= used && !s->held;
+	s->returned |= used && !s->task.quarantine;
 	watchdog_back();
 	t->arena = NULL;
 	s->state = NULL;
@@ -59,20 +113,20 @@ static void note_refusal(struct series *s)
 			   : errno ? strerror(errno)
 				   : "prepare() gave no reason: it sets errno, or calls "
 				     "arena_cannot()";
-	char *cause = conditions_cause(s->conditions, CONDITIONS_MEMORY);
+	char *cause = conditions_cause(s->task.conditions, CONDITIONS_MEMORY);
 
 	if (refusal && !cause)
-		s->impossible = strdup(refusal);
+		s->evidence.impossible = strdup(refusal);
 	else
-		s->failure = text_of("its memory could not be prepared: %s%s%s", what,
-				     cause ? ": " : "", cause ? cause : "");
+		s->evidence.failure = text_of("its memory could not be prepared: %s%s%s", what,
+					      cause ? ": " : "", cause ? cause : "");
 	free(cause);
 }
 
 static void note_misplaced(struct series *s)
 {
-	if (!s->moved && placements_astray(&s->placements))
-		s->moved = conditions_cause(s->conditions, CONDITIONS_PLACES);
+	if (!s->evidence.moved && placements_astray(&s->evidence.placements))
+		s->evidence.moved = conditions_cause(s->task.conditions, CONDITIONS_PLACES);
 }
 
 /*
@@ -98,8 +152,8 @@ static bool all_prepared(struct series *s, bool prepared)
 		note_refusal(s);
 	if (!agree_any(ranks, !prepared))
 		return true;
-	agree_words(ranks, &s->impossible);
-	agree_words(ranks, &s->failure);
+	agree_words(ranks, &s->evidence.impossible);
+	agree_words(ranks, &s->evidence.failure);
 	give_back(s, false);
 	return false;
 }
@@ -110,12 +164,12 @@ static bool is_as_planned(struct series *s)
 	const size_t asked = arena_asked(s->planned->trial.arena), bytes = s->planned->needs.bytes;
 
 	if (asked > bytes)
-		s->failure =
+		s->evidence.failure =
 			text_of("prepare() maps %zu bytes, and needs() says %zu", asked, bytes);
-	agree_words(s->planned->trial.ranks, &s->failure);
-	if (s->failure)
+	agree_words(s->planned->trial.ranks, &s->evidence.failure);
+	if (s->evidence.failure)
 		give_back(s, false);
-	return !s->failure;
+	return !s->evidence.failure;
 }
 
 static bool prepared(struct series *s)
@@ -125,7 +179,7 @@ static bool prepared(struct series *s)
 
 	t->arena = arena_open(t->machine);
 	errno = t->arena ? 0 : errno;
-	watchdog_away(SERIES_PREPARING);
+	watchdog_away(ROLES_PREPARING);
 	s->state = t->arena && ops->prepare ? ops->prepare(t) : NULL;
 	watchdog_back();
 	return all_prepared(s, t->arena && (!ops->prepare || s->state)) && is_as_planned(s) &&
@@ -135,14 +189,14 @@ static bool prepared(struct series *s)
 /* After a refusal: without the earlier allocations that are held, there may be room. */
 static bool prepared_alone(struct series *s)
 {
-	if (!agree_any(s->planned->trial.ranks, s->held && s->held->n))
+	if (!agree_any(s->planned->trial.ranks, s->task.quarantine && s->task.quarantine->n))
 		return false;
 	watchdog_away("giving back the memory of");
-	held_free(s->held);
+	quarantine_free(s->task.quarantine);
 	watchdog_back();
-	free(s->failure);
-	free(s->impossible);
-	s->failure = s->impossible = NULL;
+	free(s->evidence.failure);
+	free(s->evidence.impossible);
+	s->evidence.failure = s->evidence.impossible = NULL;
 	return prepared(s);
 }
 
@@ -152,20 +206,20 @@ bool allocation_open(struct series *s, struct team *team)
 	const struct ops *ops = roles_ops(t);
 	double began = clock_now();
 
-	if (s->failure || s->impossible || !roles_seat(s, team))
+	if (s->evidence.failure || s->evidence.impossible || !sample_seat(s, team))
 		return false;
 	s->begun = true;
-	t->allocation = s->allocations;
+	t->allocation = s->samples.allocations;
 	t->team = team;
 	if (!prepared(s) && !prepared_alone(s))
 		return false;
-	watchdog_away(SERIES_PREPARING);
+	watchdog_away(ROLES_PREPARING);
 	if (ops->enter)
 		team_run(team, ops->enter, s->state);
-	placements_begin(&s->placements, t->arena);
+	placements_begin(&s->evidence.placements, t->arena);
 	watchdog_back();
-	s->allocations++;
-	s->fresh += !s->returned;
+	s->samples.allocations++;
+	s->samples.fresh += !s->returned;
 	s->ready = true;
 	s->worked = false;
 	s->cold = true;
@@ -182,25 +236,26 @@ void allocation_close(struct series *s, struct team *team)
 
 	if (!s->ready)
 		return;
-	watchdog_away(SERIES_VERIFYING);
-	placed = placements_end(&s->placements, t->arena, &after);
+	watchdog_away(ROLES_VERIFYING);
+	placed = placements_end(&s->evidence.placements, t->arena, &after);
 	watchdog_back();
-	placements_keep(&s->placements, placed ? &after : NULL);
+	placements_keep(&s->evidence.placements, placed ? &after : NULL);
 	note_misplaced(s);
-	roles_seat(s, team);
-	watchdog_away(SERIES_VERIFYING);
-	wrong = s->worked && !s->failure && roles_ops(t)->verify ? roles_ops(t)->verify(s->state, t)
-								 : NULL;
+	sample_seat(s, team);
+	watchdog_away(ROLES_VERIFYING);
+	wrong = s->worked && !s->evidence.failure && roles_ops(t)->verify
+			? roles_ops(t)->verify(s->state, t)
+			: NULL;
 	watchdog_back();
-	if (wrong && !s->wrong)
-		s->wrong = strdup(wrong);
-	agree_words(t->ranks, &s->wrong);
+	if (wrong && !s->evidence.wrong)
+		s->evidence.wrong = strdup(wrong);
+	agree_words(t->ranks, &s->evidence.wrong);
 	give_back(s, true);
 }
 
 bool allocation_failed(struct series *s, struct team *team)
 {
-	if (s->failure)
+	if (s->evidence.failure)
 		allocation_close(s, team);
-	return s->failure;
+	return s->evidence.failure;
 }

@@ -1,17 +1,147 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "harness/sample/allocation.h"
-#include "harness/sample/batch.h"
+#include "base/statistics.h"
+#include "harness/plan/tournament.h"
+#include "harness/sample/reductions.h"
 #include "harness/sample/reports.h"
 #include "harness/sample/roles.h"
-#include "harness/sample/sample.h"
-#include "base/statistics.h"
-#include "harness/sample/throughput.h"
-#include "harness/sample/storage.h"
+#include "harness/sample/series.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
 #include "machine/watchdog.h"
+
+/* --- calibration --- */
+
+enum { MOST_PER_BATCH = 32, MOST_TURNS = 64 };
+
+/* A sample of several workers lasts this many times the usual skew of their starts. */
+#define SKEW_FACTOR 1000.0
+/* ... with a deadline, this many times the work that is done after it. */
+#define LATE_FACTOR 100.0
+/*
+ * ... but at most this many times the length that the benchmark aims at: a larger skew comes from
+ * the scheduler, not from the barrier.
+ */
+#define LONGEST_FACTOR 20.0
+
+/*
+ * A sample this many times longer than its goal must be seen twice: a single one may be due to a
+ * pause of the host.
+ */
+#define PAUSE_FACTOR 2
+
+/*
+ * Calibration repeats disturbed samples for at most this many times the length of one: some cores
+ * are never quiet.
+ */
+#define RETRY_FACTOR 5
+/* ... and no longer than this (s): a sample that takes seconds is always disturbed. */
+#define RETRY_MOST 1.0
+
+/* A sample of at least this share of its goal is long enough. */
+#define LONG_ENOUGH 0.7
+
+/* s that a sample is to last. Skew does not affect pairs: timing starts when both are there. */
+static double goal_of(const struct series *s)
+{
+	const double aim = s->planned->sample;
+
+	if (s->planned->trial.threads == 1 || s->pairs)
+		return aim;
+	return fmin(fmax(aim, SKEW_FACTOR * s->skew), LONGEST_FACTOR * aim);
+}
+
+/*
+ * Work after the deadline (a last block, a late end) is part of the result, so it has to be a small
+ * share of the sample.
+ */
+static double duration_of(const struct series *s, double goal, double wall)
+{
+	if (roles_until(s->planned, 0) != BY_DEADLINE)
+		return wall;
+	return fmin(fmax(goal, LATE_FACTOR * (wall - s->duration)),
+		    LONGEST_FACTOR * s->planned->sample);
+}
+
+double batch_usual_skew(double *skews, size_t n)
+{
+	statistics_sort(skews, n);
+	return n ? statistics_quantile(skews, n, 0.5) : INFINITY;
+}
+
+/*
+ * s of a sample in which all workers were there: one that begins late makes a sample with too
+ * little work long, too. More workers than CPUs begin late because others work.
+ */
+static double length_of(const struct series *s, const struct sample *sample)
+{
+	return sample->wall - (s->planned->trial.oversubscribed ? 0 : sample->skew);
+}
+
+bool batch_calibration_ends(struct series *s, const struct sample *sample, bool *long_before)
+{
+	const double goal = goal_of(s), length = length_of(s, sample);
+
+	if (!*long_before && length > PAUSE_FACTOR * goal && sample->wall < RETRY_MOST) {
+		*long_before = true;
+		return false;
+	}
+	if (length >= LONG_ENOUGH * goal)
+		return true;
+	*long_before = false;
+	s->units = (uint64_t)ceil((double)s->units *
+				  fmin(16, fmax(1.5, goal / fmax(sample->wall, 1e-9))));
+	return false;
+}
+
+/* Increases the units until a sample is long enough, unless they are fixed. */
+static void find_units(struct series *s, struct team *team, double began, double most)
+{
+	const double aim = s->planned->sample;
+	const bool counted = roles_until(s->planned, 0) == BY_COUNT && !s->planned->needs.units;
+	struct noise unused = { 0 };
+	double spent = 0, skews[MOST_TURNS];
+	bool long_before = false;
+
+	for (int turn = 0; turn < MOST_TURNS && spent < most;) {
+		struct sample sample = sample_take(s, team, &unused, sample_turn(s, 0), false);
+
+		if (s->evidence.failure)
+			return;
+		spent = agree_most(s->planned->trial.ranks, clock_now() - began);
+		if (sample.noisy && spent < fmin(RETRY_FACTOR * aim, RETRY_MOST))
+			continue; /* a sample that was interrupted looks long enough, and is not */
+		skews[turn++] = sample.skew;
+		s->skew = batch_usual_skew(skews, (size_t)turn);
+		s->duration = duration_of(s, goal_of(s), sample.wall);
+		if (!counted || batch_calibration_ends(s, &sample, &long_before))
+			return;
+	}
+}
+
+void batch_calibrate(struct series *s, struct team *team, double batch, double most)
+{
+	const double began = clock_now();
+
+	if (!sample_seat(s, team))
+		return;
+	s->duration = s->planned->sample;
+	if (roles_until(s->planned, 0) == BY_COUNT)
+		s->units = s->planned->needs.units ? s->planned->needs.units : 1;
+	allocation_warm(s, team);
+	if (!s->evidence.failure)
+		find_units(s, team, began, most);
+	if (s->pairs)
+		s->per_batch = tournament_rounds(s->planned->trial.threads) * s->task.meetings;
+	else
+		s->per_batch = (unsigned)fmin(MOST_PER_BATCH,
+					      fmax(1, round(batch / fmax(s->duration, 1e-6))));
+	s->elapsed += clock_now() - began;
+	allocation_failed(s, team);
+}
+
+/* --- batches --- */
 
 #define CHAIN 49152 /* links: about 16 us */
 
@@ -35,7 +165,7 @@ static struct batch_cores core_cycles(struct team *team)
 	struct cycles c;
 	size_t n = team_threads(team);
 
-	watchdog_away(SERIES_MEASURING);
+	watchdog_away(ROLES_MEASURING);
 	team_run(team, time_cycle, &c);
 	watchdog_back();
 	n = n < sizeof(c.of) / sizeof(*c.of) ? n : sizeof(c.of) / sizeof(*c.of);
@@ -52,9 +182,9 @@ double batch_cycle(struct batch_cores before, struct batch_cores after)
 
 static struct batch *new_batch(struct series *s)
 {
-	s->batch[s->batches] =
-		(struct batch){ .first = s->samples, .allocation = s->allocations - 1 };
-	return &s->batch[s->batches++];
+	s->samples.batch[s->samples.batches] =
+		(struct batch){ .first = s->samples.n, .allocation = s->samples.allocations - 1 };
+	return &s->samples.batch[s->samples.batches++];
 }
 
 /*
@@ -63,27 +193,29 @@ static struct batch *new_batch(struct series *s)
  */
 static void enter_region(struct series *s, struct team *team)
 {
-	if (s->markers)
-		markers_begin(s->markers, team, s->region);
+	if (s->task.markers)
+		markers_begin(s->task.markers, team, s->task.region);
 }
 
 static void leave_region(struct series *s, struct team *team)
 {
-	if (s->markers)
-		markers_end(s->markers, team, s->region);
+	if (s->task.markers)
+		markers_end(s->task.markers, team, s->task.region);
 }
 
 static void keep(struct series *s, unsigned batch, const struct sample *sample)
 {
-	tally_add(&s->tally, batch, sample->done, s->pairs ? 1 : roles_leading(&s->planned->trial));
-	s->time[s->samples] = sample->time;
-	s->skews[s->samples] = sample->skew;
-	s->noisy[s->samples] = sample->noisy;
-	throughput_keep(s, sample);
-	reports_collect(s, sample);
+	const struct trial *t = &s->planned->trial;
+
+	tally_add(&s->tally, batch, sample->done, s->pairs ? 1 : roles_leading(t));
+	s->samples.time[s->samples.n] = sample->time;
+	s->samples.skews[s->samples.n] = sample->skew;
+	s->samples.noisy[s->samples.n] = sample->noisy;
+	throughput_keep(s->throughput, t, sample, s->samples.n);
+	reports_collect(s->reports, &s->samples, t, s->state, sample);
 	s->marked += sample->wall;
-	s->samples++;
-	s->batch[batch].samples++;
+	s->samples.n++;
+	s->samples.batch[batch].samples++;
 }
 
 /* Measures some pairs once more, while no other worker runs. */
@@ -92,7 +224,8 @@ static void take_alone(struct series *s, struct team *team)
 	struct noise unused = { 0 };
 
 	for (unsigned i = 0; i < s->pairs->alone; i++)
-		for (unsigned meeting = 0; meeting < s->meetings && !watchdog_signal(); meeting++) {
+		for (unsigned meeting = 0; meeting < s->task.meetings && !watchdog_signal();
+		     meeting++) {
 			struct turn turn = { s->pairs->alone_round[i], meeting,
 					     s->pairs->alone_slot[i] };
 
@@ -116,8 +249,9 @@ static void warm_again(struct series *s, struct team *team)
 
 static double batch_quantile(const struct series *s, const struct batch *b, bool clean)
 {
-	return statistics_quantile_known(s->time + b->first, clean ? s->noisy + b->first : NULL,
-					 b->samples, 0.5);
+	return statistics_quantile_known(s->samples.time + b->first,
+					 clean ? s->samples.noisy + b->first : NULL, b->samples,
+					 0.5);
 }
 
 /* A batch of pairs has an estimate only if `whole`: all its samples were taken. */
@@ -137,16 +271,16 @@ static void estimate(struct series *s, struct team *team, struct batch *b, bool 
 bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm)
 {
 	const struct planned *p = s->planned;
-	struct neighbours neighbours;
+	struct others others;
 	double began = clock_now();
 	struct batch_cores before;
 	struct batch *b;
 	unsigned number;
 
-	if (!roles_seat(s, team) || agree_any(p->trial.ranks, !series_room(s, samples)))
+	if (!sample_seat(s, team) || agree_any(p->trial.ranks, !series_room(s, samples)))
 		return false;
 	b = new_batch(s);
-	number = s->batches - 1;
+	number = s->samples.batches - 1;
 	tally_begin(&s->tally, team, number);
 	before = core_cycles(team);
 	if (warm)
@@ -154,23 +288,25 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 	else if (s->cold)
 		allocation_warm(s, team);
 	s->cold = false;
-	beside_ready(&s->beside);
+	neighbours_ready(&s->evidence.neighbours);
 	enter_region(s, team);
-	neighbours_begin(&neighbours, (struct cpu_time_set){ .cpu = p->cpu, .cpus = p->cpus },
-			 (struct cpu_time_set){ .cpu = s->beside.cpu, .cpus = s->beside.cpus });
+	others_begin(&others, (struct cpu_time_set){ .cpu = p->cpu, .cpus = p->cpus },
+		     (struct cpu_time_set){ .cpu = s->evidence.neighbours.cpu,
+					    .cpus = s->evidence.neighbours.cpus });
 	/* A tournament may take seconds: a signal ends it, and the batch has no estimate then. */
 	for (unsigned i = 0; i < samples && !(s->pairs && watchdog_signal()); i++) {
-		struct sample sample = sample_take(s, team, &s->noise, sample_turn(s, i), true);
+		struct sample sample =
+			sample_take(s, team, &s->evidence.noise, sample_turn(s, i), true);
 
-		if (s->failure)
+		if (s->evidence.failure)
 			break;
 		keep(s, number, &sample);
 	}
-	b->rested = neighbours_end(&neighbours, &s->noise);
+	b->rested = others_end(&others, &s->evidence.noise);
 	leave_region(s, team);
 	tally_end(&s->tally, team, number);
 	b->cycle = batch_cycle(before, core_cycles(team));
-	b->look = beside_look(&s->beside);
+	b->look = neighbours_look(&s->evidence.neighbours);
 	estimate(s, team, b, b->samples == samples);
 	s->elapsed += clock_now() - began;
 	return !allocation_failed(s, team);

@@ -4,11 +4,90 @@
 #include <string.h>
 
 #include "base/arithmetic.h"
+#include "base/statistics.h"
 #include "base/utf8.h"
-#include "harness/sample/counts.h"
-#include "harness/sample/estimates.h"
-#include "harness/sample/quotients.h"
 #include "harness/record/json.h"
+#include "harness/sample/counts.h"
+
+/* --- quotients --- */
+
+/* Of rows with the same name, the first whose events were both counted is taken. */
+static const struct quotient {
+	const char *name, *per, *of, *over;
+} quotients[] = {
+	{ "instructions per cycle", "cycle", "PAPI_TOT_INS", "PAPI_TOT_CYC" },
+	{ "instructions per cycle", "cycle", "perf::INSTRUCTIONS", "perf::CYCLES" },
+	{ "instructions per cycle", "cycle", "perf::INSTRUCTIONS", "perf::CPU-CYCLES" },
+	{ "branch miss rate", "branch", "PAPI_BR_MSP", "PAPI_BR_CN" },
+	{ "branch miss rate", "branch", "PAPI_BR_MSP", "PAPI_BR_INS" },
+	{ "branch miss rate", "branch", "perf::BRANCH-MISSES", "perf::BRANCH-INSTRUCTIONS" },
+	{ "branch miss rate", "branch", "perf::BRANCH-MISSES", "perf::BRANCHES" },
+	{ "L1 miss rate", "access", "PAPI_L1_DCM", "PAPI_L1_DCA" },
+	{ "L1 miss rate", "load", "perf::L1-DCACHE-LOAD-MISSES", "perf::L1-DCACHE-LOADS" },
+	{ "L2 miss rate", "access", "PAPI_L2_DCM", "PAPI_L2_DCA" },
+	{ "L2 miss rate", "access", "PAPI_L2_TCM", "PAPI_L2_TCA" },
+	{ "L3 miss rate", "access", "PAPI_L3_TCM", "PAPI_L3_TCA" },
+	{ "last cache's miss rate", "access", "perf::CACHE-MISSES", "perf::CACHE-REFERENCES" },
+	{ "TLB miss rate", "load", "perf::DTLB-LOAD-MISSES", "perf::DTLB-LOADS" },
+	{ "remote share", "load", "perf::NODE-LOAD-MISSES", "perf::NODE-LOADS" },
+};
+
+static const json_t *counter_named(const json_t *list, const char *name)
+{
+	const json_t *counter;
+	size_t i;
+
+	json_array_foreach(list, i,
+			   counter) if (!strcmp(json_string_value(json_object_get(counter, "name")),
+						name)) return counter;
+	return NULL;
+}
+
+static double value_of(const json_t *counter)
+{
+	return record_real(json_object_get(counter, "value"));
+}
+
+static double bound_of(const json_t *counter, size_t upper)
+{
+	return record_real(json_array_get(json_object_get(counter, "ci"), upper));
+}
+
+/* NULL where one of the two was not counted. */
+static json_t *quotient_json(const struct quotient *q, const json_t *of, const json_t *over)
+{
+	const double value = value_of(of) / value_of(over), least = bound_of(over, 0);
+	const struct estimate e = { value, bound_of(of, 0) / bound_of(over, 1),
+				    least > 0 ? bound_of(of, 1) / least : NAN };
+	const bool trusted = json_is_true(json_object_get(of, "trusted")) &&
+			     json_is_true(json_object_get(over, "trusted"));
+	const json_int_t n = json_integer_value(json_object_get(of, "samples")),
+			 m = json_integer_value(json_object_get(over, "samples"));
+
+	if (!of || !over || !isfinite(value))
+		return NULL;
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:n, s:n, s:I, s:b, s:s?}", "name",
+			 q->name, "source", "ratio", "unit", "1", "scope", "thread", "per", q->per,
+			 "value", value, "ci", record_interval(e.low, e.high), "per_thread",
+			 "total", "samples", n < m ? n : m, "trusted", trusted, "why",
+			 trusted ? NULL : "one of the two counts is doubtful");
+}
+
+void counts_add_quotients(json_t *list)
+{
+	for (size_t i = 0; i < LENGTH(quotients); i++) {
+		const struct quotient *q = &quotients[i];
+		json_t *ratio = counter_named(list, q->name)
+					? NULL
+					: quotient_json(q, counter_named(list, q->of),
+							counter_named(list, q->over));
+
+		if (ratio)
+			json_array_append_new(list, ratio);
+	}
+}
+
+/* --- events --- */
 
 /* One event's result over all batches. */
 struct came_to {
@@ -24,9 +103,9 @@ static struct came_to come_to(const struct series *s, unsigned event)
 {
 	const struct tally *t = &s->tally;
 	struct came_to c = { .each = ESTIMATE_UNKNOWN };
-	double *rate = calloc(s->batches + 1, sizeof(*rate));
+	double *rate = calloc(s->samples.batches + 1, sizeof(*rate));
 
-	for (unsigned i = 0; rate && i < s->batches; i++) {
+	for (unsigned i = 0; rate && i < s->samples.batches; i++) {
 		const struct count_sum *sum = tally_sum(t, i, event);
 
 		rate[i] = sum->units > 0 ? sum->count / (sum->units * tally_amount(t)) : NAN;
@@ -35,7 +114,7 @@ static struct came_to come_to(const struct series *s, unsigned event)
 		c.sum.samples += sum->samples;
 	}
 	if (rate && c.sum.units > 0) {
-		c.each = series_estimate(s, rate);
+		c.each = samples_estimate(&s->samples, rate);
 		c.each.value = c.sum.count / c.sum.units;
 		c.each.low = isfinite(c.each.low) ? fmin(c.each.low, c.each.value) : NAN;
 		c.each.high = isfinite(c.each.high) ? fmax(c.each.high, c.each.value) : NAN;
@@ -49,7 +128,7 @@ const char *counts_gap(const struct series *s, unsigned event, unsigned *counted
 	const struct tally *t = &s->tally;
 
 	*counted = *batches = 0;
-	for (unsigned i = 0; i < s->batches; i++) {
+	for (unsigned i = 0; i < s->samples.batches; i++) {
 		if (!tally_counts_event(t, i, event))
 			continue;
 		*counted += tally_sum(t, i, event)->samples > 0;
@@ -112,7 +191,7 @@ json_t *counts_json(const struct series *s, const char *why)
 
 	for (unsigned i = 0; i < s->tally.events; i++)
 		json_array_append_new(list, event_counter(s, i, why));
-	quotients_add(list);
+	counts_add_quotients(list);
 	return list;
 }
 
@@ -120,8 +199,8 @@ json_t *counts_kernel_json(const struct series *s)
 {
 	json_t *object = json_object();
 
-	for (size_t i = 0; i < NOISE_COUNTERS && s->samples; i++) {
-		const double total = noise_counters[i].total(&s->noise);
+	for (size_t i = 0; i < NOISE_COUNTERS && s->samples.n; i++) {
+		const double total = noise_counters[i].total(&s->evidence.noise);
 
 		if (total != 0 && isfinite(total))
 			json_object_set_new(object, noise_counters[i].name, record_count(total));
@@ -133,8 +212,8 @@ json_t *counts_kernel_unknown_json(const struct series *s)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < NOISE_COUNTERS && s->samples; i++)
-		if (!isfinite(noise_counters[i].total(&s->noise)))
+	for (size_t i = 0; i < NOISE_COUNTERS && s->samples.n; i++)
+		if (!isfinite(noise_counters[i].total(&s->evidence.noise)))
 			json_array_append_new(list, json_string(noise_counters[i].name));
 	return list;
 }
@@ -154,15 +233,16 @@ json_t *counts_batch_json(const struct series *s, unsigned batch)
 /* The time per unit in the batches that counted events, or in the others. */
 static struct estimate time_of(const struct series *s, bool counted)
 {
-	const bool aside = series_sets_noise_aside(s);
-	double *x = calloc(s->batches + 1, sizeof(*x));
+	const bool aside = samples_sets_noise_aside(&s->samples);
+	double *x = calloc(s->samples.batches + 1, sizeof(*x));
 	struct estimate e = ESTIMATE_UNKNOWN;
 
-	for (unsigned i = 0; x && i < s->batches; i++)
-		x[i] = tally_counts(&s->tally, i) == counted ? estimates_batch(s, i, NULL, aside)
-							     : NAN;
+	for (unsigned i = 0; x && i < s->samples.batches; i++)
+		x[i] = tally_counts(&s->tally, i) == counted
+			       ? estimates_batch(&s->samples, i, NULL, aside)
+			       : NAN;
 	if (x)
-		e = series_estimate(s, x);
+		e = samples_estimate(&s->samples, x);
 	free(x);
 	return e;
 }
@@ -171,7 +251,7 @@ json_t *counts_cost_json(const struct series *s)
 {
 	const struct estimate with = time_of(s, true), without = time_of(s, false);
 
-	if (!s->tally.passes || !s->samples)
+	if (!s->tally.passes || !s->samples.n)
 		return json_null();
 	return json_pack("{s:o, s:o, s:o, s:o}", "with", record_number(with.value), "with_ci",
 			 record_interval(with.low, with.high), "without",

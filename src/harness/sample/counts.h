@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trial's counts for each unit of work, with intervals, and what counting costs. */
+/*
+ * A trial's counts for each unit of work, with intervals; quotients of two counts, such as
+ * instructions per cycle; and what counting costs.
+ */
 #ifndef LOCUS_COUNTS_H
 #define LOCUS_COUNTS_H
 
@@ -12,6 +15,8 @@
  * no samples; NULL: there are.
  */
 json_t *counts_json(const struct series *, const char *why);
+/* Adds each quotient to a trial's list of counters if both its events were counted. */
+void counts_add_quotients(json_t *list);
 /*
  * `kernel` of the trial line: totals, if not zero, of the events that the kernel always counts; and
  * `kernel_unknown`: the names of those whose counts could not be read.

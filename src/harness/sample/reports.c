@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "harness/sample/reports.h"
-
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/sample/by_worker.h"
-#include "harness/sample/distribution.h"
-#include "harness/sample/metrics.h"
+#include "base/utf8.h"
+#include "harness/record/json.h"
+#include "harness/sample/reductions.h"
+#include "harness/sample/reports.h"
 #include "harness/sample/roles.h"
 #include "machine/watchdog.h"
 
@@ -56,33 +55,36 @@ void reports_close(struct reports *r, const struct benchmark *b)
 /* --- what collect() is given --- */
 
 struct result {
-	struct series *series;
+	struct reports *reports;
+	struct samples *samples;
+	unsigned metrics;
 	double wall, communicated;
 };
 
-static bool is_metric(const struct result *r, unsigned metric)
+/* The metric's value in the sample that was taken last; NULL: the harness measures it. */
+static double *value_of(const struct samples *s, unsigned metric)
 {
-	return metric < r->series->planned->trial.benchmark->n_metrics;
+	return s->value[metric] ? &s->value[metric][s->n] : NULL;
 }
 
 void report(struct result *r, unsigned metric, double value)
 {
-	struct series *s = r->series;
+	double *of = metric < r->metrics ? value_of(r->samples, metric) : NULL;
 
-	if (is_metric(r, metric) && s->value[metric])
-		s->value[metric][s->samples] = value;
+	if (of)
+		*of = value;
 }
 
 void report_by_worker(struct result *r, unsigned metric, unsigned worker, double value)
 {
-	if (is_metric(r, metric) && r->series->reports->by_worker[metric])
-		by_worker_note(r->series->reports->by_worker[metric], worker, value);
+	if (metric < r->metrics && r->reports->by_worker[metric])
+		by_worker_note(r->reports->by_worker[metric], worker, value);
 }
 
 void report_distribution(struct result *r, unsigned metric, const struct histogram *h, double unit)
 {
-	if (is_metric(r, metric) && r->series->reports->distribution[metric])
-		distribution_add(r->series->reports->distribution[metric], h, unit);
+	if (metric < r->metrics && r->reports->distribution[metric])
+		distribution_add(r->reports->distribution[metric], h, unit);
 }
 
 double elapsed(const struct result *r)
@@ -95,44 +97,99 @@ double communicated(const struct result *r)
 	return r->communicated;
 }
 
-/* What was reported by worker, or as a distribution, becomes the value of the sample. */
-static void derive(struct series *s, unsigned metric)
+/* The one value of what was reported by worker, or as a distribution; NAN: neither. */
+static double reduce(const struct reports *r, const struct trial *t, unsigned metric)
 {
-	const struct trial *t = &s->planned->trial;
-	const struct reports *r = s->reports;
-	double value = NAN;
-
 	if (r->by_worker[metric])
-		value = by_worker_end(r->by_worker[metric], t->benchmark->metrics[metric].kind,
-				      t->ranks);
-	else if (r->distribution[metric])
-		value = distribution_end(r->distribution[metric], t->ranks);
-	if (isfinite(value))
-		s->value[metric][s->samples] = value;
+		return by_worker_end(r->by_worker[metric], t->benchmark->metrics[metric].kind,
+				     t->ranks);
+	if (r->distribution[metric])
+		return distribution_end(r->distribution[metric], t->ranks);
+	return NAN;
 }
 
-void reports_collect(struct series *s, const struct sample *sample)
+void reports_collect(struct reports *r, struct samples *s, const struct trial *t, void *state,
+		     const struct sample *sample)
 {
-	const struct trial *t = &s->planned->trial;
 	const unsigned n = t->benchmark->n_metrics;
-	struct result result = { s, sample->wall, sample->communicated };
+	struct result result = { r, s, n, sample->wall, sample->communicated };
 
 	for (unsigned m = 0; m < n; m++)
 		if (s->value[m])
-			s->value[m][s->samples] = NAN;
+			*value_of(s, m) = NAN;
 	if (!roles_ops(t)->collect)
 		return;
-	watchdog_away(SERIES_VERIFYING);
-	roles_ops(t)->collect(s->state, t, &result);
+	watchdog_away(ROLES_VERIFYING);
+	roles_ops(t)->collect(state, t, &result);
 	watchdog_back();
-	for (unsigned m = 0; m < n; m++)
-		derive(s, m);
+	for (unsigned m = 0; m < n; m++) {
+		const double value = reduce(r, t, m);
+
+		if (isfinite(value))
+			*value_of(s, m) = value;
+	}
 }
 
-void reports_detail(const struct series *s, unsigned metric, json_t *object)
-{
-	const struct reports *r = s->reports;
+/* --- in the record --- */
 
+const char *metric_better(const struct metric *m)
+{
+	static const char *const words[] = {
+		[LOWER_IS_BETTER] = "lower",
+		[HIGHER_IS_BETTER] = "higher",
+		[NEITHER_IS_BETTER] = NULL,
+	};
+
+	return words[m->better];
+}
+
+/* amount / time: inverting only reverses the order of the times, so low and high swap. */
+static struct estimates invert(struct estimates time, double amount)
+{
+	const struct estimate t = time.kept;
+
+	return (struct estimates){ { .value = amount / t.value,
+				     .low = amount / t.high,
+				     .high = amount / t.low,
+				     .least = amount / t.most,
+				     .most = amount / t.least,
+				     .groups = t.groups },
+				   amount / time.all };
+}
+
+/* amount() is called only if there are samples: an impossible trial may have no places. */
+struct estimates reports_metric(const struct samples *s, const struct trial *t, unsigned metric,
+				struct estimates time)
+{
+	const struct metric *m = &t->benchmark->metrics[metric];
+
+	if (s->n && m->amount)
+		return invert(time, m->amount(t));
+	if (s->n && s->value[metric])
+		return estimates_values(s, s->value[metric]);
+	return (struct estimates){ ESTIMATE_UNKNOWN, NAN };
+}
+
+json_t *reports_range(struct estimate e)
+{
+	if (isfinite(e.low) || e.groups < 2)
+		return json_null();
+	return json_pack("{s:i, s:f, s:f}", "of", (int)e.groups, "low", e.least, "high", e.most);
+}
+
+static json_t *metric_json(const struct metric *m, struct estimates e, const char *why)
+{
+	return json_pack("{s:s, s:s, s:s?, s:b, s:o, s:o, s:o, s:o, s:o?}", "name", m->name, "unit",
+			 m->unit, "better", metric_better(m), "rate", m->amount != NULL, "value",
+			 record_number(e.kept.value), "ci",
+			 record_interval(e.kept.low, e.kept.high), "range", reports_range(e.kept),
+			 "with_noise", e.all == e.kept.value ? json_null() : record_number(e.all),
+			 "why", isfinite(e.kept.value) ? NULL : utf8_json(why));
+}
+
+/* Adds what its kind has beyond a value, as "by_worker" or "distribution". */
+static void add_detail(const struct reports *r, unsigned metric, json_t *object)
+{
 	json_t *detail = r->by_worker[metric]	   ? by_worker_json(r->by_worker[metric])
 			 : r->distribution[metric] ? distribution_json(r->distribution[metric])
 						   : NULL;
@@ -140,4 +197,22 @@ void reports_detail(const struct series *s, unsigned metric, json_t *object)
 	if (detail)
 		json_object_set_new(object, r->by_worker[metric] ? "by_worker" : "distribution",
 				    detail);
+}
+
+json_t *reports_json(const struct reports *r, const struct samples *s, const struct trial *t,
+		     struct estimates time, const char *why)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < t->benchmark->n_metrics; i++) {
+		const struct metric *m = &t->benchmark->metrics[i];
+		const bool is_time = metric_is_time(m);
+		json_t *object =
+			metric_json(m, is_time ? time : reports_metric(s, t, i, time),
+				    s->n && !is_time ? "not reported for this trial" : why);
+
+		add_detail(r, i, object);
+		json_array_append_new(list, object);
+	}
+	return list;
 }

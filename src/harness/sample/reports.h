@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What collect() reports after a sample, by the kind of each metric. */
+/* A trial's metrics: which of them collect() reports after a sample, and what they come to. */
 #ifndef LOCUS_REPORTS_H
 #define LOCUS_REPORTS_H
 
 #include <jansson.h>
 
-#include "harness/sample/score.h"
+#include "harness/sample/samples.h"
 
-/* What metrics have beside a value by sample; the values are in the series. */
+const char *metric_better(const struct metric *); /* "lower", "higher", or NULL */
+
+/* What metrics have beside a value by sample; the values are in the samples. */
 struct reports {
 	struct by_worker **by_worker;	    /* by metric; NULL if it is of another kind */
-	struct distribution **distribution; /* the same */
+	struct distribution **distribution; /* likewise */
 };
 
 /* NULL: no memory. */
@@ -18,9 +20,16 @@ struct reports *reports_open(const struct trial *);
 void reports_close(struct reports *, const struct benchmark *);
 
 /* Calls collect() for the sample that was taken last, on all ranks. */
-void reports_collect(struct series *, const struct sample *);
+void reports_collect(struct reports *, struct samples *, const struct trial *, void *state,
+		     const struct sample *);
 
-/* Adds to a metric's object what its kind has beyond a value, as "by_worker" or "distribution". */
-void reports_detail(const struct series *, unsigned metric, json_t *object);
+/* A metric of the trial; `time` is estimates_time() of its samples. */
+struct estimates reports_metric(const struct samples *, const struct trial *, unsigned metric,
+				struct estimates time);
+/* The range of too few allocations for an interval; null if there is one, or no range either. */
+json_t *reports_range(struct estimate);
+/* `metrics` of the trial line. `why`: the reason for metrics without a number. */
+json_t *reports_json(const struct reports *, const struct samples *, const struct trial *,
+		     struct estimates time, const char *why);
 
 #endif

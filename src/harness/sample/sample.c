@@ -1,12 +1,177 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "harness/sample/roles.h"
-#include "harness/sample/sample.h"
+#include "base/statistics.h"
+#include "base/text.h"
 #include "harness/plan/tournament.h"
+#include "harness/sample/roles.h"
+#include "harness/sample/series.h"
 #include "kit/agree.h"
+#include "kit/shares.h"
 #include "machine/watchdog.h"
+
+/* --- seats --- */
+
+/* Threads that float are pinned, too, while memory is prepared and first touched. */
+static int take_seats(const struct series *s, struct team *team, unsigned *culprit)
+{
+	const struct planned *p = s->planned;
+	const struct trial *t = &p->trial;
+	hwloc_bitmap_t within;
+	int status = -1;
+
+	if (!t->floating || !s->ready)
+		return team_seat(team, t->place, t->threads, culprit);
+	*culprit = 0;
+	within = hwloc_bitmap_alloc();
+	for (unsigned i = 0; within && i < p->cpus; i++)
+		hwloc_bitmap_set(within, (unsigned)p->cpu[i]);
+	if (within)
+		status = team_float(team, t->place, t->threads, within, culprit);
+	hwloc_bitmap_free(within);
+	return status;
+}
+
+/* What sched_setaffinity() says: EINVAL of a CPU that is offline, or not in the cpuset. */
+static const char *pinning_error(int error)
+{
+	return error == EINVAL	? "this process can't use it any more"
+	       : error == EXDEV ? "it ran on another one"
+				: strerror(error);
+}
+
+static void note_unpinned(struct series *s, unsigned culprit, int error)
+{
+	const struct trial *t = &s->planned->trial;
+	char *cause = conditions_cause(s->task.conditions, CONDITIONS_CPUS);
+
+	free(s->evidence.failure);
+	s->evidence.failure =
+		text_of("thread %u could not be pinned to CPU %d: sched_setaffinity: %s%s%s",
+			culprit, culprit < t->threads ? t->place[culprit].cpu : -1,
+			pinning_error(error), cause ? ": " : "", cause ? cause : "");
+	free(cause);
+}
+
+static bool seat_here(struct series *s, struct team *team)
+{
+	const struct trial *t = &s->planned->trial;
+	unsigned culprit;
+	int failed;
+
+	watchdog_away(ROLES_PREPARING);
+	failed = take_seats(s, team, &culprit);
+	watchdog_back();
+	if (failed) {
+		note_unpinned(s, culprit, errno);
+		return false;
+	}
+	for (unsigned i = 0; i < t->threads; i++)
+		team_worker(team, i)->role = roles_number(t, i);
+	return true;
+}
+
+bool sample_seat(struct series *s, struct team *team)
+{
+	bool seated = seat_here(s, team);
+
+	agree_words(s->planned->trial.ranks, &s->evidence.failure);
+	return seated && !s->evidence.failure;
+}
+
+/* --- scores --- */
+
+/* A sample of pairs is noisy if more than this share of its pairs was disturbed. */
+#define NOISY_PAIRS 0.1
+
+/*
+ * Times each pair from when both workers have begun until both are done; the sample is the median
+ * of the pairs. Adds their noise, too. `keep`: the series keeps the times of pairs.
+ */
+static void score_pairs(struct series *s, struct team *team, struct turn turn, struct noise *noise,
+			bool keep, struct sample *sample)
+{
+	const struct trial *t = &s->planned->trial;
+	double *times = calloc(t->threads / 2 + 1, sizeof(*times));
+	size_t n = 0, disturbed = 0;
+
+	for (unsigned slot = 0, a, b; slot < tournament_slots(t->threads); slot++) {
+		const struct attendance *one, *other;
+		bool disturbed_one, disturbed_other;
+		double time, units;
+
+		if ((turn.slot != TURN_EVERY_SLOT && turn.slot != slot) ||
+		    !tournament_pair(t->threads, turn.round, slot, &a, &b))
+			continue;
+		one = team_attendance(team, a);
+		other = team_attendance(team, b);
+		units = (double)team_worker(team, a)->done;
+		time = fmax(one->end, other->end) - fmax(one->begin, other->begin);
+		disturbed_one = noise_witness(noise, one, t->place[a].cpu);
+		disturbed_other = noise_witness(noise, other, t->place[b].cpu);
+		disturbed += disturbed_one || disturbed_other;
+		noise->wall += 2 * time;
+		sample->wall = fmax(sample->wall, time);
+		if (times && units > 0)
+			times[n++] = time / units;
+		if (keep && units > 0)
+			pairs_add(s->pairs, a, b, time / units, turn.slot != TURN_EVERY_SLOT);
+		s->did = team_worker(team, a)->done;
+		sample->done += units;
+	}
+	statistics_sort(times, n);
+	sample->time = n ? statistics_quantile(times, n, 0.5) : NAN;
+	sample->noisy = (double)disturbed > NOISY_PAIRS * (double)n;
+	free(times);
+}
+
+/* If there are more workers than CPUs, they never all run at once. */
+static bool scored_together(const struct series *s)
+{
+	return s->planned->trial.benchmark->protocol.scored == TOGETHER &&
+	       !s->planned->trial.oversubscribed;
+}
+
+/* Scores all workers together, and adds what disturbed them to the noise. */
+static void score_all(struct series *s, struct team *team, struct noise *noise,
+		      struct sample *sample)
+{
+	const struct trial *t = &s->planned->trial;
+	const unsigned lead = roles_leading(t);
+	/* other roles begin earlier than the first, where that waits until it is ready */
+	const unsigned begin = roles_ops(t)->ready ? lead : t->threads;
+	double first = INFINITY, last = 0, late = 0, soon = INFINITY, end = 0, units = 0;
+
+	for (unsigned i = 0; i < t->threads; i++) {
+		const struct attendance *a = team_attendance(team, i);
+		const struct worker *w = team_worker(team, i);
+
+		sample->noisy |= noise_witness(noise, a, t->floating ? ANY_CPU : t->place[i].cpu);
+		if (i < begin) {
+			first = fmin(first, a->begin);
+			late = fmax(late, a->begin);
+		}
+		last = fmax(last, a->end);
+		if (i >= lead)
+			continue;
+		soon = fmin(soon, a->end);
+		end = fmax(end, a->end);
+		units += (double)(scored_together(s) ? w->together : w->done) / lead;
+		sample->done += (double)w->done;
+	}
+	s->did = team_worker(team, 0)->done;
+	sample->wall = (lead < t->threads ? end : last) - first;
+	sample->time = (scored_together(s) ? soon - late : sample->wall) / units;
+	if (!(units > 0) || !(sample->time > 0))
+		sample->time = NAN;
+	sample->skew = late - first;
+	noise->wall += sample->wall * t->threads;
+}
+
+/* --- the work --- */
 
 struct turn sample_turn(const struct series *s, unsigned i)
 {
@@ -66,9 +231,19 @@ static void agree_sample(const struct ranks *ranks, struct sample *s, char **fai
 /* Keeps the reason of the first worker that could not do its work. */
 static void note_failure(struct series *s, struct team *team)
 {
-	for (unsigned i = 0; i < s->planned->trial.threads && !s->failure; i++)
+	for (unsigned i = 0; i < s->planned->trial.threads && !s->evidence.failure; i++)
 		if (team_worker(team, i)->failed)
-			s->failure = strdup(team_worker(team, i)->failed);
+			s->evidence.failure = strdup(team_worker(team, i)->failed);
+}
+
+/* Units that a worker is to do; 0 where there are more workers than units. */
+static uint64_t units_of(const struct series *s, const struct worker *w)
+{
+	const uint64_t units = s->warming ? 0 : s->planned->needs.units;
+
+	if (roles_until(s->planned, s->pairs ? 0 : w->role) == BY_DEADLINE)
+		return UINT64_MAX;
+	return units ? share_size(units, w->index, roles_leading(&s->planned->trial)) : s->units;
 }
 
 struct sample sample_take(struct series *s, struct team *team, struct noise *noise,
@@ -77,11 +252,11 @@ struct sample sample_take(struct series *s, struct team *team, struct noise *noi
 	const struct trial *t = &s->planned->trial;
 	const struct ops *ops = roles_ops(t);
 	const unsigned lead = roles_leading(t);
-	const bool by_deadline = roles_until(s) == BY_DEADLINE;
+	const bool by_deadline = roles_until(s->planned, 0) == BY_DEADLINE;
 	struct sample sample = { .communicated = NAN };
 	double spent;
 
-	watchdog_away(SERIES_MEASURING);
+	watchdog_away(ROLES_MEASURING);
 	if (s->pairs)
 		pair_up(s, team, turn);
 	if (ops->reset)
@@ -89,7 +264,7 @@ struct sample sample_take(struct series *s, struct team *team, struct noise *noi
 	for (unsigned i = 0; i < t->threads; i++) {
 		struct worker *w = team_worker(team, i);
 
-		w->count = roles_units(s, w);
+		w->count = units_of(s, w);
 		w->done = w->together = 0;
 		w->failed = NULL;
 	}
@@ -109,6 +284,6 @@ struct sample sample_take(struct series *s, struct team *team, struct noise *noi
 	else
 		score_all(s, team, noise, &sample);
 	if (t->ranks)
-		agree_sample(t->ranks, &sample, &s->failure);
+		agree_sample(t->ranks, &sample, &s->evidence.failure);
 	return sample;
 }

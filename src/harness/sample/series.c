@@ -1,15 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include <stdlib.h>
 
+#include "harness/sample/reductions.h"
+#include "harness/sample/reports.h"
 #include "harness/sample/series.h"
-#include "kit/agree.h"
 
-void series_leave_out_cut(struct series *s)
+int series_open(struct series *s, struct planned *p, struct counting *counting)
 {
-	if (s->batches > s->complete)
-		s->samples = s->batch[s->complete].first;
-	s->batches = s->complete;
+	const struct trial *t = &p->trial;
+
+	*s = (struct series){ .planned = p, .skew = INFINITY };
+	if (t->benchmark->protocol.scored == IN_PAIRS && t->threads > 1) {
+		s->task.meetings = p->needs.meetings;
+		s->pairs = pairs_open(t);
+	}
+	s->reports = reports_open(t);
+	s->throughput = throughput_open(t);
+	if (!neighbours_open(&s->evidence.neighbours, p) && tally_open(&s->tally, counting, t) &&
+	    samples_open(&s->samples, t->benchmark) && s->reports && s->throughput &&
+	    !s->task.meetings == !s->pairs)
+		return 0;
+	series_close(s);
+	return -1;
+}
+
+void series_close(struct series *s)
+{
+	const struct benchmark *b = s->planned->trial.benchmark;
+
+	samples_close(&s->samples, b);
+	throughput_close(s->throughput);
+	reports_close(s->reports, b);
+	pairs_close(s->pairs);
+	tally_close(&s->tally);
+	evidence_close(&s->evidence);
+}
+
+bool series_room(struct series *s, size_t samples)
+{
+	return samples_room(&s->samples, s->planned->trial.benchmark, samples) &&
+	       throughput_room(s->throughput, s->samples.room) &&
+	       tally_room(&s->tally, s->samples.batches + 1);
 }
 
 void series_gather(struct series *s)
@@ -18,61 +49,11 @@ void series_gather(struct series *s)
 
 	if (!ranks)
 		return;
-	noise_sum(ranks, &s->noise);
+	evidence_gather(&s->evidence, ranks);
 	tally_gather(&s->tally);
-	placements_sum(ranks, &s->placements);
-	agree_words(ranks, &s->moved);
 }
 
-bool series_has_clean(const struct series *s, unsigned allocation)
+bool series_converged(const struct series *s)
 {
-	size_t clean = 0, all = 0;
-
-	for (unsigned i = 0; i < s->batches; i++) {
-		const struct batch *b = &s->batch[i];
-
-		for (size_t j = b->first; b->allocation == allocation && j < b->first + b->samples;
-		     j++) {
-			all += isfinite(s->time[j]);
-			clean += isfinite(s->time[j]) && !s->noisy[j];
-		}
-	}
-	return !all || (clean && (double)clean >= SERIES_LEAST_CLEAN * (double)all);
-}
-
-bool series_sets_noise_aside(const struct series *s)
-{
-	for (unsigned a = 0; a < s->allocations; a++)
-		if (!series_has_clean(s, a))
-			return false;
-	return true;
-}
-
-/* The allocation of each batch; to be freed. NULL: no memory. */
-static unsigned *allocations_of(const struct series *s)
-{
-	unsigned *group = calloc(s->batches + 1, sizeof(*group));
-
-	for (unsigned i = 0; group && i < s->batches; i++)
-		group[i] = s->batch[i].allocation;
-	return group;
-}
-
-struct estimate series_estimate(const struct series *s, const double *of)
-{
-	unsigned *group = allocations_of(s);
-	const struct estimate e =
-		group ? estimate_grouped(of, group, s->batches) : ESTIMATE_UNKNOWN;
-
-	free(group);
-	return e;
-}
-
-size_t series_medians(const struct series *s, const double *of, double *medians)
-{
-	unsigned *group = allocations_of(s);
-	const size_t n = group ? statistics_group_medians(of, group, s->batches, medians) : 0;
-
-	free(group);
-	return n;
+	return s->evidence.failure || estimates_converged(&s->samples, s->task.within);
 }

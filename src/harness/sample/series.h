@@ -1,42 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One trial while it is measured: its current allocation, how much work a sample is, and all that
- * was measured. allocation.c, calibrate.c and batch.c fill it; summary.c and samples_line.c write
- * it into the record.
+ * One trial while it is measured: what is asked, its current allocation and how much work a sample
+ * is, what was sampled, and what was noticed. Then its life: allocations, each with batches, each
+ * with samples.
  */
 #ifndef LOCUS_SERIES_H
 #define LOCUS_SERIES_H
 
-#include "benchmark.h"
-#include "harness/sample/beside.h"
-#include "harness/sample/noise.h"
-#include "harness/sample/pairs.h"
-#include "harness/sample/placements.h"
-#include "harness/plan/plan.h"
-#include "base/statistics.h"
 #include "count/markers.h"
 #include "count/tally.h"
-#include "machine/memory/placement.h"
+#include "harness/plan/plan.h"
+#include "harness/sample/evidence.h"
+#include "harness/sample/pairs.h"
+#include "harness/sample/samples.h"
 #include "machine/provenance/conditions.h"
-
-/* What the main thread is doing to a trial while it is away from the books (watchdog.h). */
-#define SERIES_PREPARING "preparing"
-#define SERIES_MEASURING "measuring"
-#define SERIES_VERIFYING "checking"
-
-struct batch {
-	size_t first, samples; /* in the series' arrays */
-	unsigned allocation;
-	unsigned round; /* the group's sweep that it belongs to: a batch of each trial */
-	/* the median of its samples, and of those without noise; NAN if all are noisy */
-	double estimate, clean;
-	/* s per core cycle, the same before and after its samples, on all workers; 0: unknown */
-	double cycle;
-	struct beside_look look; /* right after its samples */
-	bool rested;		 /* the neighbours had no CPU time during its samples */
-	double at;		 /* s from the start of the run to that of the batch */
-	uint64_t units;		 /* of a worker in each sample */
-};
 
 /* Why a trial ended where it did. */
 enum stopped {
@@ -47,84 +24,158 @@ enum stopped {
 	STOPPED_SIGNAL
 };
 
-struct held;
+struct quarantine;
 
-struct series {
-	struct planned *planned;
-	/* this allocation */
-	void *state;
-	bool begun;	     /* some time was spent on it */
-	bool ready;	     /* prepared, entered, and not released yet */
-	bool worked;	     /* work() has run: there is an answer to verify */
-	bool cold;	     /* the caches don't hold its data yet: nothing has warmed them up */
-	bool warming;	     /* the work is the needs.warm units that warm up */
-	struct pairs *pairs; /* NULL: all work at once */
-	unsigned meetings;   /* of a pair in a batch */
-	uint64_t did;	     /* units of worker 0 in the last execution */
-	/* calibration */
-	/* of each worker in each sample; 0 where work() decides */
-	uint64_t units;
-	double duration; /* s of a typical sample */
-	/* s: between the first and the last start, the median of those seen in calibration */
-	double skew;
-	unsigned per_batch; /* samples */
-	/* what was measured */
-	size_t samples, room;
-	double *time; /* s per unit */
-	double *skews;
-	unsigned char *noisy;
-	/* of each metric that collect() reports, by sample; NULL for the others */
-	double **value;
-	struct reports *reports;       /* what metrics have beyond a value */
-	struct throughput *throughput; /* of each role */
-	unsigned batches, batch_room, allocations;
-	/* allocations before any memory of this trial was given back: no frame came again */
-	unsigned fresh;
-	bool returned;		 /* memory of an earlier allocation was given back */
-	struct held *held;	 /* of its group; NULL: an allocation is given back when it ends */
-	unsigned complete, told; /* batches that are complete; that are in the record */
-	struct batch *batch;
-	struct noise noise;
-	struct beside beside;
-	struct tally tally; /* of events */
-	struct placements placements;
-	char *failure, *impossible, *wrong;  /* what went wrong; NULL */
-	const struct conditions *conditions; /* when the run began; NULL: unknown */
-	char *moved;	 /* why pages were misplaced; NULL: unknown, or none was */
-	double elapsed;	 /* s spent on this trial */
-	double overhead; /* s that reading the clock takes */
-	enum stopped stopped;
-	double within;	/* how far its interval may reach, relative to the time */
-	double typical; /* what trials of its kind scatter (estimate_typical); 0: unknown */
-	/* s from the start of the run to that of the first batch, and to the end of the last */
-	double from, to;
+/* What the run asks of a trial, beyond its plan. */
+struct task {
+	double within;	   /* how far its interval may reach, relative to the time */
+	double overhead;   /* s that reading the clock takes */
+	unsigned meetings; /* of a pair in a batch */
 	/* LIKWID's region around each batch */
 	struct markers *markers; /* NULL: it has none */
 	unsigned region;
-	double marked; /* s: the wall time of samples within the region */
+	struct quarantine *quarantine;	     /* of its group; NULL: memory is given back at once */
+	const struct conditions *conditions; /* when the run began; NULL: unknown */
+};
+
+struct series {
+	struct planned *planned;
+	struct task task;
+	/* this allocation */
+	void *state;
+	bool begun;   /* some time was spent on it */
+	bool ready;   /* prepared, entered, and not released yet */
+	bool worked;  /* work() has run: there is an answer to verify */
+	bool cold;    /* the caches don't hold its data yet: nothing has warmed them up */
+	bool warming; /* the work is the needs.warm units that warm up */
+	uint64_t did; /* units of worker 0 in the last execution */
+	/* calibration */
+	uint64_t units;	    /* of each worker in each sample; 0 where work() decides */
+	double duration;    /* s of a typical sample */
+	double skew;	    /* s from the first start to the last, the median in calibration */
+	unsigned per_batch; /* samples */
+	/* what was sampled */
+	struct samples samples;
+	struct pairs *pairs;	       /* NULL: all work at once */
+	struct reports *reports;       /* what metrics have beyond a value */
+	struct throughput *throughput; /* of each role */
+	struct tally tally;	       /* of events */
+	double from, to; /* s from the start of the run to the first batch, and to the last's end */
+	double marked;	 /* s: the wall time of samples within LIKWID's region */
+	double elapsed;	 /* s spent on this trial */
+	/* what was noticed */
+	struct evidence evidence;
+	bool returned; /* memory of an earlier allocation was given back */
+	enum stopped stopped;
+};
+
+/* `counting`: what is counted beside its samples; NULL: nothing. -1: no memory. */
+int series_open(struct series *, struct planned *, struct counting *);
+void series_close(struct series *);
+/* Makes room for one more batch, of so many samples; false: no memory. */
+bool series_room(struct series *, size_t samples);
+/* After the last sample: sums noise, counts and placements over all ranks. */
+void series_gather(struct series *);
+/* Whether its interval is as narrow as asked. True if it has failed: there is nothing to await. */
+bool series_converged(const struct series *);
+
+/* --- allocation.c: fresh memory, prepared and touched --- */
+
+/*
+ * Returns false on all ranks if one of them failed; failure or impossible says why. The team stays
+ * seated for this trial. The nodes of its pages are read back before its samples and after.
+ */
+bool allocation_open(struct series *, struct team *);
+/*
+ * One execution of needs.warm units, which is not a sample: before an allocation's first batch, and
+ * its calibration. Not when it is opened: the other trials of its group are opened after it.
+ */
+void allocation_warm(struct series *, struct team *);
+/* Reads the pages back, verifies the answer, and holds the memory or gives it back. */
+void allocation_close(struct series *, struct team *);
+/* Whether the series has failed, on all ranks; if so, the allocation is closed. */
+bool allocation_failed(struct series *, struct team *);
+
+/*
+ * The memory of earlier allocations of a group, held so that later ones get other page frames: the
+ * kernel gives the frames that were freed last to whoever asks next. Where there is no room for
+ * all, the oldest are given back.
+ */
+struct quarantine {
+	double room, bytes; /* bytes that may be held; that are */
+	double each;	    /* larger allocations are not held */
+	struct quarantined {
+		struct series *series;
+		struct arena *arena;
+		double bytes;
+	} * of; /* the oldest first */
+	size_t n, most;
 };
 
 /*
- * Leaves out the samples of a batch that was cut off or failed: they are not in the record, and a
- * trial says no more than its record holds.
+ * Takes over the arena of an allocation that has ended, of so many bytes. A series whose memory is
+ * given back is marked as one that may get it again.
  */
-void series_leave_out_cut(struct series *);
+void quarantine_keep(struct quarantine *, struct series *, struct arena *, double bytes);
+/* Gives all back. */
+void quarantine_free(struct quarantine *);
 
-/* After the last sample: sums noise, counts and placements over all ranks. */
-void series_gather(struct series *);
+/* --- batch.c: how much work a sample is, and batches of samples --- */
 
 /*
- * Noisy samples have evidence of an outside cause: their thread was preempted, lost its CPU or was
- * moved. They are set aside for the result, whatever their values are, if in each allocation at
- * least this share of the samples is left.
+ * Finds `units`, `duration` and `per_batch` of an allocation that is ready, for batches of `batch`
+ * s. Begins no sample when `most` s have gone by.
  */
-#define SERIES_LEAST_CLEAN 0.25
-bool series_has_clean(const struct series *, unsigned allocation); /* that share, and one */
-bool series_sets_noise_aside(const struct series *);
+void batch_calibrate(struct series *, struct team *, double batch, double most);
+/*
+ * The usual one of these skews (s), which it sorts: their median. By the least one, most samples
+ * would begin later than they may; by the most, one late wake-up would make all of them long.
+ */
+double batch_usual_skew(double *skews, size_t n);
+/*
+ * Whether a sample of `units` units ends their search; if not, increases `units`, or asks for
+ * another such sample, which *long_before says. The series has the skew of the samples until now.
+ */
+bool batch_calibration_ends(struct series *, const struct sample *, bool *long_before);
 
-/* The estimate of a statistic whose values by batch are in `of`. */
-struct estimate series_estimate(const struct series *, const double *of);
-/* Its median in each allocation, in their order; returns how many have one. */
-size_t series_medians(const struct series *, const double *of, double *medians);
+/*
+ * Takes so many samples of an allocation that is ready; `warm`: after one that is not kept, which
+ * warms the caches. Returns false on failure.
+ */
+bool batch_take(struct series *, struct team *, unsigned samples, bool warm);
+
+/* s per cycle of the workers' cores at one moment; 0: unknown. */
+struct batch_cores {
+	double least, median, most;
+};
+/*
+ * The cycle of a batch, from the cores' before and after it: 0 where they differ by more than 5 %,
+ * since then the batch did not run at one frequency.
+ */
+double batch_cycle(struct batch_cores before, struct batch_cores after);
+
+/* --- sample.c: one timed execution of the work --- */
+
+/*
+ * Seats the team for this trial, on all ranks. False: a thread could not be pinned on one of them;
+ * `failure` says why.
+ */
+bool sample_seat(struct series *, struct team *);
+
+/* Whose turn it is, where workers meet in pairs. */
+struct turn {
+	unsigned round, meeting;
+	unsigned slot; /* the pair that plays; TURN_EVERY_SLOT: all pairs of the round */
+};
+#define TURN_EVERY_SLOT (~0u)
+/* Turn i of a batch: all rounds, repeated until every pair has met as often as the batch needs. */
+struct turn sample_turn(const struct series *, unsigned i);
+
+/*
+ * Resets, works and scores on all ranks. All get the same sample, with the time of the slowest
+ * rank. If a worker could not do its work, the series has failed, and the sample is invalid.
+ * `keep`: the series keeps the times of pairs. The team is seated, the allocation ready.
+ */
+struct sample sample_take(struct series *, struct team *, struct noise *, struct turn, bool keep);
 
 #endif

@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "harness/sample/beside.h"
+#include "harness/sample/neighbours.h"
 #include "harness/plan/planned.h"
 #include "machine/clock.h"
 #include "machine/memory/probe.h"
@@ -46,14 +46,15 @@ static size_t caches(const struct planned *p, hwloc_obj_type_t type, size_t most
  * (verification, the end of a huge page), so they must be far more. They are in L3 for sure only if
  * they fill half of it: else the trial itself may evict the probe's lines.
  */
-static enum beside_level level_of(const struct planned *p)
+static enum neighbours_level level_of(const struct planned *p)
 {
 	const size_t own = caches(p, HWLOC_OBJ_L2CACHE, 0),
 		     bytes = p->needs.touched ? p->needs.touched : p->needs.bytes;
 
 	if (!own || bytes <= 2 * own + p->trial.machine->huge_page)
-		return BESIDE_CORE;
-	return bytes <= caches(p, HWLOC_OBJ_L3CACHE, BESIDE_L3_CPU) / 2 ? BESIDE_L3 : BESIDE_MEMORY;
+		return NEIGHBOURS_CORE;
+	return bytes <= caches(p, HWLOC_OBJ_L3CACHE, NEIGHBOURS_L3_CPU) / 2 ? NEIGHBOURS_L3
+									    : NEIGHBOURS_MEMORY;
 }
 
 static void add_cpus(hwloc_obj_t object, hwloc_bitmap_t set)
@@ -63,22 +64,22 @@ static void add_cpus(hwloc_obj_t object, hwloc_bitmap_t set)
 }
 
 /* Adds the CPUs that share the CPU's core, and the level; also those that others may use. */
-static void add_sharing(const struct machine *m, int cpu, enum beside_level level,
+static void add_sharing(const struct machine *m, int cpu, enum neighbours_level level,
 			hwloc_bitmap_t set)
 {
 	const struct cpu *own = machine_cpu(m, cpu);
 	hwloc_obj_t node = NULL;
 
 	add_cpus(above(m, cpu, HWLOC_OBJ_CORE), set);
-	if (level == BESIDE_L3)
+	if (level == NEIGHBOURS_L3)
 		add_cpus(above(m, cpu, HWLOC_OBJ_L3CACHE), set);
-	while (level == BESIDE_MEMORY && own &&
+	while (level == NEIGHBOURS_MEMORY && own &&
 	       (node = hwloc_get_next_obj_by_type(m->topology, HWLOC_OBJ_NUMANODE, node)))
 		if (machine_object_number(node) == own->node)
 			hwloc_bitmap_or(set, set, node->complete_cpuset);
 }
 
-static int list(struct beside *b, hwloc_const_bitmap_t set)
+static int list(struct neighbours *b, hwloc_const_bitmap_t set)
 {
 	const int n = hwloc_bitmap_weight(set);
 	unsigned cpu;
@@ -96,13 +97,13 @@ static int list(struct beside *b, hwloc_const_bitmap_t set)
 	return 0;
 }
 
-int beside_open(struct beside *b, const struct planned *p)
+int neighbours_open(struct neighbours *b, const struct planned *p)
 {
 	const struct trial *t = &p->trial;
 	hwloc_bitmap_t set;
 	int status;
 
-	*b = (struct beside){ 0 };
+	*b = (struct neighbours){ 0 };
 	if (!p->cpus || p->refusal || t->ranks || t->floating)
 		return 0;
 	set = hwloc_bitmap_alloc();
@@ -118,36 +119,36 @@ int beside_open(struct beside *b, const struct planned *p)
 	return status;
 }
 
-void beside_close(struct beside *b)
+void neighbours_close(struct neighbours *b)
 {
 	probe_close(b->lines);
 	free(b->cpu);
 }
 
-void beside_ready(struct beside *b)
+void neighbours_ready(struct neighbours *b)
 {
 	const double began = clock_now();
 
-	if (b->level == BESIDE_CORE)
+	if (b->level == NEIGHBOURS_CORE)
 		return;
 	if (!b->lines)
 		b->lines = probe_open();
-	if (b->lines && b->level == BESIDE_L3)
+	if (b->lines && b->level == NEIGHBOURS_L3)
 		probe_touch(b->lines);
 	b->spent += clock_now() - began;
 }
 
-struct beside_look beside_look(struct beside *b)
+struct neighbours_look neighbours_look(struct neighbours *b)
 {
 	const double began = clock_now();
-	struct beside_look look = { 0 };
+	struct neighbours_look look = { 0 };
 	struct probe_kept kept;
 
 	if (!b->lines)
 		return look;
-	if (b->level == BESIDE_L3) {
+	if (b->level == NEIGHBOURS_L3) {
 		kept = probe_kept(b->lines);
-		look = (struct beside_look){ kept.line, kept.memory };
+		look = (struct neighbours_look){ kept.line, kept.memory };
 	} else
 		look.line = probe_read(b->lines);
 	b->spent += clock_now() - began;

@@ -84,45 +84,45 @@ static void test_who_shares_what(void **state)
 	static const struct {
 		size_t bytes, touched;
 		unsigned cpus;
-		enum beside_level level;
+		enum neighbours_level level;
 		const char *list;
 		int second;	   /* CPU of the second thread; 0: 2 */
 		const char *other; /* machine; NULL: MACHINE */
 	} table[] = {
 		/* in L1 and in L2, also on a huge page, neighbours are those of the core */
-		{ 16384, 0, 1, BESIDE_CORE, "1" },
-		{ MIB, 0, 1, BESIDE_CORE, "1" },
-		{ 2 * MIB, 0, 1, BESIDE_CORE, "1" },
-		{ 4 * MIB, 0, 1, BESIDE_CORE, "1" },
+		{ 16384, 0, 1, NEIGHBOURS_CORE, "1" },
+		{ MIB, 0, 1, NEIGHBOURS_CORE, "1" },
+		{ 2 * MIB, 0, 1, NEIGHBOURS_CORE, "1" },
+		{ 4 * MIB, 0, 1, NEIGHBOURS_CORE, "1" },
 		/* beyond: those of the L3, then those of the node */
-		{ 8 * MIB, 0, 1, BESIDE_L3, "1-3" },
-		{ 16 * MIB, 0, 1, BESIDE_L3, "1-3" },
-		{ 16 * MIB + 1, 0, 1, BESIDE_MEMORY, "1-3" },
-		{ 256 * MIB, 0, 1, BESIDE_MEMORY, "1-3" },
+		{ 8 * MIB, 0, 1, NEIGHBOURS_L3, "1-3" },
+		{ 16 * MIB, 0, 1, NEIGHBOURS_L3, "1-3" },
+		{ 16 * MIB + 1, 0, 1, NEIGHBOURS_MEMORY, "1-3" },
+		{ 256 * MIB, 0, 1, NEIGHBOURS_MEMORY, "1-3" },
 		/* a few lines of many pages */
-		{ 256 * MIB, MIB, 1, BESIDE_CORE, "1" },
+		{ 256 * MIB, MIB, 1, NEIGHBOURS_CORE, "1" },
 		/* two CPUs, 0 and 2, have two L2 */
-		{ 5 * MIB, 0, 1, BESIDE_L3, "1-3" },
-		{ 5 * MIB, 0, 2, BESIDE_CORE, "1,3" },
-		{ 64 * MIB, 0, 2, BESIDE_MEMORY, "1,3" },
+		{ 5 * MIB, 0, 1, NEIGHBOURS_L3, "1-3" },
+		{ 5 * MIB, 0, 2, NEIGHBOURS_CORE, "1,3" },
+		{ 64 * MIB, 0, 2, NEIGHBOURS_MEMORY, "1,3" },
 		/* CPUs 0 and 1 have one L2 together */
-		{ 5 * MIB, 0, 2, BESIDE_L3, "2-3", 1 },
+		{ 5 * MIB, 0, 2, NEIGHBOURS_L3, "2-3", 1 },
 		/* two L3 on the node, of 8 MiB each: only one is the CPU's, unless both are used */
-		{ 4 * MIB, 0, 1, BESIDE_L3, "1", 0, TWO_L3 },
-		{ 5 * MIB, 0, 1, BESIDE_MEMORY, "1-3", 0, TWO_L3 },
-		{ 8 * MIB, 0, 2, BESIDE_L3, "1,3", 0, TWO_L3 },
+		{ 4 * MIB, 0, 1, NEIGHBOURS_L3, "1", 0, TWO_L3 },
+		{ 5 * MIB, 0, 1, NEIGHBOURS_MEMORY, "1-3", 0, TWO_L3 },
+		{ 8 * MIB, 0, 2, NEIGHBOURS_L3, "1,3", 0, TWO_L3 },
 		/* no L3 */
-		{ 8 * MIB, 0, 1, BESIDE_MEMORY, "1-3", 0, NO_L3 },
+		{ 8 * MIB, 0, 1, NEIGHBOURS_MEMORY, "1-3", 0, NO_L3 },
 		/* a guest with two CPUs sees the L3 of a host that has many more */
-		{ 16 * MIB, 0, 1, BESIDE_L3, "1", 0, GUEST },
-		{ 17 * MIB, 0, 1, BESIDE_MEMORY, "1", 0, GUEST },
+		{ 16 * MIB, 0, 1, NEIGHBOURS_L3, "1", 0, GUEST },
+		{ 17 * MIB, 0, 1, NEIGHBOURS_MEMORY, "1", 0, GUEST },
 	};
 	struct bench *b = *state;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		hwloc_bitmap_t set = hwloc_bitmap_alloc();
 		struct machine *other = NULL;
-		struct beside beside;
+		struct neighbours beside;
 		char list[64];
 
 		if (table[i].other)
@@ -131,14 +131,14 @@ static void test_who_shares_what(void **state)
 		b->planned.needs.touched = table[i].touched;
 		b->planned.cpus = table[i].cpus;
 		b->cpu[1] = table[i].second ? table[i].second : 2;
-		assert_int_equal(beside_open(&beside, &b->planned), 0);
+		assert_int_equal(neighbours_open(&beside, &b->planned), 0);
 		assert_int_equal(beside.level, table[i].level);
 		for (unsigned j = 0; j < beside.cpus; j++)
 			hwloc_bitmap_set(set, (unsigned)beside.cpu[j]);
 		hwloc_bitmap_list_snprintf(list, sizeof(list), set);
 		assert_string_equal(list, table[i].list);
 		hwloc_bitmap_free(set);
-		beside_close(&beside);
+		neighbours_close(&beside);
 		machine_close(other);
 		b->planned.trial.machine = b->machine;
 	}
@@ -152,16 +152,16 @@ static void test_who_is_not_watched(void **state)
 
 	b->planned.needs.bytes = 64 * MIB;
 	for (unsigned i = 0; i < 3; i++) {
-		struct beside beside;
+		struct neighbours beside;
 
 		b->planned.trial.ranks = i == 0 ? &ranks : NULL;
 		b->planned.trial.floating = i == 1;
 		b->planned.refusal = i == 2 ? (char *)"no memory" : NULL;
-		assert_int_equal(beside_open(&beside, &b->planned), 0);
+		assert_int_equal(neighbours_open(&beside, &b->planned), 0);
 		assert_int_equal(beside.cpus, 0);
-		beside_ready(&beside);
-		assert_true(beside_look(&beside).line == 0);
-		beside_close(&beside);
+		neighbours_ready(&beside);
+		assert_true(neighbours_look(&beside).line == 0);
+		neighbours_close(&beside);
 	}
 	b->planned.trial.floating = false;
 	b->planned.refusal = NULL;
@@ -173,16 +173,19 @@ static void invent(struct bench *b, size_t bytes, double busy, const double *lin
 	b->planned.needs = (struct needs){ .bytes = bytes };
 	b->planned.cpus = 1;
 	b->series = (struct series){
-		.planned = &b->planned, .batch = b->batch, .batches = BATCHES, .samples = BATCHES
+		.planned = &b->planned,
+		.samples = { .batch = b->batch, .batches = BATCHES, .n = BATCHES },
 	};
-	assert_int_equal(beside_open(&b->series.beside, &b->planned), 0);
-	b->series.beside.quiet = b->quiet;
-	b->series.noise.beside = 2 * busy;
-	b->series.noise.watched = 2;
+	assert_int_equal(neighbours_open(&b->series.evidence.neighbours, &b->planned), 0);
+	b->series.evidence.neighbours.quiet = b->quiet;
+	b->series.evidence.noise.beside = 2 * busy;
+	b->series.evidence.noise.watched = 2;
 	memset(b->batch, 0, sizeof(b->batch));
 	for (unsigned i = 0; i < BATCHES; i++)
-		b->batch[i].look = (struct beside_look){
-			.line = line && b->series.beside.level != BESIDE_CORE ? line[i] : 0,
+		b->batch[i].look = (struct neighbours_look){
+			.line = line && b->series.evidence.neighbours.level != NEIGHBOURS_CORE
+					? line[i]
+					: 0,
 			.memory = 2,
 		};
 }
@@ -249,8 +252,8 @@ static void test_when_neighbours_are_noise(void **state)
 		b->quiet[0] = table[i].quiet;
 		contention_judge(&b->series, &v);
 		said = table[i].reason && strstr(table[i].reason, "evicted") ? v.notes : v.reasons;
-		assert_int_equal(v.status, table[i].reason && said == v.reasons ? STATUS_NOISY
-										: STATUS_OK);
+		assert_int_equal(v.status,
+				 table[i].reason && said == v.reasons ? STATUS_NOISY : STATUS_OK);
 		assert_int_equal(json_array_size(said), table[i].reason != NULL);
 		assert_int_equal(json_array_size(said == v.notes ? v.reasons : v.notes), 0);
 		if (table[i].reason)
@@ -266,7 +269,7 @@ static void test_when_neighbours_are_noise(void **state)
 		json_decref(object);
 		json_decref(v.reasons);
 		json_decref(v.notes);
-		beside_close(&b->series.beside);
+		neighbours_close(&b->series.evidence.neighbours);
 	}
 }
 
@@ -290,7 +293,7 @@ static void test_a_moment_of_rest_is_enough(void **state)
 		assert_true(b->quiet[0] == (rested ? fast[4] : 0));
 		json_decref(v.reasons);
 		json_decref(v.notes);
-		beside_close(&b->series.beside);
+		neighbours_close(&b->series.evidence.neighbours);
 	}
 }
 
@@ -298,10 +301,10 @@ static void test_a_moment_of_rest_is_enough(void **state)
 static void test_who_rests(void **state)
 {
 	(void)state;
-	assert_true(neighbours_rested(0, 0.02));
-	assert_false(neighbours_rested(0.01, 0.02));
-	assert_false(neighbours_rested(0, 0.01));
-	assert_false(neighbours_rested(NAN, 0.02));
+	assert_true(others_rested(0, 0.02));
+	assert_false(others_rested(0.01, 0.02));
+	assert_false(others_rested(0, 0.01));
+	assert_false(others_rested(NAN, 0.02));
 }
 
 /* What is seen of L3 says nothing of memory. */
@@ -313,7 +316,7 @@ static void test_memory_learns_nothing_from_l3(void **state)
 	invent(b, 8 * MIB, 0, kept);
 	contention_learn(&b->series);
 	assert_true(b->quiet[0] == 0);
-	beside_close(&b->series.beside);
+	neighbours_close(&b->series.evidence.neighbours);
 }
 
 /* The run learns only from series whose neighbours rested, and keeps the fastest. */
@@ -332,7 +335,7 @@ static void test_what_a_run_learns(void **state)
 		invent(b, 64 * MIB, table[i].busy, table[i].line);
 		contention_learn(&b->series);
 		assert_true(b->quiet[0] == table[i].quiet && b->quiet[1] == 0);
-		beside_close(&b->series.beside);
+		neighbours_close(&b->series.evidence.neighbours);
 	}
 }
 
@@ -342,11 +345,11 @@ static void test_own_threads_are_no_neighbours(void **state)
 	struct bench *b = *state;
 
 	invent(b, 64 * MIB, 1, NULL);
-	b->series.noise.foreign = -1.5; /* s, of 2 */
+	b->series.evidence.noise.foreign = -1.5; /* s, of 2 */
 	assert_true(contention_seen(&b->series).busy == 0.25);
-	b->series.noise.beside = NAN;
+	b->series.evidence.noise.beside = NAN;
 	assert_true(isnan(contention_seen(&b->series).busy));
-	beside_close(&b->series.beside);
+	neighbours_close(&b->series.evidence.neighbours);
 }
 
 /* The probe reads lines: none takes less than a cycle. Of L3 it has both times. */
@@ -357,14 +360,16 @@ static void test_the_probe(void **state)
 	for (unsigned l3 = 0; l3 < 2; l3++) {
 		invent(b, (l3 ? 8 : 64) * (size_t)MIB, 0, NULL);
 		for (unsigned i = 0; i < 3; i++) {
-			struct beside_look look;
+			struct neighbours_look look;
 
-			beside_ready(&b->series.beside);
-			look = beside_look(&b->series.beside);
-			assert_true(b->series.beside.lines ? look.line > 1e-10 : look.line == 0);
-			assert_int_equal(look.memory > 1e-10, l3 && b->series.beside.lines);
+			neighbours_ready(&b->series.evidence.neighbours);
+			look = neighbours_look(&b->series.evidence.neighbours);
+			assert_true(b->series.evidence.neighbours.lines ? look.line > 1e-10
+									: look.line == 0);
+			assert_int_equal(look.memory > 1e-10,
+					 l3 && b->series.evidence.neighbours.lines);
 		}
-		beside_close(&b->series.beside);
+		neighbours_close(&b->series.evidence.neighbours);
 	}
 }
 

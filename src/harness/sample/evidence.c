@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-#include "harness/sample/noise.h"
+#include "harness/sample/evidence.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
 #include "machine/usage.h"
+
+/* --- noise --- */
 
 /*
  * A sample is noisy if it lost more than this share of its wall time plus what reading the evidence
@@ -15,14 +19,13 @@
 #define DISTURBED_LEAST 5e-6
 
 /* s: in which a neighbour that never rests has a tick of /proc/stat for sure */
-#define NEIGHBOURS_TOLD 0.015
+#define OTHERS_TICK 0.015
 
 static bool lost(double seconds, double wall)
 {
 	return seconds > DISTURBED_LEAST + DISTURBED_SHARE * wall;
 }
 
-/* Adds what one worker saw to the sums; true if its sample was disturbed. */
 bool noise_witness(struct noise *n, const struct attendance *a, int cpu)
 {
 	const struct usage *x = &a->before, *y = &a->after;
@@ -52,7 +55,7 @@ static double process_cpu(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-void neighbours_begin(struct neighbours *n, struct cpu_time_set ours, struct cpu_time_set beside)
+void others_begin(struct others *n, struct cpu_time_set ours, struct cpu_time_set beside)
 {
 	n->of[0] = ours;
 	n->of[1] = beside;
@@ -61,12 +64,12 @@ void neighbours_begin(struct neighbours *n, struct cpu_time_set ours, struct cpu
 	n->at = clock_now();
 }
 
-bool neighbours_rested(double cpu, double wall)
+bool others_rested(double cpu, double wall)
 {
-	return cpu <= 0 && wall >= NEIGHBOURS_TOLD;
+	return cpu <= 0 && wall >= OTHERS_TICK;
 }
 
-bool neighbours_end(const struct neighbours *n, struct noise *noise)
+bool others_end(const struct others *n, struct noise *noise)
 {
 	struct cpu_time_set after[2] = { n->of[0], n->of[1] };
 	double beside, watched;
@@ -86,7 +89,7 @@ bool neighbours_end(const struct neighbours *n, struct noise *noise)
 	watched = clock_now() - n->at;
 	noise->beside += beside;
 	noise->watched += watched;
-	return neighbours_rested(beside, watched);
+	return others_rested(beside, watched);
 }
 
 /* Sums times (s) as whole ns; unknown on one rank makes the sum unknown. */
@@ -98,7 +101,7 @@ static void sum_time(const struct ranks *ranks, double *s)
 	*s = x[1] ? NAN : (double)x[0] * 1e-9;
 }
 
-void noise_sum(const struct ranks *ranks, struct noise *n)
+static void noise_sum(const struct ranks *ranks, struct noise *n)
 {
 	double *time[] = { &n->wall, &n->off_cpu, &n->delay, &n->steal, &n->foreign };
 	uint64_t *count[] = { &n->involuntary, &n->voluntary, &n->minor_faults, &n->major_faults,
@@ -145,3 +148,121 @@ const struct noise_counter noise_counters[NOISE_COUNTERS] = {
 	{ "voluntary-switches", "1", voluntary }, { "involuntary-switches", "1", involuntary },
 	{ "migrations", "1", migrations },	  { "steal", "s", steal },
 };
+
+/* --- placements --- */
+
+void placements_begin(struct placements *p, const struct arena *arena)
+{
+	if (arena_placement(arena, &p->now))
+		p->now = (struct placement){ 0 };
+}
+
+static void free_kept(struct placements *p)
+{
+	if (p->known) {
+		placement_free(&p->before);
+		placement_free(&p->after);
+	}
+}
+
+/* Takes over p->now and *after: keeps them if they are the worst so far, else frees them. */
+static void keep_worst(struct placements *p, struct placement *after)
+{
+	if (p->known &&
+	    p->now.misplaced + after->misplaced <= p->before.misplaced + p->after.misplaced) {
+		placement_free(&p->now);
+		placement_free(after);
+	} else {
+		free_kept(p);
+		p->before = p->now;
+		p->after = *after;
+		p->known = true;
+	}
+}
+
+bool placements_end(const struct placements *p, const struct arena *arena, struct placement *after)
+{
+	return p->now.pages && !arena_placement(arena, after);
+}
+
+void placements_keep(struct placements *p, struct placement *after)
+{
+	if (after)
+		keep_worst(p, after);
+	else
+		placement_free(&p->now);
+	p->now = (struct placement){ 0 };
+}
+
+bool placement_is_astray(const struct placement *p)
+{
+	return (double)p->misplaced > PLACEMENTS_MOST_ASTRAY * (double)p->pages;
+}
+
+bool placements_astray(const struct placements *p)
+{
+	return p->known && (placement_is_astray(&p->before) || placement_is_astray(&p->after));
+}
+
+/* Sums node by node: node 1 of each host counts as node 1. */
+static void sum_nodes(const struct ranks *ranks, struct placement *p)
+{
+	unsigned nodes = (unsigned)agree_most(ranks, p->nodes);
+	uint64_t *grown = nodes > p->nodes ? realloc(p->on_node, nodes * sizeof(*grown)) : NULL;
+
+	if (grown) {
+		memset(grown + p->nodes, 0, (nodes - p->nodes) * sizeof(*grown));
+		p->on_node = grown;
+		p->nodes = nodes;
+	}
+	for (unsigned i = 0; i < nodes; i++) {
+		int64_t pages = i < p->nodes ? (int64_t)p->on_node[i] : 0;
+
+		agree_total(ranks, &pages, 1);
+		if (i < p->nodes)
+			p->on_node[i] = (uint64_t)pages;
+	}
+}
+
+static void sum_placement(const struct ranks *ranks, struct placement *p)
+{
+	uint64_t *count[] = { &p->pages, &p->unmapped, &p->misplaced, &p->local,
+			      &p->used,	 &p->huge,     &p->thp };
+
+	for (size_t i = 0; i < sizeof(count) / sizeof(*count); i++)
+		agree_total(ranks, (int64_t *)count[i], 1);
+	sum_nodes(ranks, p);
+	p->how = (unsigned)agree_most(ranks, p->how);
+	agree_words(ranks, &p->why_not);
+	p->page = (size_t)agree_most(ranks, (double)p->page);
+	p->huge_page = (size_t)agree_most(ranks, (double)p->huge_page);
+	p->huge_unknown = agree_any(ranks, p->huge_unknown);
+}
+
+static void placements_sum(const struct ranks *ranks, struct placements *p)
+{
+	p->known = agree_any(ranks, p->known);
+	if (p->known) {
+		sum_placement(ranks, &p->before);
+		sum_placement(ranks, &p->after);
+	}
+}
+
+/* --- both --- */
+
+void evidence_gather(struct evidence *e, const struct ranks *ranks)
+{
+	noise_sum(ranks, &e->noise);
+	placements_sum(ranks, &e->placements);
+	agree_words(ranks, &e->moved);
+}
+
+void evidence_close(struct evidence *e)
+{
+	neighbours_close(&e->neighbours);
+	free_kept(&e->placements);
+	free(e->failure);
+	free(e->impossible);
+	free(e->wrong);
+	free(e->moved);
+}

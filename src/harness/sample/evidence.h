@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was noticed beside the samples: what disturbed them, by the kernel's own counts before and
+ * after each; where the pages lay; who worked on the CPUs beside; and what went wrong.
+ */
+#ifndef LOCUS_EVIDENCE_H
+#define LOCUS_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/sample/neighbours.h"
+#include "machine/memory/placement.h"
+#include "machine/threads/team.h"
+#include "machine/usage.h"
+
+struct ranks;
+
+/* Sums over timed samples and workers. */
+struct noise {
+	double wall, off_cpu, delay, steal, foreign; /* s; NAN: unknown */
+	/*
+	 * s: CPU time on the CPUs beside (neighbours.h), of others and of this process; while they
+	 * were watched. NAN: unknown
+	 */
+	double beside, watched;
+	uint64_t involuntary, voluntary, minor_faults, major_faults, migrations;
+};
+
+/* In the allocation with the most pages misplaced. */
+struct placements {
+	struct placement now; /* of the current allocation, before its samples; pages 0: none */
+	struct placement before, after; /* its samples */
+	bool known;			/* before and after are */
+};
+
+struct evidence {
+	struct noise noise;
+	struct neighbours neighbours;
+	struct placements placements;
+	char *failure, *impossible, *wrong; /* what went wrong; NULL */
+	char *moved; /* why pages were misplaced; NULL: unknown, or none was */
+};
+
+/* Sums noise and placements over all ranks. */
+void evidence_gather(struct evidence *, const struct ranks *);
+void evidence_close(struct evidence *);
+
+/* --- noise --- */
+
+/* The events that the kernel always counts, by their names and units in the record. */
+enum { NOISE_COUNTERS = 6 };
+extern const struct noise_counter {
+	const char *name, *unit;
+	double (*total)(const struct noise *); /* NAN: unknown */
+} noise_counters[NOISE_COUNTERS];
+
+/* The CPU of a worker that is free to move: switches and migrations do not disturb it. */
+#define ANY_CPU (-1)
+/* Adds the evidence of a worker on this CPU in a sample; true if the sample was disturbed. */
+bool noise_witness(struct noise *, const struct attendance *, int cpu);
+
+/*
+ * Time that others had during a batch: on our CPUs the host (`steal`) and processes
+ * (`foreign`); on the CPUs beside.
+ */
+struct others {
+	struct cpu_time_set of[2]; /* our CPUs; those beside */
+	double own, at;		   /* s: CPU time of this process; when it was read */
+	bool known;
+};
+void others_begin(struct others *, struct cpu_time_set ours, struct cpu_time_set beside);
+/* True if those beside rested. */
+bool others_end(const struct others *, struct noise *);
+/* They had no CPU time (s), in a wall time that is long enough to tell. */
+bool others_rested(double cpu, double wall);
+
+/* --- placements --- */
+
+/*
+ * Read the pages of an allocation back, before its samples and after. The main thread is away from
+ * the books then, and the watchdog may read `before` and `after`: only placements_keep() changes
+ * them.
+ */
+void placements_begin(struct placements *, const struct arena *);
+/* False: there is nothing to compare. */
+bool placements_end(const struct placements *, const struct arena *, struct placement *after);
+/* Takes over what was read; `after` is NULL if there is nothing to compare. */
+void placements_keep(struct placements *, struct placement *after);
+
+/*
+ * Whether more than this share of the pages is misplaced: under memory pressure the kernel may
+ * place a page or two elsewhere.
+ */
+#define PLACEMENTS_MOST_ASTRAY 0.001
+bool placement_is_astray(const struct placement *);
+bool placements_astray(const struct placements *); /* before the samples, or after */
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What many workers report in a sample, reduced to one value of it, and kept beside: by worker, as
+ * a distribution, or by role. All ranks make the calls that end a sample.
+ */
+#ifndef LOCUS_REDUCTIONS_H
+#define LOCUS_REDUCTIONS_H
+
+#include <jansson.h>
+
+#include "harness/sample/samples.h"
+#include "kit/histogram.h"
+
+/* --- by worker: its value in a sample, and each worker's mean over the samples --- */
+
+struct by_worker {
+	unsigned workers;
+	struct {
+		double now; /* NAN: nothing was noted in this sample */
+		double sum; /* over `samples` */
+		uint64_t samples;
+	} of[];
+};
+
+struct by_worker *by_worker_open(unsigned workers); /* NULL: no memory */
+void by_worker_close(struct by_worker *);
+/* Notes a worker's value in this sample; workers without one are left out. */
+void by_worker_note(struct by_worker *, unsigned worker, double value);
+/*
+ * Ends the sample: M_FAIRNESS or M_IMBALANCE of its values, the same on all ranks; NAN if there are
+ * none.
+ */
+double by_worker_end(struct by_worker *, enum metric_kind, const struct ranks *);
+/*
+ * A list of means over the samples, of this rank's workers; null for a worker without a value.
+ * NULL: no worker had one.
+ */
+json_t *by_worker_json(const struct by_worker *);
+
+/* --- a distribution: workers' histograms, merged over workers and ranks, then over samples --- */
+
+struct distribution {
+	struct histogram sample, all;
+};
+
+struct distribution *distribution_open(void); /* NULL: no memory */
+void distribution_close(struct distribution *);
+/* Adds a worker's histogram of this sample; `unit`: what its value 1 is in the metric's unit. */
+void distribution_add(struct distribution *, const struct histogram *, double unit);
+/* Ends the sample: the median of the values of all ranks; NAN if there are none. */
+double distribution_end(struct distribution *, const struct ranks *);
+/*
+ * {"n", "quantiles": {"0.5": .., "0.9", "0.99", "0.999", "1"}, "buckets": [[bucket, n, n, ..],
+ * ..]}, of all samples; buckets are numbered as in histogram_value(). NULL: there are no values.
+ */
+json_t *distribution_json(const struct distribution *);
+
+/* --- throughput: units, and units a second, of each role where a trial has several --- */
+
+struct throughput {
+	unsigned roles; /* 0: there is one role only */
+	/* by role and sample: of all workers of the role */
+	double **units, **rate;
+};
+
+struct throughput *throughput_open(const struct trial *); /* NULL: no memory */
+void throughput_close(struct throughput *);
+bool throughput_room(struct throughput *, size_t samples); /* false: no memory */
+/* Keeps the units and rates of sample number `at`, which was just taken, over all ranks. */
+void throughput_keep(struct throughput *, const struct trial *, const struct sample *, size_t at);
+/* `roles` of the trial line: an object for each role; [] if there is one role only. */
+json_t *throughput_json(const struct throughput *, const struct trial *, const struct samples *);
+
+#endif

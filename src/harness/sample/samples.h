@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The samples of a trial, in batches, and what they come to: a time or another number by sample,
+ * its median by batch, then by allocation, and from these an estimate with an interval.
+ */
+#ifndef LOCUS_SAMPLES_H
+#define LOCUS_SAMPLES_H
+
+#include "benchmark.h"
+#include "base/statistics.h"
+#include "harness/sample/neighbours.h"
+
+/* One timed execution of a trial's work. */
+struct sample {
+	double wall, time, skew; /* wall and skew: s; time: s per unit */
+	double communicated;	 /* s; NAN: there are no ranks */
+	/*
+	 * units of this rank's workers of the first role together; in pairs, of the first worker
+	 * of each
+	 */
+	double done;
+	bool noisy;
+};
+
+struct batch {
+	size_t first, samples; /* in the arrays of struct samples */
+	unsigned allocation;
+	unsigned round; /* the group's sweep that it belongs to: a batch of each trial */
+	/* the median of its samples, and of those without noise; NAN if all are noisy */
+	double estimate, clean;
+	/* s per core cycle, the same before and after its samples, on all workers; 0: unknown */
+	double cycle;
+	struct neighbours_look look; /* right after its samples */
+	bool rested;		     /* the neighbours had no CPU time during its samples */
+	double at;		     /* s from the start of the run to that of the batch */
+	uint64_t units;		     /* of a worker in each sample */
+};
+
+struct samples {
+	size_t n, room;
+	double *time;  /* s per unit */
+	double *skews; /* s from the first start to the last */
+	unsigned char *noisy;
+	/* by metric that collect() reports, by sample; NULL for the others */
+	double **value;
+	struct batch *batch;
+	unsigned batches, batch_room;
+	unsigned complete, recorded; /* batches that are complete; that are in the record */
+	unsigned allocations;
+	/* allocations before any memory of this trial was given back: no frame came again */
+	unsigned fresh;
+	double typical; /* what trials of its kind scatter (estimate_typical); 0: unknown */
+};
+
+/* Which of a benchmark's metrics the harness takes; which collect() reports after each sample. */
+bool metric_is_time(const struct metric *);
+bool metric_is_reported(const struct metric *);
+
+/* False: no memory. */
+bool samples_open(struct samples *, const struct benchmark *);
+/* Makes room for one more batch, of n samples; false: no memory. */
+bool samples_room(struct samples *, const struct benchmark *, size_t n);
+void samples_close(struct samples *, const struct benchmark *);
+
+/*
+ * Leaves out the samples of a batch that was cut off or failed: they are not in the record, and a
+ * trial says no more than its record holds.
+ */
+void samples_leave_out_cut(struct samples *);
+
+/*
+ * Noisy samples have evidence of an outside cause: their thread was preempted, lost its CPU or was
+ * moved. They are set aside for the result, whatever their values are, if in each allocation at
+ * least this share of the samples is left.
+ */
+#define SAMPLES_LEAST_CLEAN 0.25
+bool samples_has_clean(const struct samples *, unsigned allocation); /* that share, and one */
+bool samples_sets_noise_aside(const struct samples *);
+
+/* The estimate of a statistic whose values by batch are in `of`. */
+struct estimate samples_estimate(const struct samples *, const double *of);
+
+/*
+ * A number without the noisy samples, if they are set aside (samples_sets_noise_aside), and with
+ * them; NAN where there is none.
+ */
+struct estimates {
+	struct estimate kept;
+	double all;
+};
+
+/* The median of a batch's samples; `value`: by sample, NULL: the time. `aside`: without noisy ones.
+ */
+double estimates_batch(const struct samples *, unsigned batch, const double *value, bool aside);
+/* From the batches' medians of a value by sample; NULL: of the time. */
+struct estimates estimates_values(const struct samples *, const double *value);
+struct estimates estimates_time(const struct samples *);
+/* The time in each allocation, in their order; returns how many have one. Room for all batches. */
+size_t estimates_allocations(const struct samples *, double *medians);
+/* What the time scatters among allocations (estimate_scatter); NAN: unknown. */
+double estimates_scatter(const struct samples *);
+/*
+ * Whether the time's interval reaches at most the share `within` of the time; false if there is no
+ * interval.
+ */
+bool estimates_converged(const struct samples *, double within);
+
+#endif
