@@ -33,12 +33,20 @@ def say_skipped(name, reason):
 def pytest_collectreport(report):
     if report.failed:
         say(False, name_of(f"{report.nodeid}::collection"), report.longreprtext)
+    elif report.skipped:
+        say_skipped(name_of(f"{report.nodeid}::collection"), reason_of(report))
 
 
 def name_of(nodeid):
     """FILE::TEST, on one line even if a parameter has line breaks."""
     file, _, test = nodeid.partition("::")
     return " ".join(f"{file.rsplit('/', 1)[-1]}::{test}".split())
+
+
+def reason_of(report):
+    """Why it is skipped."""
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+    return reason.removeprefix("Skipped: ")
 
 
 def pytest_deselected(items):
@@ -60,8 +68,7 @@ def pytest_runtest_logreport(report):
     if report.failed:
         say(False, name if report.when == "call" else f"{name}: {report.when}", report.longreprtext)
     elif report.skipped:
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
-        say_skipped(name, reason.removeprefix("Skipped: "))
+        say_skipped(name, reason_of(report))
     elif report.when == "call":
         inner = re.compile(r"(?:ok \d+ - |SKIP: )(.+?) # SKIP (.*)")
         skipped = [found for found in map(inner.fullmatch, report.capstdout.splitlines()) if found]
@@ -82,7 +89,9 @@ def pytest_keyboard_interrupt():
 
 def pytest_sessionfinish(session, exitstatus):
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and lines:
-        session.exitstatus = pytest.ExitCode.OK  # all were deselected, and each is a skip
+        session.exitstatus = (
+            pytest.ExitCode.OK
+        )  # all were skipped or deselected, as their lines say
     elif exitstatus and exitstatus != pytest.ExitCode.INTERRUPTED and not lines:
         say(
             False,

@@ -2,8 +2,10 @@
 """The card of the machine at the end of a suite, or the command that makes it elsewhere."""
 
 import os
+import sys
 
 import pytest
+from lacking import need_modules
 from retries import tries
 from some import some
 
@@ -102,9 +104,8 @@ def test_a_python_without_what_it_takes_changes_no_status(suite, tmp_path):
 @NATIVE
 def test_the_card_of_a_real_suite(locus, tmp_path):
     """From a real measurement: the card fits into a terminal, and each result has its verdict."""
-    if not os.environ.get("PYTHON"):
-        pytest.skip("no PYTHON: the interpreter that the analysis runs with")
-    file, env = tmp_path / "a.jsonl", {"LOCUS_PYTHON": os.environ["PYTHON"]}
+    need_modules()
+    file, env = tmp_path / "a.jsonl", {"LOCUS_PYTHON": sys.executable}
     done = locus("suite --time-budget 8s --output", file, env=env)
     again = locus("summary", file, env=env)
     assert (done.status, again.status, again.err) == (0, 0, "")

@@ -4,6 +4,7 @@
 import os
 
 import pytest
+from lacking import need_modules
 from mounts import Place
 
 MANY = (
@@ -91,8 +92,7 @@ def test_labels_that_have_no_room(locus, place):
 def test_a_report_that_can_not_be_written(locus, place, tmp_path, why):
     record = tmp_path / "record.jsonl"
     assert locus("dummy --variant steady --repeats 8 --output", record).status == 0
-    if locus("report --help").status:
-        pytest.skip("the modules of analysis/requirements.txt are not there")
+    need_modules()
     if why == "Read-only file system":
         place.read_only()
     else:

@@ -7,7 +7,7 @@ import pkgutil
 import sys
 
 import pytest
-from lacking import lacking
+from lacking import need_modules
 from some import some
 
 pytestmark = pytest.mark.native("Python is started the same way")
@@ -30,7 +30,8 @@ COMMANDS = {
 
 @pytest.fixture(scope="module")
 def python():
-    return os.environ.get("PYTHON") or lacking("Python's modules of the report", "./quickstart")
+    need_modules()
+    return sys.executable
 
 
 @pytest.fixture(scope="module")

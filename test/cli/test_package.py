@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 import pytest
-from lacking import lacking
+from lacking import lacking, need_modules
 from some import some
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.native("Python reads what was written, not the program"
 @pytest.fixture(scope="session")
 def record(locus, tmp_path_factory):
     """A record of the suite with one sample per trial, so that it is complete on a busy machine."""
+    need_modules()
     file = tmp_path_factory.mktemp("package") / "latency.jsonl"
     once = "--repeats 1 --duration 1ms --time-budget 60s --counters faults --quiet --output"
     done = locus(f"suite --profile quick {once}", file)
@@ -32,7 +33,6 @@ def record(locus, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def frames(record):
-    pytest.importorskip("duckdb")
     if not importlib.util.find_spec("pandas"):
         lacking("pandas", "python -m pip install -r analysis/requirements-dev.txt")
     import locus_analysis

@@ -97,6 +97,49 @@ def test_a_file_of_which_all_is_deselected_is_skipped(lines):
     assert lines("-k nothing") == ([*expected, "1..2"], 0)
 
 
+LACKING = """
+import lacking
+lacking.lacking("a module", "install it")
+def test_it():
+    raise AssertionError
+"""
+
+
+@pytest.mark.parametrize(
+    ("ci", "first", "failed"),
+    [
+        ("false", "ok 1 - test_it.py::collection # SKIP a module is missing (install it)", 0),
+        ("true", "not ok 1 - test_it.py::collection", 2),
+    ],
+    ids=["skipped", "failed in CI"],
+)
+def test_a_file_that_lacks_a_module_is_skipped(lines, ci, first, failed):
+    printed, status = lines(text=LACKING, CI=ci)
+    assert (printed[0], status) == (first, failed)
+
+
+def test_tests_of_the_analysis_need_its_modules(tmp_path):
+    folder = tmp_path / "test/analysis"
+    folder.mkdir(parents=True)
+    (folder / "test_it.py").write_text("def test_it():\n    pass\n")
+    python = tmp_path / "python"
+    python.write_text(
+        "#!/bin/sh\ncase $* in\n*lacking.py*) echo duckdb numpy ;;\n"
+        f'*) exec {sys.executable} "$@" ;;\nesac\n'
+    )
+    python.chmod(0o755)
+    done = subprocess.run(
+        [TEST / "run-pytest", folder / "test_it.py"],
+        env={**os.environ, "PYTHON": str(python), "CI": "false"},
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    remedy = f"{python} -m pip install -r analysis/requirements.txt"
+    assert done.stdout == f"1..0 # SKIP duckdb numpy is missing ({remedy})\n"
+    assert done.returncode == 0
+
+
 def test_a_file_without_tests_is_a_failure(lines):
     printed, status = lines(text="")
     assert status == 5 and printed[0].startswith("not ok 1 - pytest ended with status 5")

@@ -11,8 +11,10 @@ import sys
 import types
 
 import pytest
+from lacking import need_modules
 from some import some
 
+need_modules()
 PEERS = pathlib.Path(__file__).parents[1] / "peers"
 sys.path[:0] = [str(PEERS), str(PEERS.parents[1] / "analysis")]
 beside = __import__("beside")
