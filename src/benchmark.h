@@ -54,6 +54,8 @@ enum profile { QUICK, STANDARD, PAPER, PROFILES };
  *
  * P_NODE says on which node memory lies: numbers, "all", or "first" (of the nodes with memory).
  */
+enum { MOST_MEANINGS = 12 };
+
 struct parameter {
 	const char *name, *unit, *help;
 	enum parameter_type {
@@ -72,6 +74,8 @@ struct parameter {
 	} type;
 	const char *choices; /* P_CHOICE: "loop,reverse" */
 	const char *value[PROFILES];
+	/* P_CHOICE: what each choice means, in their order; none if .help says it */
+	const char *meaning[MOST_MEANINGS];
 	/* P_COUNT, P_SIZE: what the words "auto" and "all" stand for; NULL: no such word */
 	uint64_t (*automatic)(const struct machine *, enum profile),
 		(*all)(const struct machine *, enum profile);
@@ -124,21 +128,27 @@ struct metric {
 	double same;
 };
 /* Every benchmark has this row: wall time over the units that a worker did. */
-#define TIME_METRIC(UNIT)                                                                 \
-	{ "time", "s/" UNIT, "wall time of a sample for each " UNIT " that a worker did", \
-	  LOWER_IS_BETTER, NULL }
+#define TIME_METRIC(UNIT)                                                              \
+	{                                                                              \
+		"time", "s/" UNIT, "wall time of a sample per " UNIT " of one worker", \
+			LOWER_IS_BETTER, NULL                                          \
+	}
 /* Units of all threads together, where a unit is the work of one thread. */
-#define THROUGHPUT_METRIC(UNIT)                                                        \
-	{ "throughput", UNIT "/s", UNIT "s of all threads together", HIGHER_IS_BETTER, \
-	  threads_together }
+#define THROUGHPUT_METRIC(UNIT)                                                              \
+	{                                                                                    \
+		"throughput", UNIT "/s", UNIT "s of all threads together", HIGHER_IS_BETTER, \
+			threads_together                                                     \
+	}
 static inline double threads_together(const struct trial *t)
 {
 	return t->threads;
 }
 /* report_by_worker(): the units of each thread. */
-#define FAIRNESS_METRIC(UNIT)                                                                 \
-	{ "fairness", "1", UNIT "s of the slowest thread over those of the fastest",          \
-	  HIGHER_IS_BETTER, .kind = M_FAIRNESS }
+#define FAIRNESS_METRIC(UNIT)                                                              \
+	{                                                                                  \
+		"fairness", "1", UNIT "s of the slowest thread over those of the fastest", \
+			HIGHER_IS_BETTER, .kind = M_FAIRNESS                               \
+	}
 
 /*
  * Compares two trials that differ in one parameter: the time (or another metric) with `of` over

@@ -16,11 +16,10 @@
 enum { MOST_BENCHMARKS = 64 };
 
 static const struct command commands[] = {
-	{ "list", "[BENCHMARK]", "the benchmarks; or the variants, parameters and metrics of one",
-	  list_command, false },
-	{ "help", "[COMMAND]", "this text, or that of a command or benchmark", help_command,
+	{ "list", "[BENCHMARK]", "list benchmarks, or one's variants and metrics", list_command,
 	  false },
-	{ "version", "", "the version", version_command, false },
+	{ "help", "[COMMAND]", "help on locus, a command or a benchmark", help_command, false },
+	{ "version", "", "print the version", version_command, false },
 	{ 0 }
 };
 
@@ -36,12 +35,9 @@ int main(int argc, char **argv)
 {
 	const struct benchmark *divided[MOST_BENCHMARKS] = { NULL };
 	struct program program = {
-		"locus-mpi",
-		"measures the cost of dividing work over the ranks of an MPI job",
-		commands,
-		divided,
-		NULL,
-		benchmarks_for_tests,
+		"locus-mpi", "measures the cost of dividing work over the ranks of an MPI job",
+		commands,    divided,
+		NULL,	     benchmarks_for_tests,
 		NULL
 	};
 	unsigned n = 0;

@@ -8,6 +8,7 @@
 #include "commands/complete.h"
 #include "commands/list.h"
 #include "count/counting.h"
+#include "harness/ask/help.h"
 #include "harness/ask/options.h"
 #include "harness/ask/profile.h"
 #include "base/wrapped.h"
@@ -40,6 +41,7 @@ static void list_parameter(const struct parameter *p, FILE *f)
 	put_row(option,
 		text_of("%s%s%s", p->help, p->choices ? ": " : "", p->choices ? p->choices : ""),
 		f);
+	help_meanings(p, COLUMN + 1, f);
 	for (enum profile i = QUICK; i < PROFILES && used < sizeof(values); i++)
 		if (p->value[i])
 			used += (size_t)snprintf(values + used, sizeof(values) - used, "%s%s: %s",
@@ -82,7 +84,7 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 {
 	const struct parameter own[] = { own_variants(b), own_threads(b) };
 
-	fprintf(f, "%s: %s\n", b->name, b->summary);
+	fprintf(f, "%s - %s\n", b->name, b->summary);
 	wrapped_row("protocol: ", b->protocol.text, 2, f);
 	if (b->protocol.source)
 		fprintf(f, "source: %s\n", b->protocol.source);
@@ -157,10 +159,18 @@ static void put_tagged(const char *before, const char *name, const char *argumen
 
 static void put_parameter(const struct parameter *p, FILE *f)
 {
+	const char *list = p->choices;
+	char name[64];
+
 	put_tagged("--", p->name, NULL, p->help, f);
 	if (p->choices) {
 		fprintf(f, ": ");
 		put_man(p->choices, f);
+		fprintf(f, "\n");
+	}
+	for (unsigned i = 0; p->meaning[i] && names_next(&list, name, sizeof(name)); i++) {
+		fprintf(f, ".br\n%s: ", name);
+		put_man(p->meaning[i], f);
 		fprintf(f, "\n");
 	}
 	for (enum profile i = QUICK; i < PROFILES; i++) {

@@ -21,12 +21,11 @@
 	"HIT_RETIRED:XSNP_HITM|PAPI_CA_ITV"
 
 /* Rows of struct explained, where cores take lines from each other: from where they came. */
-#define EVENTS_OF_TAKEN_LINES                                                             \
-	{ EVENT_TAKEN_FROM_CORE,                                                          \
-	  "loads served by another core's modified line, below the same L3" },            \
-	{                                                                                 \
-		EVENT_L3_MISSES,                                                          \
-			"lines that came from beyond the last cache: of another package" \
+#define EVENTS_OF_TAKEN_LINES                                                                   \
+	{ EVENT_TAKEN_FROM_CORE,                                                                \
+	  "loads served by a line that another core below the same L3 has modified" },          \
+	{                                                                                       \
+		EVENT_L3_MISSES, "lines from beyond the last-level cache: from another package" \
 	}
 
 #endif

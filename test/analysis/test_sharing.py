@@ -475,7 +475,7 @@ def test_pairs_along_a_curve_have_maps_curves_and_ratios(tmp_path: Path) -> None
     assert "coherence-ratios-slowdown" in page.figures
     text = re.sub(r"\s+", " ", page.text)
     assert "load state modified, lines 256" in text
-    assert "lines that the other thread has stored to, instead of loaded" in text
+    assert "of lines that the other thread has modified, against lines it has only loaded" in text
 
 
 def test_one_pair_along_a_curve_has_no_map(tmp_path: Path) -> None:

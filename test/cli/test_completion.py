@@ -61,7 +61,7 @@ def test_each_option_of_each_benchmark(locus, offered, benchmarks):
         assert set(offered(name, "--")) == told - {"--usage"}, name
         assert "--seed" not in offered(name, "--seed", "1", "--")
         assert "--seed" not in offered(name, "--seed=1", "--")
-    assert offered("latency", "--rat")["--rate"].startswith("that the background threads")
+    assert offered("latency", "--rat")["--rate"].startswith("bandwidth that all background threads")
 
 
 def test_values_of_a_benchmarks_own(offered):

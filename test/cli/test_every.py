@@ -121,7 +121,7 @@ def planned(locus, name, *arguments, machine=MACHINES[0]):
 @every
 def test_it_says_what_it_is(locus, name):
     shown = listed(locus, name)
-    assert re.match(rf"{name}: \S.*\nprotocol: \S", shown)
+    assert re.match(rf"{name} - \S.*\nprotocol: \S", shown)
     for head in ("variants", "parameters", "metrics"):
         named = rows(shown, head)
         assert all(len(row) == 2 for row in some(named)), head

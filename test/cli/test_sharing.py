@@ -375,7 +375,7 @@ def test_ratios_are_listed_with_what_they_compare(locus):
     for words in "list sharing", "list --man":
         done = locus(words)
         shown = unwrapped(done.out)
-        assert done.status == 0 and "what false sharing costs" in shown and "dense/padded" in shown
+        assert done.status == 0 and "by false sharing" in shown and "dense/padded" in shown
 
 
 def test_distances_are_sampled_in_turn(locus):

@@ -117,6 +117,8 @@ FAULT(no_default, t->parameter[COUNT].value[QUICK] = NULL,
 FAULT(no_choices, t->parameter[KIND].choices = NULL, "parameter kind: a P_CHOICE has .choices")
 FAULT(no_choice, t->parameter[KIND].value[STANDARD] = "plain,fanciest",
       "parameter kind: its value 'fanciest' is none of its choices, plain,fancy")
+FAULT(half_explained, t->parameter[KIND].meaning[0] = "plain",
+      "parameter kind: .meaning has 1 rows for its 2 choices")
 FAULT(a_metric_without_unit, t->metric[COST].unit = NULL,
       "metrics, row 1: name, unit or help is missing; rows are by the author's enum")
 FAULT(two_metrics_of_a_name, t->metric[COST].name = "time",
@@ -168,6 +170,7 @@ static const char *(*const faults[])(struct tables *) = {
 	no_default,
 	no_choices,
 	no_choice,
+	half_explained,
 	a_metric_without_unit,
 	two_metrics_of_a_name,
 	no_time,

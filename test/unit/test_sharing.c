@@ -1024,7 +1024,7 @@ static void nodes_and_lines_are_apart(void **state)
 	assert_int_equal(sizeof(struct lines), (RING + 1) * APART);
 }
 
-/* Returns the bytes from one thread's word to the next one's; `size`: of the word and its lock. */
+/* Returns the distance of two threads' words; `size` is set to the bytes of a word and its lock. */
 static size_t stride(const struct machine *m, enum profile profile, const char *variant,
 		     const char *layout, const char *lock, size_t *size)
 {

@@ -24,13 +24,16 @@ enum { BYTES_8 = 3, BYTES_16 }; /* choices of SIZE */
 static const struct parameter parameters[] = {
 	[SIZE] = { "size", "B", "bytes of a word", P_CHOICE, .choices = "1,2,4,8,16",
 		   .value = { "8", "1,2,4,8,16" } },
-	[ALIGNMENT] = { "alignment", NULL,
-			"where a word lies: aligned; not, but on one line; across two lines, which "
-			"locks the bus for all CPUs (a split lock)",
-			P_CHOICE, .choices = "aligned,unaligned,across",
+	[ALIGNMENT] = { "alignment", NULL, "alignment of a word", P_CHOICE,
+			.choices = "aligned,unaligned,across",
+			.meaning = { "a multiple of its size", "unaligned, within one line",
+				     "across two lines: a split lock, which locks the bus for all "
+				     "CPUs" },
 			.value = { "aligned", "aligned,unaligned" } },
-	[LAYOUT] = { "layout", NULL, "one word for all threads, or one a thread, on its own lines",
-		     P_CHOICE, .choices = "shared,padded", .value = { "shared,padded" } },
+	[LAYOUT] = { "layout", NULL, "layout of the words", P_CHOICE, .choices = "shared,padded",
+		     .meaning = { "one word for all threads",
+				  "one word per thread, on its own lines" },
+		     .value = { "shared,padded" } },
 	[HOME] = { "home", NULL, "nodes on which the words lie", P_NODE,
 		   .value = { "first", "all" } },
 };
@@ -40,16 +43,17 @@ static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("operation"),
 	[THROUGHPUT] = THROUGHPUT_METRIC("operation"),
 	[FAIRNESS] = FAIRNESS_METRIC("operation"),
-	[SUCCESS] = { "success", "1", "of the compare-exchanges, those that exchanged",
-		      HIGHER_IS_BETTER, NULL },
+	[SUCCESS] = { "success", "1", "share of compare-exchanges that succeeded", HIGHER_IS_BETTER,
+		      NULL },
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "one word for all threads", LAYOUT, "shared", "padded", NULL },
-	{ "slowdown", "a word across two lines", ALIGNMENT, "across", "aligned", NULL },
-	{ "slowdown", "a word not aligned, on one line", ALIGNMENT, "unaligned", "aligned", NULL },
-	{ "slowdown", "a word of 16 bytes", SIZE, "16", "8", NULL },
-	{ "slowdown", "compare-exchange instead of add", P_VARIANT, "compare-exchange", "add",
+	{ "slowdown", "by one word shared by all threads", LAYOUT, "shared", "padded", NULL },
+	{ "slowdown", "by a word across two lines", ALIGNMENT, "across", "aligned", NULL },
+	{ "slowdown", "by an unaligned word within one line", ALIGNMENT, "unaligned", "aligned",
+	  NULL },
+	{ "slowdown", "by words of 16 bytes", SIZE, "16", "8", NULL },
+	{ "slowdown", "of compare-exchange against add", P_VARIANT, "compare-exchange", "add",
 	  NULL },
 };
 
@@ -114,8 +118,7 @@ static const char *lack(const struct trial *t)
 	const unsigned alignment = t->value[ALIGNMENT].choice;
 	const char *why = atomics_lack(operation_of(t), (unsigned)word_bytes(t));
 
-	return why || alignment == ALIGNED ? why
-					   : splits_refused(SYSFS_ROOT, alignment == ACROSS);
+	return why || alignment == ALIGNED ? why : splits_refused(SYSFS_ROOT, alignment == ACROSS);
 }
 
 #define LOADED UINT64_C(0x5a5a5a5a5a5a5a5a)
@@ -280,29 +283,29 @@ static const enum operation operation[OPERATIONS] = { OPERATION_LOAD, OPERATION_
 						      OPERATION_ADD, OPERATION_EXCHANGE,
 						      OPERATION_COMPARE_EXCHANGE };
 static const struct variant variants[] = {
-	{ "load", "loads, each of which waits for the one before", &operation[OPERATION_LOAD] },
-	{ "store", "stores of a number that counts up", &operation[OPERATION_STORE] },
-	{ "add", "fetch and add 1", &operation[OPERATION_ADD] },
-	{ "exchange", "exchange for a number that counts up", &operation[OPERATION_EXCHANGE] },
-	{ "compare-exchange", "one strong compare-exchange, whether it exchanges or not",
+	{ "load", "loads; each waits for the previous one", &operation[OPERATION_LOAD] },
+	{ "store", "stores of an increasing number", &operation[OPERATION_STORE] },
+	{ "add", "fetch-and-add of 1", &operation[OPERATION_ADD] },
+	{ "exchange", "exchanges for an increasing number", &operation[OPERATION_EXCHANGE] },
+	{ "compare-exchange", "one strong compare-exchange, successful or not",
 	  &operation[OPERATION_COMPARE_EXCHANGE] },
 };
 
 static const struct role roles[] = { { "thread", NULL, BY_DEADLINE } };
 
 static const struct explained counters[] = {
-	{ EVENT_CYCLES, "an operation's cycles, whatever the frequency was" },
-	{ EVENT_INSTRUCTIONS, "instructions: those of the loop, which waiting does not add to" },
+	{ EVENT_CYCLES, "cycles per operation, independent of the frequency" },
+	{ EVENT_INSTRUCTIONS, "instructions of the loop; waiting adds none" },
 	{ EVENT_L1_MISSES, "misses: the line was in another core's cache" },
 	EVENTS_OF_TAKEN_LINES,
 };
 
 const struct benchmark atomics_benchmark = {
 	.name = "atomics",
-	.summary = "cost of an atomic access by operation, size, alignment, contention and node",
+	.summary = "cost of an atomic access by operation, size, alignment and contention",
 	.protocol = { 1,
 		      "each thread accesses its word as fast as it can, with relaxed order; scored "
-		      "over the time in which all are at work",
+		      "over the time in which all threads work",
 		      "schweizer2015", .scored = TOGETHER },
 	.unit = { "operation", .cycles = true },
 	ROWS(parameters, parameters),

@@ -19,16 +19,17 @@
 enum { TIME, SKEW };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("barrier"),
-	[SKEW] = { "skew", "s", "from the first thread's leaving a barrier to the last one's",
+	[SKEW] = { "skew", "s",
+		   "time from the first thread's leaving a barrier to the last thread's",
 		   LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "a counter that all share, instead of dissemination", P_VARIANT, "central",
+	{ "slowdown", "of a shared counter against dissemination", P_VARIANT, "central",
 	  "dissemination", NULL },
-	{ "slowdown", "OpenMP's barrier instead of dissemination", P_VARIANT, "openmp",
+	{ "slowdown", "of OpenMP's barrier against dissemination", P_VARIANT, "openmp",
 	  "dissemination", NULL },
-	{ "slowdown", "the C library's barrier instead of dissemination", P_VARIANT, "pthread",
+	{ "slowdown", "of the C library's barrier against dissemination", P_VARIANT, "pthread",
 	  "dissemination", NULL },
 };
 
@@ -167,29 +168,30 @@ static struct needs needs(const struct trial *t)
 }
 
 static const struct variant variants[] = {
-	{ "central", "a counter; the last thread to arrive lets the others go", &kind_central },
-	{ "tree", "arrivals go up a tree, leaves go down (Mellor-Crummey and Scott)", &kind_tree },
-	{ "dissemination", "each thread tells one other in each of log2(threads) rounds",
+	{ "central", "a counter; the last thread to arrive releases the others", &kind_central },
+	{ "tree", "arrivals go up a tree, releases come down (Mellor-Crummey and Scott)",
+	  &kind_tree },
+	{ "dissemination", "each thread signals one other in each of log2(threads) rounds",
 	  &kind_dissemination },
 	{ "pthread", "pthread_barrier_wait()", &kind_library },
-	{ "openmp", "OpenMP's barrier, for all threads of a run", &kind_openmp },
+	{ "openmp", "OpenMP's barrier, for all threads of the run", &kind_openmp },
 };
 
 static const struct role roles[] = { { "thread", NULL, BY_COUNT } };
 
 static const struct explained counters[] = {
-	{ EVENT_CYCLES, "a barrier's cycles, whatever the frequency was" },
-	{ EVENT_INSTRUCTIONS, "instructions: those of waiting grow with its time" },
+	{ EVENT_CYCLES, "cycles per barrier, independent of the frequency" },
+	{ EVENT_INSTRUCTIONS, "instructions: they grow with the time of waiting" },
 	{ EVENT_L1_MISSES, "misses: lines that another thread has written" },
-	{ EVENT_L3_MISSES, "lines that came from beyond the last cache: of another package" },
+	{ EVENT_L3_MISSES, "lines from beyond the last-level cache: from another package" },
 };
 
 const struct benchmark barriers_benchmark = {
 	.name = "barriers",
 	.summary = "cost of a barrier: all threads wait until all have arrived",
 	.protocol = { 1,
-		      "threads pass one barrier after another, with nothing between; every 64th, "
-		      "or fewer, each notes when it leaves",
+		      "threads pass one barrier after another, with nothing between; at every "
+		      "64th, or more rarely, each records when it leaves",
 		      "mellor1991" },
 	.unit = { "barrier", .cycles = true },
 	ROWS(metrics, metrics),

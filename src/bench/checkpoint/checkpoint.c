@@ -26,12 +26,13 @@ enum { TICKS, EVERY, BODY };
 enum { LOOP, REVERSE };
 static const struct parameter parameters[] = {
 	[TICKS] = { "ticks", "ticks",
-		    "ticks of all threads together; 0: as many as a sample has time for", P_COUNT,
+		    "ticks of all threads together; 0: as many as --duration allows", P_COUNT,
 		    .value = { "0", NULL, "1e9" }, .zero = "auto" },
-	[EVERY] = { "every", "ticks", "ticks from one firing to the next, a power of two", P_COUNT,
+	[EVERY] = { "every", "ticks", "ticks from one firing to the next (a power of two)", P_COUNT,
 		    .value = { "256" } },
-	[BODY] = { "body", NULL, "what ticks: a bare loop, or the reversal of strings of 16 bytes",
-		   P_CHOICE, .choices = "loop,reverse", .value = { "loop", "loop,reverse" } },
+	[BODY] = { "body", NULL, "code that ticks", P_CHOICE, .choices = "loop,reverse",
+		   .meaning = { "an empty loop", "reversal of strings of 16 bytes" },
+		   .value = { "loop", "loop,reverse" } },
 };
 
 enum { TIME, THROUGHPUT, KEPT, FIRED_ERROR };
@@ -39,26 +40,25 @@ enum { TIME, THROUGHPUT, KEPT, FIRED_ERROR };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("tick"),
 	[THROUGHPUT] = THROUGHPUT_METRIC("tick"),
-	[KEPT] = { "kept", "1", "share of the ticks that survived the race for a shared counter",
+	[KEPT] = { "kept", "1", "share of ticks not lost to races for a shared counter",
 		   HIGHER_IS_BETTER, NULL },
 	[FIRED_ERROR] = { "fired-error", "1",
-			  "firings too many (or, negative, too few) over those due",
+			  "surplus firings (negative: missing ones) over the firings due",
 			  NEITHER_IS_BETTER, NULL },
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "what one pair for all costs", P_VARIANT, "together", "per-thread", NULL },
-	{ "slowdown", "what one pair for all costs, on two lines", P_VARIANT, "apart", "per-thread",
+	{ "slowdown", "by one pair shared by all threads", P_VARIANT, "together", "per-thread",
 	  NULL },
-	{ "slowdown", "what pairs of threads cost where they share a line", P_VARIANT,
-	  "per-thread-dense", "per-thread", NULL },
-	{ "slowdown", "what it costs that the two counters share a line", P_VARIANT, "together",
-	  "apart", NULL },
-	{ "slowdown", "what it costs that the two counters share 16 bytes", P_VARIANT, "together",
-	  "quadwords", NULL },
-	{ "slowdown", "what it costs to look for the CPU's counter", P_VARIANT, "per-cpu",
+	{ "slowdown", "by one pair shared by all threads, on two lines", P_VARIANT, "apart",
 	  "per-thread", NULL },
-	{ "gain", "what a countdown in a register gains", P_VARIANT, "per-thread", "best", NULL },
+	{ "slowdown", "by false sharing of the threads' pairs", P_VARIANT, "per-thread-dense",
+	  "per-thread", NULL },
+	{ "slowdown", "by two counters on one line", P_VARIANT, "together", "apart", NULL },
+	{ "slowdown", "by two counters in one 16-byte word", P_VARIANT, "together", "quadwords",
+	  NULL },
+	{ "slowdown", "by looking up the CPU's counter", P_VARIANT, "per-cpu", "per-thread", NULL },
+	{ "gain", "from a countdown in a register", P_VARIANT, "per-thread", "best", NULL },
 	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
 };
 
@@ -72,9 +72,18 @@ struct spacing {
 	bool per_cpu;
 };
 #define LINES_APART SIZE_MAX /* stands for machine_apart() bytes */
-#define IN_MEMORY   { [LOOP] = checkpoint_loop, [REVERSE] = checkpoint_reverse }
-#define COUNTDOWN   { [LOOP] = countdown_loop, [REVERSE] = countdown_reverse }
-#define RESTARTABLE { [LOOP] = percpu_loop, [REVERSE] = percpu_reverse }
+#define IN_MEMORY                                                        \
+	{                                                                \
+		[LOOP] = checkpoint_loop, [REVERSE] = checkpoint_reverse \
+	}
+#define COUNTDOWN                                                      \
+	{                                                              \
+		[LOOP] = countdown_loop, [REVERSE] = countdown_reverse \
+	}
+#define RESTARTABLE                                              \
+	{                                                        \
+		[LOOP] = percpu_loop, [REVERSE] = percpu_reverse \
+	}
 static const struct spacing together = { 0, 8, IN_MEMORY }, quadwords = { 0, 16, IN_MEMORY },
 			    apart = { 0, LINES_APART, IN_MEMORY },
 			    per_thread_dense = { 16, 8, IN_MEMORY },
@@ -234,7 +243,7 @@ static uint64_t due(const struct state *s, uint64_t *ticks)
 	for (unsigned i = 0; i < s->threads; i++)
 		*ticks += s->own[i].ticks;
 	for (unsigned i = 0; i < s->pairs; i++) {
-		const uint64_t own = !s->spacing.stride	   ? *ticks
+		const uint64_t own = !s->spacing.stride	  ? *ticks
 				     : s->spacing.per_cpu ? counter_get(tick_of(s, i))
 							  : s->own[i].ticks;
 
@@ -327,31 +336,31 @@ static struct needs needs(const struct trial *t)
 }
 
 static const struct variant variants[] = {
-	{ "together", "one pair for all threads, in 16 bytes of a line", &together },
-	{ "quadwords", "one pair for all threads, in two 16-byte words of a line", &quadwords },
+	{ "together", "one pair of counters for all threads, within 16 bytes", &together },
+	{ "quadwords", "one pair for all threads, in two 16-byte words of one line", &quadwords },
 	{ "apart", "one pair for all threads, on two lines", &apart },
 	{ "per-thread-dense", "a pair for each thread, packed", &per_thread_dense },
-	{ "per-thread", "a pair for each thread, on lines of its own", &per_thread },
-	{ "per-cpu", "a pair for each CPU, on lines of its own, by restartable sequences", &per_cpu,
-	  .available = percpu_lacking },
+	{ "per-thread", "a pair for each thread, on its own lines", &per_thread },
+	{ "per-cpu", "a pair for each CPU, on its own lines, updated by restartable sequences",
+	  &per_cpu, .available = percpu_lacking },
 	{ "best", "as per-thread, with a countdown in a register", &best },
 };
 
 static const struct role roles[] = { { "ticker", NULL, BY_DEADLINE } };
 
 static const struct explained counters[] = {
-	{ EVENT_CYCLES, "a tick's cycles, whatever the frequency was" },
-	{ EVENT_INSTRUCTIONS, "instructions of a tick: the same wherever the counter lies" },
+	{ EVENT_CYCLES, "cycles per tick, independent of the frequency" },
+	{ EVENT_INSTRUCTIONS, "instructions per tick: the same wherever the counter lies" },
 	{ EVENT_L1_MISSES, "misses: another thread took the counter's line" },
 	{ EVENT_BRANCH_MISSES, "mispredictions of the branch to the second counter" },
 };
 
 const struct benchmark checkpoint_benchmark = {
 	.name = "checkpoint",
-	.summary = "cost of a counter that every call increments, by where it lies",
+	.summary = "cost of a counter that every call increments, by its placement",
 	.protocol = { 2,
 		      "relaxed load, add, store; each 2^n-th tick increments a second counter; "
-		      "scored over the time in which all are at work",
+		      "scored over the time in which all threads work",
 		      "nutter2008",
 		      .scored = TOGETHER },
 	.unit = { "tick", .cycles = true },

@@ -25,12 +25,13 @@ enum { LEAST_LINES = 16, MOST_LINES = 1 << 20, MOST_PLAYERS = 1024 };
 
 enum { STATE, SHARERS, LINES, HOME };
 static const struct parameter parameters[] = {
-	[STATE] = { "state", NULL,
-		    "of the lines: the other thread has stored to them; has loaded them, alone; "
-		    "both threads have loaded them; no cache has them",
-		    P_CHOICE, .choices = "modified,exclusive,both,memory",
+	[STATE] = { "state", NULL, "state of the lines", P_CHOICE,
+		    .choices = "modified,exclusive,both,memory",
+		    .meaning = { "the other thread has stored to them",
+				 "only the other thread has loaded them",
+				 "both threads have loaded them", "no cache has them" },
 		    .value = { "modified,exclusive,both,memory" } },
-	[SHARERS] = { "sharers", "threads", "further threads that have loaded the lines as well",
+	[SHARERS] = { "sharers", "threads", "further threads that have loaded the lines, too",
 		      P_COUNT, .value = { "0", "0,1" }, .curve = true },
 	[LINES] = { "lines", "lines", "lines that a thread takes, one after another", P_COUNT,
 		    .value = { "256,4000", "256,2000,16000" }, .curve = true },
@@ -45,19 +46,21 @@ static double bytes_of_line(const struct trial *t)
 enum { TIME, BANDWIDTH, SINGLE };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("line"),
-	[BANDWIDTH] = { "bandwidth", "B/s", "bytes of the lines taken by a thread",
+	[BANDWIDTH] = { "bandwidth", "B/s", "bytes per second of the lines that a thread takes",
 			HIGHER_IS_BETTER, bytes_of_line },
-	[SINGLE] = { "single", "s", "time of single lines, with the reading of the tick counter",
+	[SINGLE] = { "single", "s", "time of single lines, including reading the tick counter",
 		     LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "lines that the other thread has stored to, instead of loaded", STATE,
+	{ "slowdown",
+	  "of lines that the other thread has modified, against lines it has only loaded", STATE,
 	  "modified", "exclusive", NULL },
-	{ "slowdown", "lines that both threads have loaded, instead of the other alone", STATE,
+	{ "slowdown",
+	  "of lines that both threads have loaded, against lines that only the other has", STATE,
 	  "both", "exclusive", NULL },
-	{ "slowdown", "lines in memory, instead of the other thread's cache", STATE, "memory",
-	  "exclusive", NULL },
+	{ "slowdown", "of lines in memory, against lines in the other thread's cache", STATE,
+	  "memory", "exclusive", NULL },
 };
 
 static const struct access load = { walk_load, walk_load_noting, false, NULL },
@@ -96,8 +99,7 @@ static void set_up(struct coherence *c, const struct trial *t, char *memory)
 						    random_word(t->seed + t->allocation, i) };
 		c->block[i].stream.fill = c->access->fill;
 		c->block[i].stream.buffer = base;
-		c->block[i].stream.part =
-			lines / STREAM_PARTS * line / STREAM_STEP * STREAM_STEP;
+		c->block[i].stream.part = lines / STREAM_PARTS * line / STREAM_STEP * STREAM_STEP;
 	}
 }
 
@@ -227,17 +229,18 @@ static struct needs needs(const struct trial *t)
 	return (struct needs){ .bytes = bytes_of(t), .meetings = 2 };
 }
 
-static const struct ops stream_ops = { prepare, NULL,	reset_stream, work_stream,
-				       NULL,	verify, free };
+static const struct ops stream_ops = {
+	prepare, NULL, reset_stream, work_stream, NULL, verify, free
+};
 static const struct role stream_roles[] = { { "thread", NULL, BY_COUNT } };
 
 static const struct variant variants[] = {
-	{ "load", "one load of each line, which waits for the one before", &load },
-	{ "store", "one atomic exchange of each line, which waits for the one before", &store },
+	{ "load", "one load of each line; each waits for the previous one", &load },
+	{ "store", "one atomic exchange of each line; each waits for the previous one", &store },
 	{ "stream", "one thread stores whole lines to a buffer while the other reads them",
 	  &vectors, .unused = BIT(STATE) | BIT(SHARERS), .ops = &stream_ops,
 	  ROWS(roles, stream_roles) },
-	{ "memset", "the same, but the lines are written by memset()", &string,
+	{ "memset", "as stream, but lines are written by memset()", &string,
 	  .unused = BIT(STATE) | BIT(SHARERS), .ops = &stream_ops, ROWS(roles, stream_roles) },
 };
 
@@ -245,16 +248,16 @@ static const struct role roles[] = { { "thread", NULL, TO_COMPLETION } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a line's cycles, whatever the frequency was" },
-	{ EVENT_L1_MISSES, "misses: one a line" },
+	{ EVENT_L1_MISSES, "misses: one per line" },
 	EVENTS_OF_TAKEN_LINES,
 };
 
 const struct benchmark coherence_benchmark = {
 	.name = "coherence",
-	.summary = "cost of a line that another core has, by its state: loads, stores, streams",
+	.summary = "cost of taking a line from another core's cache, by the line's state",
 	.protocol = { 1,
-		      "one thread brings lines into a state, another accesses each once, in an "
-		      "order that their contents tell",
+		      "one thread brings lines into a state, another accesses each once; each line "
+		      "contains the address of the next",
 		      "molka2009", .scored = IN_PAIRS },
 	.unit = { "line", .cycles = true },
 	ROWS(parameters, parameters),

@@ -19,6 +19,10 @@ enum { PROTOCOL, LINES, HOME };
 static const struct parameter parameters[] = {
 	[PROTOCOL] = { "protocol", NULL, "how two threads exchange a line", P_CHOICE,
 		       .choices = "compare-exchange,store-load,two-lines,message",
+		       .meaning = { "one word; one side changes 0 to 1, the other 1 to 0",
+				    "one word; each side waits for its turn, then stores",
+				    "each side stores to its own line and reads the other's",
+				    "a stream of lines one way, at most 8 in flight" },
 		       .value = { "compare-exchange,two-lines",
 				  "compare-exchange,store-load,two-lines,message" } },
 	[LINES] = { "lines", "lines", "number of lines on which each pair is measured", P_COUNT,
@@ -30,11 +34,11 @@ static const struct parameter parameters[] = {
 enum { TIME, ONE_WAY, SKEW_BOUND };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("transfer"),
-	[ONE_WAY] = { "one-way", "s", "time of single transfers, off by skew-bound at most",
+	[ONE_WAY] = { "one-way", "s", "time of single transfers; error at most skew-bound",
 		      LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
 	[SKEW_BOUND] = { "skew-bound", "s",
-			 "by how much one-way times may be off, all of a direction alike; of the "
-			 "pair where it is largest",
+			 "largest error of one-way times over all pairs (the same for all "
+			 "transfers in one direction)",
 			 LOWER_IS_BETTER, NULL },
 };
 
@@ -204,19 +208,20 @@ static struct needs needs(const struct trial *t)
 	return (struct needs){ .bytes = bytes_of(t), .meetings = (unsigned)lines };
 }
 
-static const struct ops one_way_ops = { prepare_one_way, NULL, reset_one_way, work_one_way,
-					collect_one_way, verify_one_way, release };
+static const struct ops one_way_ops = {
+	prepare_one_way, NULL, reset_one_way, work_one_way, collect_one_way, verify_one_way, release
+};
 
 static const struct variant variants[] = {
 	{ "ping-pong", "a line moves from one core to another and back" },
-	{ "one-way", "the same, with the ticks at which each side sends and receives",
+	{ "one-way", "as ping-pong, with the times at which each side sends and receives",
 	  .unused = BIT(PROTOCOL), .ops = &one_way_ops, .available = one_way_lacks },
 };
 
 static const struct role roles[] = { { "player", NULL, BY_COUNT } };
 
 static const struct explained counters[] = {
-	{ EVENT_CYCLES, "a transfer's cycles, whatever the frequency was" },
+	{ EVENT_CYCLES, "cycles per transfer, independent of the frequency" },
 	{ EVENT_L1_MISSES, "misses: the line was in another core's cache" },
 	EVENTS_OF_TAKEN_LINES,
 };

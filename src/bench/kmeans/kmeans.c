@@ -28,38 +28,50 @@
 static const struct parameter parameters[] = {
 	[POINTS] = { "points", NULL,
 		     "number of points to generate (locus-mpi: also per rank, 200k/rank), or a "
-		     "FILE of points: NPY, CSV, or - for standard input (a file with a number's "
-		     "name is ./NAME)",
+		     "FILE of points: NPY, CSV, or - for standard input; write ./NAME for a file "
+		     "named like a number",
 		     P_PATH, .value = { "2000", "20000", "200000" }, .input = kmeans_reads_points,
 		     .guess = matrix_guess },
-	[DIMENSIONS] = { "dimensions", NULL, "dimensions of a point; a file has its own", P_COUNT,
-			 .value = { "2" } },
-	[CLUSTERS] = { "clusters", NULL, "number of clusters; a file of centres has its own",
+	[DIMENSIONS] = { "dimensions", NULL, "dimensions of generated points; a file sets its own",
+			 P_COUNT, .value = { "2" } },
+	[CLUSTERS] = { "clusters", NULL, "number of clusters; a file of centres sets its own",
 		       P_COUNT, .value = { "81" } },
 	[ITERATIONS] = { "iterations", NULL,
 			 "number of iterations; 0: until no assignment changes, at most 10000",
 			 P_COUNT, .value = { "0", NULL, "108" }, .zero = "all" },
 	[TYPE] = { "type", NULL, "type of coordinates", P_CHOICE, .choices = REAL_CHOICES,
 		   .value = { "double" } },
-	[DATA] = { "data", NULL,
-		   "points to generate: uniform in [0,1), or Gaussian blobs, as many as clusters, "
-		   "about middles uniform in [-10,10); a file's are its own",
-		   P_CHOICE, .choices = SHAPE_CHOICES ",file", .value = { "uniform" } },
+	[DATA] = { "data", NULL, "distribution of the points", P_CHOICE,
+		   .choices = SHAPE_CHOICES ",file",
+		   .meaning = { "uniform in [0,1)",
+				"as many Gaussian blobs as clusters, around centres uniform in "
+				"[-10,10)",
+				"set by --points FILE" },
+		   .value = { "uniform" } },
 	[SPREAD] = { "spread", NULL, "standard deviation of blobs", P_REAL, .value = { "1" },
 		     .zero = "none" },
-	[CENTRES] = { "centres", NULL, "FILE of start centres; drawn: points drawn by the seed",
+	[CENTRES] = { "centres", NULL, "FILE of start centres; drawn: points chosen by the seed",
 		      P_PATH, .value = { DRAWN }, .input = kmeans_reads_centres,
 		      .guess = matrix_guess },
-	[PRUNE] = { "prune", NULL,
-		    "how best saves distances: not at all, by bounds for each point, by cells of a "
-		    "grid, in few dimensions, of doubles by scores in float first, by balls of "
-		    "points, or by boxes of points",
-		    P_CHOICE, .choices = PRUNE_CHOICES, .value = { "auto" } },
+	[PRUNE] = { "prune", NULL, "method by which best avoids computing distances", P_CHOICE,
+		    .choices = PRUNE_CHOICES,
+		    .meaning = { [PRUNE_AUTO] =
+					 "method expected to be fastest for these data and threads",
+				 [PRUNE_NONE] = "computes every distance",
+				 [PRUNE_BOUNDS] =
+					 "distance bounds per point (Hamerly) and group (Yinyang)",
+				 [PRUNE_CELLS] = "grid of cells, up to 3 dimensions",
+				 [PRUNE_FILTER] = "for doubles: float scores first",
+				 [PRUNE_BALLS] = "balls of points (metric trees: Moore)",
+				 [PRUNE_BOXES] = "boxes of points in a k-d tree (filtering: "
+						 "Kanungo et al.)" },
+		    .value = { "auto" } },
 	[SAVE_LABELS] = { "save-labels", NULL,
-			  "FILE (NPY) for the cluster of each point; none: nowhere", P_PATH,
+			  "FILE (NPY) for the cluster of each point; none: not saved", P_PATH,
 			  .value = { NONE }, .output = true },
-	[SAVE_CENTRES] = { "save-centres", NULL, "FILE (NPY) for the centres found; none: nowhere",
-			   P_PATH, .value = { NONE }, .output = true },
+	[SAVE_CENTRES] = { "save-centres", NULL,
+			   "FILE (NPY) for the final centres; none: not saved", P_PATH,
+			   .value = { NONE }, .output = true },
 	[ROWS] = { "rows", NULL, "points of all ranks, of a file or generated", P_FOUND },
 };
 
@@ -72,8 +84,7 @@ static const struct metric metrics[] = {
 	[PAIR_TIME] = { "pair-time", "s", "time of an iteration, per pair of point and cluster",
 			LOWER_IS_BETTER, NULL },
 	[TOTAL] = { "total", "s", "time of the whole clustering", LOWER_IS_BETTER, NULL },
-	[TURNS] = { "iterations", "iteration", "iterations that were done", NEITHER_IS_BETTER,
-		    NULL },
+	[TURNS] = { "iterations", "iteration", "number of iterations", NEITHER_IS_BETTER, NULL },
 	[INERTIA] = { "inertia", "1", "sum of squared distances of points to their centres",
 		      NEITHER_IS_BETTER, NULL, .same = SAME_INERTIA },
 	[COMPUTED] = { "computed", "1",
@@ -83,15 +94,15 @@ static const struct metric metrics[] = {
 			"share of the cores' peak multiply-adds that was spent on distances",
 			HIGHER_IS_BETTER, NULL },
 	[COMMUNICATION] = { "communication", "s",
-			    "an iteration's time in MPI calls, on the rank that waits least",
+			    "time per iteration in MPI calls, on the rank that waits least",
 			    LOWER_IS_BETTER, NULL },
 };
 
 static const struct ratio ratios[] = {
 	{ "slowdown", "by false sharing of means and sums", P_VARIANT, "2q", "2p", NULL },
-	{ "slowdown", "left with means and sums on lines of their own", P_VARIANT, "2q-padded",
-	  "2p", NULL },
-	{ "slowdown", "by false sharing of threads' own sums", P_VARIANT, "private-dense",
+	{ "slowdown", "that remains with means and sums on lines of their own", P_VARIANT,
+	  "2q-padded", "2p", NULL },
+	{ "slowdown", "by false sharing of the threads' own sums", P_VARIANT, "private-dense",
 	  "private-padded", NULL },
 	{ "gain", "of the fastest version", P_VARIANT, "2p", "best", NULL },
 	{ "gain", "by pruning", PRUNE, "none", "auto", NULL },
@@ -243,20 +254,19 @@ static const struct ops best_ops = {
 	prepare, enter_best, NULL, work_best, collect, verify, release
 };
 static const struct variant variants[] = {
-	{ "2p",
-	  "all points are assigned; then each is added to its cluster under the cluster's lock",
+	{ "2p", "assigns all points, then adds each to its cluster under the cluster's lock",
 	  &two_phases, BIT(PRUNE) },
 	{ "2q",
-	  "a point is added as soon as it is assigned, to the line from which others read the mean",
+	  "adds a point as soon as it is assigned, to the line from which others read the mean",
 	  &one_phase, BIT(PRUNE) },
-	{ "2q-padded", "the same, with means and sums on lines of their own", &one_phase_padded,
+	{ "2q-padded", "as 2q, with means and sums on lines of their own", &one_phase_padded,
 	  BIT(PRUNE) },
-	{ "3p", "each thread groups its own points; then the groups are merged: nothing is shared",
+	{ "3p", "each thread groups its own points, then the groups are merged: nothing is shared",
 	  &three_phases, BIT(PRUNE) },
-	{ "private-dense", "each thread has sums of its own, packed beside those of others",
+	{ "private-dense", "each thread has its own sums, packed beside other threads' sums",
 	  &private_dense, BIT(PRUNE) },
-	{ "private-padded", "each thread has sums of its own, on lines of their own",
-	  &private_padded, BIT(PRUNE) },
+	{ "private-padded", "each thread has its own sums, on lines of their own", &private_padded,
+	  BIT(PRUNE) },
 	{ "best", "fastest: SIMD, pruning, order-independent integer sums", .ops = &best_ops,
 	  .divided = true },
 };
@@ -273,19 +283,18 @@ static const struct explained counters[] = {
 	{ EVENT_INSTRUCTIONS, "instructions, which pruning and SIMD save" },
 	{ EVENT_CYCLES, "with instructions: whether threads compute or wait for cache lines" },
 	{ "PAPI_DP_OPS|PAPI_FP_OPS|PAPI_VEC_DP|PAPI_FP_INS",
-	  "floating-point operations: 3 a dimension where every distance is computed" },
-	{ EVENT_L2_MISSES, "lines that came from other cores or L3: sums that threads share" },
+	  "floating-point operations: 3 per dimension if every distance is computed" },
+	{ EVENT_L2_MISSES, "lines from other cores or L3: sums that threads share" },
 	{ EVENT_L3_MISSES, "lines from memory: points that exceed the last-level cache" },
 };
 
 const struct benchmark kmeans_benchmark = {
 	.name = "kmeans",
-	.summary = "k-means: false sharing that cancels the gain of threads, its fixes, "
-		   "and a fast version",
+	.summary = "k-means: false sharing of sums, its fixes, and a fast version",
 	.protocol = { 1,
 		      "Lloyd's iterations from the same centres, until no assignment changes or "
-		      "as many as asked for; a sample is a whole clustering, including all that "
-		      "is built for it",
+		      "--iterations are done; a sample is a whole clustering with all its "
+		      "preparation",
 		      "sestoft2017" },
 	.unit = { "iteration", .part = "point x cluster", .parts = distances },
 	ROWS(parameters, parameters),

@@ -27,56 +27,61 @@
 
 static const struct parameter parameters[] = {
 	[BYTES] = { "size", "B",
-		    "working set; with one element a page, the pages' bytes (auto: 4 times the "
-		    "last cache)",
+		    "working set; with one element per page, the size of all pages (auto: 4 times "
+		    "the last-level cache)",
 		    P_SIZE,
 		    .value = { "4K..64M*2,4K..auto*4,auto", "1K..auto*1.189207115002721",
 			       "8K..128M*2" },
 		    .automatic = beyond_caches },
 	[PAGES] = { "pages", NULL, "pages of the buffer", P_CHOICE, .choices = PAGES_CHOICES,
 		    .value = { "base,thp", NULL, "base" } },
-	[ELEMENT] = { "element", NULL, "what an element is: a pointer to the next, or its index",
-		      P_CHOICE, .choices = "pointer,int", .value = { "pointer" } },
+	[ELEMENT] = { "element", NULL, "type of an element", P_CHOICE, .choices = "pointer,int",
+		      .meaning = { "pointer to the next element", "index of the next element" },
+		      .value = { "pointer" } },
 	[STRIDE] = { "stride", "B", "bytes from an element to its neighbour (0: a cache line)",
 		     P_SIZE, .value = { "0" }, .zero = "line" },
 	[CHAINS] = { "chains", "chains", "independent chains followed at once", P_COUNT,
 		     .value = { "1" } },
-	[LOADS] = { "loads", "loads", "loads in a sample; 0: as many as it has time for", P_COUNT,
+	[LOADS] = { "loads", "loads", "loads per sample; 0: as many as --duration allows", P_COUNT,
 		    .value = { "0", NULL, "33554432" }, .zero = "auto" },
 	[MIX] = { "mix", NULL,
-		  "lines of the background: 3r1w writes one line for three that it reads", P_CHOICE,
-		  .choices = MIX_CHOICES,
+		  "reads to writes of the background threads: 3r1w reads three lines for each line "
+		  "it writes",
+		  P_CHOICE, .choices = MIX_CHOICES,
 		  .value = { "read,1r1w", "read,2r1w,1r1w,write", MIX_CHOICES } },
-	[STORES] = { "stores", NULL, "how the background writes: past the caches, or through them",
-		     P_CHOICE, .choices = "nontemporal,cached", .value = { STORES_USUAL } },
+	[STORES] = { "stores", NULL, "stores of the background threads", P_CHOICE,
+		     .choices = "nontemporal,cached",
+		     .meaning = { "bypass the caches", "go through the caches" },
+		     .value = { STORES_USUAL } },
 	[RATE] = { "rate", "GB/s",
-		   "that the background threads aim at together; 0: as much as they can (auto: 16 "
-		   "a core of a node)",
+		   "bandwidth that all background threads together try to reach; 0: as much as "
+		   "possible (auto: 16 per core of a node)",
 		   P_COUNT, .value = { "2..auto*4,0", "1..auto*2,0" }, .automatic = most_rate,
 		   .zero = "full" },
 	[LOAD_BYTES] = { "load-size", "B",
-			 "lines of all background threads; 0: 4 times the last cache, and 16 MiB "
-			 "of each thread at least",
+			 "memory of all background threads; 0: 4 times the last-level cache, but "
+			 "at least 16 MiB per thread",
 			 P_SIZE, .value = { "0" }, .zero = "auto" },
 	[FROM] = { "from", NULL, "node of the threads", P_LAYOUT, .value = { "each" } },
-	[TO] = { "to", NULL, "node of the memory (in loaded by default that of the threads)",
-		 P_NODE, .value = { "all" } },
+	[TO] = { "to", NULL, "node of the memory (default in loaded: the threads' node)", P_NODE,
+		 .value = { "all" } },
 };
 
 enum { TIME, BACKGROUND, SHARE, ELEMENTS };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("load"),
 	[BACKGROUND] = { "background", "B/s",
-			 "lines that the background reads and writes while the chain is followed",
+			 "bandwidth of the background threads while the chain is followed",
 			 .better = NEITHER_IS_BETTER },
-	[SHARE] = { "share", "1", "of the bandwidth that the background reaches alone at full rate",
+	[SHARE] = { "share", "1",
+		    "background bandwidth over the bandwidth that the background reaches alone at "
+		    "full rate",
 		    .better = NEITHER_IS_BETTER },
-	[ELEMENTS] = { "elements", "element", "elements of the chain",
-		       .better = NEITHER_IS_BETTER },
+	[ELEMENTS] = { "elements", "element", "length of the chain", .better = NEITHER_IS_BETTER },
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "what address translation costs on base pages", PAGES, "base", "thp", NULL },
+	{ "slowdown", "by address translation on base pages", PAGES, "base", "thp", NULL },
 };
 
 static const struct role roles[] = {
@@ -312,24 +317,25 @@ enum {
 static const struct variant variants[] = {
 	{ "cycle", "one random cycle through all elements", &cycle, NEITHER_OF_THEM,
 	  ROWS(defaults, cycle_defaults) },
-	{ "page-cycle", "as cycle, but a page is used up before the next", &page_cycle,
+	{ "page-cycle", "as cycle, but all elements of a page before the next page", &page_cycle,
 	  NEITHER_OF_THEM },
-	{ "page-random", "one element a page, random pages: the TLB without the caches",
+	{ "page-random", "one element per page, in random order: the TLB without the caches",
 	  &page_random, NEITHER_OF_THEM, ROWS(defaults, page_random_defaults) },
-	{ "page-stride", "elements a page and 8 bytes apart, in order: prefetchers may cross pages",
+	{ "page-stride",
+	  "elements one page and 8 bytes apart, in order: can prefetchers cross pages?",
 	  &page_stride, NEITHER_OF_THEM, ROWS(defaults, page_stride_defaults) },
-	{ "line-stride", "neighbouring elements in order: what the prefetcher gains", &line_stride,
+	{ "line-stride", "neighbouring elements in order: what prefetchers gain", &line_stride,
 	  NEITHER_OF_THEM },
 	{ "parallel", "several random cycles at once: memory-level parallelism", &cycle,
 	  NEITHER_OF_THEM, ROWS(defaults, parallel_defaults) },
-	{ "loaded", "a random cycle while other threads load memory", &loaded,
+	{ "loaded", "one random cycle while other threads load the memory", &loaded,
 	  ROWS(defaults, loaded_defaults) },
-	{ "matrix", "a thread on one node, the cycle on another: node x node", &matrix, LOADED_ONLY,
+	{ "matrix", "thread on one node, memory on another: node x node", &matrix, LOADED_ONLY,
 	  ROWS(defaults, beyond_defaults) },
 };
 
 static const struct explained counters[] = {
-	{ EVENT_CYCLES, "a load's cycles, whatever the frequency was" },
+	{ EVENT_CYCLES, "cycles per load, independent of the frequency" },
 	{ EVENT_L1_MISSES, "loads that miss L1" },
 	{ EVENT_L2_MISSES, "loads that miss L2" },
 	{ EVENT_L3_LOAD_MISSES, "loads that miss the last-level cache" },
@@ -340,8 +346,8 @@ const struct benchmark latency_benchmark = {
 	.name = "latency",
 	.summary = "latency of dependent loads: the levels of cache and TLB",
 	.protocol = { 2,
-		      "each load gives the address of the next; the chain goes on where the last "
-		      "sample stopped",
+		      "each load gives the address of the next; a sample continues the chain where "
+		      "the last one stopped",
 		      "sestoft2017, berestovskyy2019" },
 	.unit = { "load", .cycles = true },
 	ROWS(parameters, parameters),

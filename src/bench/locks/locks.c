@@ -10,28 +10,33 @@
 #include "kit/events.h"
 
 static const struct parameter parameters[] = {
-	[LAYOUT] = { "layout", NULL,
-		     "together: one lock for all, on the line of what it guards; apart: on lines "
-		     "of its own; dense: a lock a thread, packed; padded: a lock a thread, apart",
-		     P_CHOICE, .choices = "together,apart,dense,padded", .value = { "apart" } },
+	[LAYOUT] = { "layout", NULL, "number and layout of the locks", P_CHOICE,
+		     .choices = "together,apart,dense,padded",
+		     .meaning = { "one lock for all threads, on the line of its data",
+				  "one lock for all threads, on its own lines",
+				  "a lock per thread, packed",
+				  "a lock per thread, on its own lines" },
+		     .value = { "apart" } },
 	[SECTION] = { "section", "steps",
-		      "work under the lock: multiplications that wait for each other", P_COUNT,
+		      "work under the lock: number of dependent multiplications", P_COUNT,
 		      .value = { "1,1K", "1,100,1K,10K" }, .curve = true },
-	[LINES] = { "lines", "lines", "lines that a section writes under the lock", P_COUNT,
+	[LINES] = { "lines", "lines", "lines that a critical section writes", P_COUNT,
 		    .value = { "1" }, .curve = true },
-	[PAUSE] = { "pause", "steps", "work between two acquisitions of a thread", P_COUNT,
-		    .value = { "0" }, .curve = true },
-	[READS] = { "reads", "%", "share of sections that only read, in percent", P_COUNT,
+	[PAUSE] = { "pause", "steps",
+		    "work between two acquisitions of a thread: number of dependent "
+		    "multiplications",
+		    P_COUNT, .value = { "0" }, .curve = true },
+	[READS] = { "reads", "%", "critical sections that only read, in percent", P_COUNT,
 		    .value = { "0" } },
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "locks of several threads on a line", LAYOUT, "dense", "padded", NULL },
-	{ "slowdown", "a lock on the line of what it guards", LAYOUT, "together", "apart", NULL },
-	{ "gain", "of waiting on a line of one's own", P_VARIANT, "ticket", "mcs", "throughput" },
-	{ "gain", "of handing over within a node", P_VARIANT, "mcs", "cohort", "throughput" },
-	{ "gain", "of readers that share the lock", P_VARIANT, "mutex", "rwlock", "throughput" },
-	{ "gain", "of readers that write nothing in common", P_VARIANT, "rwlock", "flags",
+	{ "slowdown", "by false sharing of the threads' locks", LAYOUT, "dense", "padded", NULL },
+	{ "slowdown", "by a lock on the line of its data", LAYOUT, "together", "apart", NULL },
+	{ "gain", "from waiting on one's own line", P_VARIANT, "ticket", "mcs", "throughput" },
+	{ "gain", "from handing over within a node", P_VARIANT, "mcs", "cohort", "throughput" },
+	{ "gain", "from readers that share the lock", P_VARIANT, "mutex", "rwlock", "throughput" },
+	{ "gain", "from readers that write no common line", P_VARIANT, "rwlock", "flags",
 	  "throughput" },
 };
 
@@ -57,49 +62,60 @@ static struct needs needs(const struct trial *t)
 
 	if (why)
 		return (struct needs){ .pointless = why };
-	return (struct needs){ .bytes = locks_geometry(t).bytes +
-					t->threads * locks_post_size(t) };
+	return (struct needs){ .bytes = locks_geometry(t).bytes + t->threads * locks_post_size(t) };
 }
 
 /* Layouts are compared where all threads wait on the lock, on lines of their own, and asleep. */
-#define EACH_LAYOUT { LAYOUT, { "together,apart,dense,padded" } }
-#define SOME_READ   { READS, { "0,90" } }
+#define EACH_LAYOUT                                   \
+	{                                             \
+		LAYOUT,                               \
+		{                                     \
+			"together,apart,dense,padded" \
+		}                                     \
+	}
+#define SOME_READ              \
+	{                      \
+		READS,         \
+		{              \
+			"0,90" \
+		}              \
+	}
 static const struct override layouts[] = { EACH_LAYOUT }, reads[] = { SOME_READ },
 			     both[] = { EACH_LAYOUT, SOME_READ };
 
 static const struct variant variants[] = {
 	{ "mutex", "pthread_mutex_lock(): threads sleep", &kind_mutex, ROWS(defaults, both) },
-	{ "spin", "test and test-and-set with backoff: whoever is first", &kind_spin,
+	{ "spin", "test and test-and-set with backoff: no order", &kind_spin,
 	  ROWS(defaults, layouts) },
 	{ "ticket", "first come, first served; all wait on one line", &kind_ticket },
-	{ "mcs", "a queue; each waits on a line of its own (Mellor-Crummey and Scott)", &kind_mcs,
+	{ "mcs", "a queue; each waits on its own line (Mellor-Crummey and Scott)", &kind_mcs,
 	  ROWS(defaults, layouts) },
-	{ "clh", "a queue; each waits on the line of the one before (Craig; Magnusson et al.)",
+	{ "clh", "a queue; each waits on its predecessor's line (Craig; Magnusson et al.)",
 	  &kind_clh },
-	{ "cohort", "a ticket lock for each node, and one for all (Dice, Marathe and Shavit)",
+	{ "cohort", "a ticket lock per node, and a global one (Dice, Marathe and Shavit)",
 	  &kind_cohort, .several_nodes = true },
 	{ "rwlock", "pthread_rwlock_rdlock() and wrlock(): readers share the lock", &kind_rwlock,
 	  ROWS(defaults, reads) },
-	{ "flags", "readers have a flag each, which writers look at (Hsieh and Weihl)", &kind_flags,
+	{ "flags", "each reader has a flag, which writers check (Hsieh and Weihl)", &kind_flags,
 	  ROWS(defaults, reads) },
 };
 
 static const struct role roles[] = { { "thread", NULL, BY_DEADLINE } };
 
 static const struct explained counters[] = {
-	{ EVENT_CYCLES, "an acquisition's cycles, those of waiting included" },
-	{ EVENT_INSTRUCTIONS, "instructions: those of waiting grow with its time" },
-	{ EVENT_L1_MISSES, "misses: the lock, or what it guards, was in another core's cache" },
+	{ EVENT_CYCLES, "cycles per acquisition, including waiting" },
+	{ EVENT_INSTRUCTIONS, "instructions: they grow with the time of waiting" },
+	{ EVENT_L1_MISSES, "misses: the lock or its data was in another core's cache" },
 	EVENTS_OF_TAKEN_LINES,
 };
 
 const struct benchmark locks_benchmark = {
 	.name = "locks",
-	.summary = "cost of locks around work: throughput, fairness, hand-over and waiting",
+	.summary = "locks around work: throughput, fairness, handover and waiting",
 	.protocol = { 2,
-		      "each thread acquires a lock, works on what it guards, releases it and "
-		      "pauses, as often as it can; scored over the time in which all are at work; "
-		      "one acquisition in 1024 is timed, of longer ones up to one in 4",
+		      "each thread acquires a lock, works on the guarded data, releases it and "
+		      "pauses, as often as it can; scored over the time in which all threads work; "
+		      "one acquisition in 1024 is timed, up to one in 4 if sections are long",
 		      "sestoft2017, mellor1991, craig1993, magnusson1994, dice2012, hsieh1992",
 		      .scored = TOGETHER },
 	.unit = { "acquisition", .cycles = true },

@@ -17,33 +17,32 @@ enum {
 	TO_SELF = HANDOVER_NEAR + DISTANCES - 1,
 };
 
-#define OF_DISTANCE(WHERE) "median of those to " WHERE
-#define SHARE(WHERE)	   "share of the writing sections that follow one of " WHERE
+#define HANDOVER_TO(WHERE) "median handover to " WHERE
+#define SHARE_AFTER(WHERE) "share of writing sections that follow a section of " WHERE
 const struct metric locks_metrics[LOCKS_METRICS] = {
 	[TIME] = TIME_METRIC("acquisition"),
 	[THROUGHPUT] = THROUGHPUT_METRIC("acquisition"),
 	[FAIRNESS] = FAIRNESS_METRIC("acquisition"),
-	[WAIT] = { "wait", "s", "median time from asking for the lock to having it",
+	[WAIT] = { "wait", "s", "median time from requesting the lock to holding it",
 		   LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
-	[WAIT_P99] = { "wait-p99", "s", "99th percentile of that time in a sample", LOWER_IS_BETTER,
+	[WAIT_P99] = { "wait-p99", "s", "99th percentile of the wait in a sample", LOWER_IS_BETTER,
 		       NULL },
-	[WAIT_LONGEST] = { "wait-longest", "s", "longest of these times in a sample",
-			   LOWER_IS_BETTER, NULL },
+	[WAIT_LONGEST] = { "wait-longest", "s", "longest wait in a sample", LOWER_IS_BETTER, NULL },
 	[HANDOVER] = { "handover", "s",
-		       "median time from one thread's leaving a section to another one's entry, "
-		       "where all sections write",
+		       "median time from one thread's leaving a section to another thread's "
+		       "entering one (if all sections write)",
 		       LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
-	[HANDOVER_NEAR] = { "handover-core", "s", OF_DISTANCE("another thread of the core"),
+	[HANDOVER_NEAR] = { "handover-core", "s", HANDOVER_TO("another thread of the core"),
 			    LOWER_IS_BETTER, NULL },
-	{ "handover-cache", "s", OF_DISTANCE("a core with a common L2 or L3"), LOWER_IS_BETTER,
+	{ "handover-cache", "s", HANDOVER_TO("a core with a common L2 or L3"), LOWER_IS_BETTER,
 	  NULL },
-	{ "handover-node", "s", OF_DISTANCE("another core of the node"), LOWER_IS_BETTER, NULL },
-	{ "handover-far", "s", OF_DISTANCE("another node"), LOWER_IS_BETTER, NULL },
-	[TO_SELF] = { "to-self", "1", SHARE("the same thread"), NEITHER_IS_BETTER, NULL },
-	{ "to-core", "1", SHARE("another thread of the core"), NEITHER_IS_BETTER, NULL },
-	{ "to-cache", "1", SHARE("a core with a common L2 or L3"), NEITHER_IS_BETTER, NULL },
-	{ "to-node", "1", SHARE("another core of the node"), NEITHER_IS_BETTER, NULL },
-	{ "to-far", "1", SHARE("another node"), NEITHER_IS_BETTER, NULL },
+	{ "handover-node", "s", HANDOVER_TO("another core of the node"), LOWER_IS_BETTER, NULL },
+	{ "handover-far", "s", HANDOVER_TO("another node"), LOWER_IS_BETTER, NULL },
+	[TO_SELF] = { "to-self", "1", SHARE_AFTER("the same thread"), NEITHER_IS_BETTER, NULL },
+	{ "to-core", "1", SHARE_AFTER("another thread of the core"), NEITHER_IS_BETTER, NULL },
+	{ "to-cache", "1", SHARE_AFTER("a core with a common L2 or L3"), NEITHER_IS_BETTER, NULL },
+	{ "to-node", "1", SHARE_AFTER("another core of the node"), NEITHER_IS_BETTER, NULL },
+	{ "to-far", "1", SHARE_AFTER("another node"), NEITHER_IS_BETTER, NULL },
 };
 
 static void collect_waits(const struct state *s, struct result *result)

@@ -23,11 +23,11 @@
 enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO, CHUNK };
 static const struct parameter parameters[] = {
 	[KERNEL] = { "kernel", NULL,
-		     "what is done with the arrays; -nt: with non-temporal stores, which bypass "
-		     "the caches",
+		     "operation on the arrays; -nt: with non-temporal stores, which bypass the "
+		     "caches",
 		     P_CHOICE, .choices = KERNEL_CHOICES,
 		     .value = { "sum", "sum,triad", "sum-scalar" } },
-	[BYTES] = { "size", "B", "size of each array; a kernel has 1 to 3", P_SIZE,
+	[BYTES] = { "size", "B", "size of each array; kernels use 1 to 3 arrays", P_SIZE,
 		    .value = { "auto", "auto", "8G" }, .automatic = numa_size },
 	[PAGES] = { "pages", NULL, "pages of the arrays", P_CHOICE, .choices = PAGES_CHOICES,
 		    .value = { "base", "base,thp" } },
@@ -37,7 +37,7 @@ static const struct parameter parameters[] = {
 		   .value = { "each" } },
 	[TO] = { "to", NULL, "node of the memory", P_NODE, .value = { "all" } },
 	[CHUNK] = { "chunk", NULL,
-		    "iterations (elements) that a thread takes at once: schedule(dynamic, chunk)",
+		    "iterations (elements) that a thread takes at once in schedule(dynamic, chunk)",
 		    P_COUNT, .value = { "6144" }, .curve = true },
 };
 
@@ -48,26 +48,27 @@ static double operations(const struct trial *);
 enum { BANDWIDTH, TRAFFIC, FLOPS, WIDTH, GRANULE, STUCK, TAKEN, FAULTS, MOVING };
 static const struct metric metrics[] = {
 	[BANDWIDTH] = { "bandwidth", "B/s",
-			"bytes that the kernel reads and writes, or that are touched first",
+			"bytes per second that the kernel reads and writes, or touches first",
 			HIGHER_IS_BETTER, .amount = bytes_asked_for },
 	[TRAFFIC] = { "traffic", "B/s",
-		      "bandwidth with write-allocates: lines read only to be overwritten (some "
-		      "CPUs avoid them)",
+		      "bandwidth including write-allocates: lines read only to be overwritten "
+		      "(some CPUs avoid them)",
 		      HIGHER_IS_BETTER, .amount = bytes_with_allocation },
 	[FLOPS] = { "flops", "flop/s", "floating-point additions and multiplications",
 		    HIGHER_IS_BETTER, .amount = operations },
-	[WIDTH] = { "vector", "B", "width of the vectors that the kernel uses on this CPU",
+	[WIDTH] = { "vector", "B", "width of the kernel's vectors on this CPU",
 		    .better = NEITHER_IS_BETTER },
-	[GRANULE] = { "granule", "B", "bytes that are touched, and so placed, together",
+	[GRANULE] = { "granule", "B", "bytes that are touched, and therefore placed, together",
 		      .better = NEITHER_IS_BETTER },
-	[STUCK] = { "stuck", "page", "pages that would not move to the node that uses them",
+	[STUCK] = { "stuck", "page", "pages that could not be moved to the node that uses them",
 		    .better = LOWER_IS_BETTER },
-	[TAKEN] = { "imbalance", "1", "most chunks that a thread took over the mean",
+	[TAKEN] = { "imbalance", "1", "largest number of chunks that a thread took, over the mean",
 		    LOWER_IS_BETTER, .kind = M_IMBALANCE },
 	[FAULTS] = { "faults", "page/s",
-		     "first touches of pages, of the size asked for, by all threads together",
+		     "pages of the requested size touched first per second, by all threads "
+		     "together",
 		     HIGHER_IS_BETTER },
-	[MOVING] = { "moving", "s", "until the kernel's balancing had moved the pages it moved",
+	[MOVING] = { "moving", "s", "time until the kernel's balancing had moved its last page",
 		     LOWER_IS_BETTER },
 	TIME_METRIC("pass"),
 };
@@ -130,15 +131,15 @@ static double lines(const struct trial *trial)
 }
 
 static const struct explained counters[] = {
-	{ EVENT_L3_MISSES, "misses of the last-level cache: 1 where all lines come from memory, "
-			   "less where prefetches are not counted" },
+	{ EVENT_L3_MISSES, "last-level cache misses: 1 if all lines come from memory, less if "
+			   "prefetches are not counted" },
 	{ "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM|MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_DRAM|DATA_"
 	  "CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM|perf::NODE-LOAD-MISSES",
-	  "loads that another node's memory served" },
+	  "loads served by another node's memory" },
 	{ EVENT_TLB_MISSES,
-	  "loads that miss the TLB: 1 in 64 lines with pages of 4 KiB, hardly any with huge ones" },
-	{ EVENT_CYCLES, "a line's cycles, of all threads together" },
-	{ EVENT_INSTRUCTIONS, "instructions for a line: fewer with wider vectors" },
+	  "loads that miss the TLB: 1 in 64 lines with 4 KiB pages, hardly any with huge pages" },
+	{ EVENT_CYCLES, "cycles per line, summed over all threads" },
+	{ EVENT_INSTRUCTIONS, "instructions per line: fewer with wider vectors" },
 };
 
 static void *prepare(const struct trial *trial)
@@ -324,34 +325,33 @@ static const struct ops balance_ops = { prepare_balance, enter,	       NULL, wor
 					collect,	 state_verify, free };
 enum { TOUCHES = BY_PART | BIT(KERNEL) };
 static const struct variant variants[] = {
-	{ "single", "one thread touches all pages: they lie on its node", &single, BY_PART,
+	{ "single", "one thread touches all pages first: they lie on its node", &single, BY_PART,
 	  .several_nodes = true },
-	{ "random", "threads touch granules at random (with huge pages a different experiment)",
+	{ "random", "threads touch random granules first (with huge pages a different experiment)",
 	  &at_random, BY_PART, .several_nodes = true },
-	{ "static", "each thread touches what it will use", &by_part, BY_PART,
+	{ "static", "each thread touches first what it will use", &by_part, BY_PART,
 	  ROWS(defaults, with_one_core) },
-	{ "scaling", "as static, on 1 thread to all cores: how many threads bandwidth needs",
+	{ "scaling",
+	  "as static, from 1 thread to all cores: how many threads saturate the bandwidth",
 	  &by_part, BY_PART | BIT(THREADS_ON), ROWS(defaults, more_and_more) },
-	{ "interleave", "pages in turn on all nodes with memory, whoever touches them", &interleave,
-	  BY_PART, .several_nodes = true },
-	{ "bind", "all pages on one node, whoever touches them", &bound, UNDEALT | BIT(FROM),
-	  ROWS(defaults, with_one_core), .several_nodes = true },
-	{ "migrate", "as single, then moved to where they are used", &migrate, BY_PART,
+	{ "interleave", "pages round-robin over all nodes with memory", &interleave, BY_PART,
 	  .several_nodes = true },
-	{ "balance", "as single, then moved by the kernel's NUMA balancing, where it is on",
+	{ "bind", "all pages on one node", &bound, UNDEALT | BIT(FROM),
+	  ROWS(defaults, with_one_core), .several_nodes = true },
+	{ "migrate", "as single, then pages are moved to the threads that use them", &migrate,
+	  BY_PART, .several_nodes = true },
+	{ "balance", "as single, then the kernel's NUMA balancing moves pages, if it is on",
 	  &balance, BY_PART, .ops = &balance_ops, .several_nodes = true,
 	  .available = balance_available },
-	{ "static-dynamic",
-	  "initialised by a loop with schedule(static), used by one with schedule(dynamic)",
+	{ "static-dynamic", "initialised with schedule(static), used with schedule(dynamic)",
 	  &then_dealt, MATRIX_ONLY, .ops = &dealt_ops, .several_nodes = true },
-	{ "dynamic-static",
-	  "initialised by a loop with schedule(dynamic), used by one with schedule(static)",
+	{ "dynamic-static", "initialised with schedule(dynamic), used with schedule(static)",
 	  &dealt_before, MATRIX_ONLY, .several_nodes = true },
-	{ "touch", "first touch itself, each thread its part: page faults, on its own node",
-	  &by_part, TOUCHES, ROWS(defaults, of_touch), .ops = &touch_ops },
-	{ "touch-interleave", "the same, pages in turn on all nodes with memory", &interleave,
+	{ "touch", "first touch itself: page faults, each thread on its own node", &by_part,
+	  TOUCHES, ROWS(defaults, of_touch), .ops = &touch_ops },
+	{ "touch-interleave", "as touch, pages round-robin over all nodes with memory", &interleave,
 	  TOUCHES, ROWS(defaults, of_touch), .ops = &touch_ops, .several_nodes = true },
-	{ "touch-bind", "the same, all pages on one node", &bound, TOUCHES & ~BIT(TO),
+	{ "touch-bind", "as touch, all pages on one node", &bound, TOUCHES & ~BIT(TO),
 	  ROWS(defaults, of_touch), .ops = &touch_ops, .several_nodes = true },
 	{ "matrix", "threads on one node, pages on another: node x node", &bound,
 	  UNDEALT | BIT(THREADS_ON), .several_nodes = true },
@@ -364,10 +364,10 @@ static const struct role roles[] = { { "thread", NULL, BY_COUNT } };
 
 const struct benchmark numa_benchmark = {
 	.name = "numa",
-	.summary = "memory bandwidth by where pages lie: first touch, interleaved, bound, migrated",
+	.summary = "memory bandwidth by page placement: first touch, interleave, bind, ...",
 	.protocol = { 1,
-		      "all threads go over the arrays together, each over a contiguous part of "
-		      "its own, as often as fills the sample",
+		      "all threads traverse the arrays together, each its own contiguous part, as "
+		      "often as fills the sample",
 		      "jsl2023" },
 	.unit = { "pass", .part = "line", .parts = lines },
 	ROWS(parameters, parameters),

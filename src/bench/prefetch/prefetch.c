@@ -29,16 +29,16 @@ static const struct parameter parameters[] = {
 		     .value = { "8..16K*2", "8,16,32,64,128,256,320,512,1K,2K,4K,4160,8K,16K" },
 		     .curve = true },
 	[LINES] = { "lines", "lines",
-		    "cache lines that a walk touches, whatever the stride (auto: 16 times "
-		    "256)",
+		    "cache lines that a walk touches, for every stride (auto: 16 times 256)",
 		    P_COUNT, .value = { "auto" }, .automatic = automatic_lines },
 	[ORDER] = { "order", NULL,
-		    "of the elements: forward and backward are for prefetchers to foresee",
+		    "order in which elements are loaded; prefetchers can follow forward and "
+		    "backward",
 		    P_CHOICE, .choices = "forward,backward,random",
 		    .value = { "forward,random", "forward,backward,random" } },
 	[PAGES] = { "pages", NULL,
-		    "pages of the elements; thp-64K: multi-size transparent huge pages", P_CHOICE,
-		    .choices = PAGES_CHOICES PAGES_CHOICES_MULTISIZE,
+		    "pages of the elements; thp-64K: multi-size transparent huge pages of 64 KiB",
+		    P_CHOICE, .choices = PAGES_CHOICES PAGES_CHOICES_MULTISIZE,
 		    .value = { "base,thp", "base,thp,thp-64K" } },
 };
 
@@ -51,18 +51,18 @@ static double bytes_of_a_load(const struct trial *t)
 enum { TIME, BANDWIDTH, OBTAINED };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("load"),
-	[BANDWIDTH] = { "bandwidth", "B/s", "of the lines that hold the elements", HIGHER_IS_BETTER,
-			bytes_of_a_load },
+	[BANDWIDTH] = { "bandwidth", "B/s", "bytes per second of the lines that hold the elements",
+			HIGHER_IS_BETTER, bytes_of_a_load },
 	[OBTAINED] = { "obtained", "1",
-		       "multi-size pages that the kernel counted at first touch, of those asked "
-		       "for",
+		       "multi-size pages that the kernel counted at first touch, over the pages "
+		       "requested",
 		       NEITHER_IS_BETTER, NULL },
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "elements in random order", ORDER, "random", "forward", NULL },
-	{ "slowdown", "the last element first", ORDER, "backward", "forward", NULL },
-	{ "slowdown", "what address translation costs on base pages", PAGES, "base", "thp", NULL },
+	{ "slowdown", "by random order", ORDER, "random", "forward", NULL },
+	{ "slowdown", "by backward order", ORDER, "backward", "forward", NULL },
+	{ "slowdown", "by address translation on base pages", PAGES, "base", "thp", NULL },
 };
 
 struct state {
@@ -201,7 +201,7 @@ static struct needs needs(const struct trial *t)
 
 static walk_loop *const independent = walk_independent, *const dependent = walk_dependent;
 static const struct variant variants[] = {
-	{ "independent", "addresses are computed: loads can overlap", &independent,
+	{ "independent", "addresses are computed, so loads can overlap", &independent,
 	  .available = flush_lacks },
 	{ "dependent", "each load gives the address of the next", &dependent,
 	  .available = flush_lacks },
@@ -210,19 +210,19 @@ static const struct variant variants[] = {
 static const struct role roles[] = { { "walker", one_worker, BY_COUNT } };
 
 static const struct explained counters[] = {
-	{ EVENT_CYCLES, "a load's cycles, whatever the frequency was" },
-	{ EVENT_L1_MISSES, "loads whose line no prefetcher had brought to L1 in time" },
+	{ EVENT_CYCLES, "cycles per load, independent of the frequency" },
+	{ EVENT_L1_MISSES, "loads whose line no prefetcher brought to L1 in time" },
 	{ EVENT_L2_MISSES, "loads whose line was not in L2 either" },
-	{ EVENT_L3_LOAD_MISSES, "loads that went to memory themselves" },
+	{ EVENT_L3_LOAD_MISSES, "loads that went to memory themselves, without a prefetch" },
 	{ EVENT_TLB_MISSES, "loads that miss the TLB" },
 };
 
 const struct benchmark prefetch_benchmark = {
 	.name = "prefetch",
-	.summary = "time of loads over their stride: what hardware prefetchers hide",
+	.summary = "time of loads by stride: what hardware prefetchers hide",
 	.protocol = { 1,
-		      "a sample is a walk over all elements, whose lines were evicted from the "
-		      "caches before",
+		      "a sample is a walk over all elements, after their lines were evicted from "
+		      "the caches",
 		      "saavedra1995" },
 	.unit = { "load", .cycles = true },
 	ROWS(parameters, parameters),

@@ -16,10 +16,10 @@ enum { LAYOUT, PAUSES };
 enum { SAME_WORD, SAME_LINE, NEXT_LINE, PADDED };
 
 static const struct parameter parameters[] = {
-	[LAYOUT] = { "layout", NULL,
-		     "where the word lies that the readers read: it is the writer's; on its line; "
-		     "on the next line; two pairs of lines on",
-		     P_CHOICE, .choices = "word,line,next,padded",
+	[LAYOUT] = { "layout", NULL, "position of the readers' word", P_CHOICE,
+		     .choices = "word,line,next,padded",
+		     .meaning = { "the writer's word", "on the writer's line", "on the next line",
+				  "two pairs of lines away" },
 		     .value = { "word,line,next,padded" } },
 	[PAUSES] = { "pauses", "pauses", "pause instructions between two writes", P_COUNT,
 		     .value = { "0,100", "0,1,10,100,1000,10K" }, .curve = true },
@@ -28,17 +28,21 @@ static const struct parameter parameters[] = {
 enum { TIME, WRITE };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("read"),
-	[WRITE] = { "write", "s/write", "time from one write to the next, its pauses included",
+	[WRITE] = { "write", "s/write", "time from one write to the next, including pauses",
 		    LOWER_IS_BETTER, NULL },
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "reads of the word that is written", LAYOUT, "word", "padded", NULL },
-	{ "slowdown", "reads of the line that is written", LAYOUT, "line", "padded", NULL },
-	{ "slowdown", "reads of the line next to it", LAYOUT, "next", "padded", NULL },
-	{ "slowdown", "writes of the word that is read", LAYOUT, "word", "padded", "write" },
-	{ "slowdown", "writes of the line that is read", LAYOUT, "line", "padded", "write" },
-	{ "slowdown", "writes of the line next to it", LAYOUT, "next", "padded", "write" },
+	{ "slowdown", "of reading the word that is written", LAYOUT, "word", "padded", NULL },
+	{ "slowdown", "of reading another word on the written line", LAYOUT, "line", "padded",
+	  NULL },
+	{ "slowdown", "of reading the line next to the written one", LAYOUT, "next", "padded",
+	  NULL },
+	{ "slowdown", "of writing the word that is read", LAYOUT, "word", "padded", "write" },
+	{ "slowdown", "of writing another word on the line that is read", LAYOUT, "line", "padded",
+	  "write" },
+	{ "slowdown", "of writing the line next to the one that is read", LAYOUT, "next", "padded",
+	  "write" },
 };
 
 struct state {
@@ -142,7 +146,7 @@ static unsigned all_but_one(const struct trial *t)
 }
 
 static const struct variant variants[] = {
-	{ "load", "reads are loads, each of which waits for the one before" },
+	{ "load", "reads are loads; each waits for the previous one" },
 };
 
 static const struct role roles[] = {
@@ -151,17 +155,17 @@ static const struct role roles[] = {
 };
 
 static const struct explained counters[] = {
-	{ EVENT_CYCLES, "a read's cycles, whatever the frequency was" },
-	{ EVENT_L1_MISSES, "misses: the line was taken from the reader, or from the writer" },
+	{ EVENT_CYCLES, "cycles per read, independent of the frequency" },
+	{ EVENT_L1_MISSES, "misses: the line was taken from the reader or the writer" },
 	EVENTS_OF_TAKEN_LINES,
 };
 
 const struct benchmark readers_benchmark = {
 	.name = "readers",
-	.summary = "cost of reading a line that one thread writes, for readers and writer",
+	.summary = "cost of a line that one thread writes and others read",
 	.protocol = { 2,
-		      "one thread stores to a word, the others load one, as fast as they can; "
-		      "scored over the time in which all are at work",
+		      "one thread stores to a word, the others load a word, as fast as they can; "
+		      "scored over the time in which all threads work",
 		      .scored = TOGETHER },
 	.unit = { "read", .cycles = true },
 	ROWS(parameters, parameters),

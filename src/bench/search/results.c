@@ -32,28 +32,28 @@ enum {
 	LIMIT
 };
 const struct metric search_metrics[SEARCH_METRICS] = {
-	[SEARCH_TIME] = { "search-time", "s", "time to search a packet, waiting left out",
+	[SEARCH_TIME] = { "search-time", "s", "time to search a packet, without waiting",
 			  LOWER_IS_BETTER, NULL },
-	[KEY_TIME] = { "key-time", "s", "time to search for a key, waiting left out",
+	[KEY_TIME] = { "key-time", "s", "time to search for a key, without waiting",
 		       LOWER_IS_BETTER, NULL },
-	[SEARCH_MEDIAN] = { "search-median", "s", "median over packets of search-time",
+	[SEARCH_MEDIAN] = { "search-median", "s", "median of the packets' search-time",
 			    LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
-	[SEARCH_P99] = { "search-p99", "s", "99th percentile over packets of search-time",
+	[SEARCH_P99] = { "search-p99", "s", "99th percentile of the packets' search-time",
 			 LOWER_IS_BETTER, NULL },
 	[SEARCH_DEVIATION] = { "search-deviation", "s",
-			       "standard deviation over packets of search-time", LOWER_IS_BETTER,
+			       "standard deviation of the packets' search-time", LOWER_IS_BETTER,
 			       NULL },
 	[THROUGHPUT] = { "throughput", "key/s",
 			 "keys answered by all searchers together, end to end", HIGHER_IS_BETTER,
 			 keys_a_unit },
-	[WAITING] = { "waiting", "1", "share of the searchers' time without a packet to search",
+	[WAITING] = { "waiting", "1", "share of the searchers' time in which they had no packet",
 		      LOWER_IS_BETTER, NULL },
 	[HELD_UP] = { "held-up", "1",
 		      "share of the dispatcher's time in which a searcher's ring was full",
 		      NEITHER_IS_BETTER, NULL },
 	[DISPATCHER_BOUND] = { "dispatcher-bound", "1",
-			       "1 where the dispatcher was too slow: searchers waited over 5 % of "
-			       "their time, and it was held up for less; else 0",
+			       "1 if the dispatcher was too slow (searchers waited over 5 % of "
+			       "their time, and it was held up for less), else 0",
 			       NEITHER_IS_BETTER, NULL },
 	[IMBALANCE] = { "imbalance", "1",
 			"keys of the busiest searcher (distributed: rank) over the mean",
@@ -62,20 +62,19 @@ const struct metric search_metrics[SEARCH_METRICS] = {
 			 "share of its time in which the least busy searcher had no packet",
 			 LOWER_IS_BETTER, NULL },
 	[BUILD_TIME] = { "build-time", "s",
-			 "time to build the tree; partitioned: to group the keys of a sample by "
+			 "time to build the tree; partitioned: time to group a sample's keys by "
 			 "range",
 			 LOWER_IS_BETTER, NULL },
-	[OVERHEAD] = { "overhead", "1",
-		       "memory of the tree beside the array, over that of the array",
+	[OVERHEAD] = { "overhead", "1", "extra memory of the tree over the array's memory",
 		       LOWER_IS_BETTER, NULL },
 	[COMMUNICATION] = { "communication", "s",
-			    "time of a packet in MPI calls, on the rank that waits least",
+			    "time per packet in MPI calls, on the rank that waits least",
 			    LOWER_IS_BETTER, NULL },
-	[WIRE] = { "wire", "B", "bytes between ranks for a key and its answer, on average",
+	[WIRE] = { "wire", "B", "mean bytes sent between ranks for a key and its answer",
 		   NEITHER_IS_BETTER, NULL },
 	[LIMIT] = { "limit", "key/s",
-		    "throughput if searching cost nothing: memory brings a line of the array for "
-		    "each key; among ranks, MPI the key and its answer",
+		    "upper limit of throughput, if searching cost nothing: memory bandwidth for a "
+		    "line per key; between ranks, MPI bandwidth for the key and its answer",
 		    HIGHER_IS_BETTER, NULL },
 	TIME_METRIC("packet"),
 };

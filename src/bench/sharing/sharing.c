@@ -28,29 +28,30 @@ static uint64_t automatic_padding(const struct machine *m, enum profile profile)
 }
 
 static const struct parameter parameters[] = {
-	[LAYOUT] = { "layout", NULL,
-		     "where words lie: one for all threads; one a thread, packed; one a thread, on "
-		     "its own lines",
-		     P_CHOICE, .choices = "shared,dense,padded",
+	[LAYOUT] = { "layout", NULL, "layout of the words", P_CHOICE,
+		     .choices = "shared,dense,padded",
+		     .meaning = { "one word for all threads", "one word per thread, packed",
+				  "one word per thread, on its own lines" },
 		     .value = { "shared,dense,padded" } },
 	[LOCK] = { "lock", NULL, "kind of lock", P_CHOICE, .choices = "mutex,spin,ticket,mcs,futex",
 		   .value = { "mutex", "mutex,futex", "mutex,spin,ticket,mcs,futex" } },
 	[OPERATIONS] = { "operations", "operations",
-			 "operations of all threads together; 0: as many as a sample has time for",
+			 "operations of all threads together; 0: as many as --duration allows",
 			 P_COUNT, .value = { "0", NULL, "33554432" }, .zero = "auto" },
-	[DISTANCE] = { "distance", "B", "bytes from one thread's word to the next one's", P_SIZE,
+	[DISTANCE] = { "distance", "B", "bytes from one thread's word to the next thread's", P_SIZE,
 		       .value = { "4,8,16,32,48,64,96,128,256,512,4K", "4..32*2,48,64,96,128..4K*2",
 				  NULL },
 		       .curve = true },
-	[OPERATION] = { "operation", NULL, "what is done to the words", P_CHOICE,
+	[OPERATION] = { "operation", NULL, "operation on the words", P_CHOICE,
 			.choices = "add,fetch-add", .value = { "fetch-add", "add,fetch-add" } },
 	[WORD] = { "word", "B", "bytes of a word", P_CHOICE, .choices = "4,8",
 		   .value = { "8", NULL, "4" } },
 	[PADDING] = { "padding", "B",
-		      "padded words lie at multiples of it (auto: two cache lines, at least 128)",
-		      P_SIZE, .value = { "auto", NULL, "64" }, .automatic = automatic_padding },
-	[SECTION] = { "section", NULL, "what is done under a lock: an increment, or nothing",
-		      P_CHOICE, .choices = "increment,empty",
+		      "distance of padded words (auto: two cache lines, at least 128)", P_SIZE,
+		      .value = { "auto", NULL, "64" }, .automatic = automatic_padding },
+	[SECTION] = { "section", NULL, "work under the lock", P_CHOICE,
+		      .choices = "increment,empty",
+		      .meaning = { "increments the word", "does nothing: the lock alone" },
 		      .value = { "increment", NULL, "empty" } },
 };
 
@@ -64,8 +65,8 @@ static const struct metric metrics[] = {
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "what false sharing costs", LAYOUT, "dense", "padded", NULL },
-	{ "slowdown", "what true sharing costs", LAYOUT, "shared", "padded", NULL },
+	{ "slowdown", "by false sharing", LAYOUT, "dense", "padded", NULL },
+	{ "slowdown", "by true sharing", LAYOUT, "shared", "padded", NULL },
 };
 
 /*
@@ -95,14 +96,10 @@ static const struct operation add[] = { { update_add_32, sizeof(uint32_t), 0, si
 					    sizeof(uint32_t), .exact = true } };
 
 /* An increment under a lock, or the lock alone: the word is then unused, so that strides agree. */
-#define GUARDED(KIND, RUN, BYTES, FAIR)                   \
-	{                                                 \
-		RUN##_##KIND,                             \
-		sizeof(struct guarded_by_##KIND),         \
-		offsetof(struct guarded_by_##KIND, word), \
-		BYTES,                                    \
-		FAIR,                                     \
-		true,                                     \
+#define GUARDED(KIND, RUN, BYTES, FAIR)                                              \
+	{                                                                            \
+		RUN##_##KIND, sizeof(struct guarded_by_##KIND),                      \
+			offsetof(struct guarded_by_##KIND, word), BYTES, FAIR, true, \
 	}
 enum { LOCKS = 5 };
 static const struct operation locks[2 * LOCKS] = {
@@ -326,14 +323,13 @@ static struct needs needs(const struct trial *t)
 static const struct override distance_defaults[] = { { P_THREADS, { "2,auto" } } };
 enum { SPACED_ONLY = BIT(DISTANCE) | BIT(OPERATION), OF_LOCKS = BIT(LOCK) | BIT(SECTION) };
 static const struct variant variants[] = {
-	{ "add", "a load, an add and a store: shared words lose updates", &the_add,
-	  SPACED_ONLY | OF_LOCKS },
+	{ "add", "load, add, store: shared words lose updates", &the_add, SPACED_ONLY | OF_LOCKS },
 	{ "fetch-add", "one atomic instruction", &the_fetch_add, SPACED_ONLY | OF_LOCKS },
 	{ "compare-exchange", "load, compare and exchange, until it succeeds",
 	  &the_compare_exchange, SPACED_ONLY | OF_LOCKS },
 	{ "lock", "an increment under a lock, or the lock alone", &a_lock,
 	  SPACED_ONLY | BIT(WORD) },
-	{ "distance", "words at a distance: how many bytes apart are enough", &spaced_words,
+	{ "distance", "words at a given distance: how much padding is enough", &spaced_words,
 	  BIT(LAYOUT) | OF_LOCKS | BIT(OPERATIONS) | BIT(WORD) | BIT(PADDING),
 	  ROWS(defaults, distance_defaults) },
 };
@@ -341,8 +337,8 @@ static const struct variant variants[] = {
 static const struct role roles[] = { { "thread", NULL, BY_DEADLINE } };
 
 static const struct explained counters[] = {
-	{ EVENT_CYCLES, "an operation's cycles, whatever the frequency was" },
-	{ EVENT_INSTRUCTIONS, "instructions: those of a lock grow with failed tries" },
+	{ EVENT_CYCLES, "cycles per operation, independent of the frequency" },
+	{ EVENT_INSTRUCTIONS, "instructions: with locks they grow with failed attempts" },
 	{ EVENT_L1_MISSES, "misses: the line was in another core's cache" },
 	EVENTS_OF_TAKEN_LINES,
 };
@@ -352,7 +348,7 @@ const struct benchmark sharing_benchmark = {
 	.summary = "cost of updating a cache line from several threads",
 	.protocol = { 1,
 		      "each thread updates its word as fast as it can; scored over the time in "
-		      "which all are at work",
+		      "which all threads work",
 		      "sestoft2017",
 		      .scored = TOGETHER },
 	.unit = { "operation", .cycles = true },

@@ -122,6 +122,21 @@ static void check_all_counted(struct check *c)
 	check_counted(c, b->roles, b->n_roles, "", "roles");
 }
 
+/* Each choice has a meaning, or none has. */
+static void check_meanings(struct check *c, const struct parameter *p)
+{
+	const char *list = p->choices;
+	char word[64];
+	unsigned choices = 0, meanings = 0;
+
+	while (list && names_next(&list, word, sizeof(word)))
+		choices++;
+	for (unsigned i = 0; i < MOST_MEANINGS; i++)
+		meanings += is_text(p->meaning[i]);
+	expect(c, !meanings || (meanings == choices && is_text(p->meaning[choices - 1])),
+	       "parameter %s: .meaning has %u rows for its %u choices", p->name, meanings, choices);
+}
+
 static void check_choices(struct check *c, const struct parameter *p, const char *list)
 {
 	char word[64];
@@ -150,6 +165,7 @@ static void check_parameter(struct check *c, unsigned row)
 		return;
 	if (!expect(c, is_text(p->choices), "parameter %s: a P_CHOICE has .choices", p->name))
 		return;
+	check_meanings(c, p);
 	for (unsigned i = 0; i < PROFILES; i++)
 		check_choices(c, p, p->value[i]);
 }

@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "harness/ask/profile.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "base/wrapped.h"
 #include "harness/ask/help.h"
+#include "harness/ask/profile.h"
 
-char *help_parameter(const struct parameter *p)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-
-	if (!f)
-		return NULL;
-	fprintf(f, "%s", p->help);
-	if (p->choices)
-		fprintf(f, ": %s", p->choices);
-	fprintf(f, " (%s: %s", profile_names[QUICK], p->value[QUICK]);
-	for (enum profile i = STANDARD; i < PROFILES; i++)
-		if (p->value[i])
-			fprintf(f, "; %s: %s", profile_names[i], p->value[i]);
-	fprintf(f, ")");
-	fclose(f);
-	return text;
-}
+enum { VARIANT_COLUMN = 19, OPTION_COLUMN = 25 };
 
 const char *help_argument(const struct parameter *p)
 {
@@ -35,27 +21,101 @@ const char *help_argument(const struct parameter *p)
 	return argument[p->type];
 }
 
-char *help_text(const struct benchmark *b)
+static void put_variant(const struct variant *v, FILE *f)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	char head[64];
 
-	if (!f)
-		return NULL;
-	if (!b) {
-		fprintf(f, "Runs every benchmark, in quick those that show most in a minute, and "
-			   "splits the time budget evenly over them.");
-	} else {
-		fprintf(f, "%s: %s.\n\nVariants:\n", b->name, b->summary);
-		for (const struct variant *v = b->variants; v < b->variants + b->n_variants; v++)
-			fprintf(f, "  %-14s %s\n", v->name, v->summary);
+	snprintf(head, sizeof(head), "  %-16s ", v->name);
+	wrapped_row(head, v->summary, VARIANT_COLUMN, f);
+}
+
+/* An option's name and argument, and what it is for. */
+static void put_option(const char *name, const char *argument, const char *text, FILE *f)
+{
+	char option[64], head[96];
+
+	snprintf(option, sizeof(option), "--%s%s%s", name, argument ? "=" : "",
+		 argument ? argument : "");
+	snprintf(head, sizeof(head), "  %-*s ", OPTION_COLUMN - 3, option);
+	wrapped_row(head, text, OPTION_COLUMN, f);
+}
+
+void help_meanings(const struct parameter *p, int column, FILE *f)
+{
+	const char *list = p->choices;
+	char word[64], head[128];
+
+	for (unsigned i = 0; p->meaning[i] && names_next(&list, word, sizeof(word)); i++) {
+		snprintf(head, sizeof(head), "%*s%-11s ", column, "", word);
+		wrapped_row(head, p->meaning[i], column + 12, f);
 	}
-	fprintf(f, "\vLists: 1,2,4. Ranges: 16K..256M*2 (factor), 0..64+8 (step); a comma in a "
-		   "file's name is \\,. "
-		   "Times: 60 (seconds), 500ms, 2min, 1h30m; units are h, min or m, s, ms, us, ns. "
-		   "Exit status: 0 good, also when noisy; 1 wrong, misplaced, failed, or output "
-		   "unwritable; 2 command line; 3 impossible here; 128+n by signal n.");
-	fclose(f);
-	return text;
+}
+
+/* The values that the profiles take without the option; profiles without one are left out. */
+static void put_defaults(const struct parameter *p, FILE *f)
+{
+	char head[64], text[1024] = "";
+	size_t used = 0;
+
+	for (enum profile i = QUICK; i < PROFILES && used < sizeof(text); i++)
+		if (p->value[i])
+			used += (size_t)snprintf(
+				text + used, sizeof(text) - used, "%s%s: %s", used ? "; " : "(",
+				p->value[STANDARD] || p->value[PAPER] ? profile_names[i]
+								      : "default",
+				p->value[i]);
+	strncat(text, ")", sizeof(text) - strlen(text) - 1);
+	snprintf(head, sizeof(head), "%*s", OPTION_COLUMN, "");
+	wrapped_row(head, text, OPTION_COLUMN, f);
+}
+
+static void put_parameter(const struct parameter *p, FILE *f)
+{
+	char *text = p->choices ? text_of("%s: %s", p->help, p->choices) : NULL;
+
+	put_option(p->name, help_argument(p), text ? text : p->help, f);
+	free(text);
+	help_meanings(p, OPTION_COLUMN, f);
+	put_defaults(p, f);
+}
+
+static void put_benchmark(const struct benchmark *b, FILE *f)
+{
+	fprintf(f, "%s - %s\n\nVariants:\n", b->name, b->summary);
+	for (unsigned i = 0; i < b->n_variants; i++)
+		put_variant(&b->variants[i], f);
+	fprintf(f, "\nOptions of %s (a profile without a value takes the one before it):\n",
+		b->name);
+	for (unsigned i = 0; i < b->n_parameters; i++)
+		if (b->parameters[i].type != P_FOUND)
+			put_parameter(&b->parameters[i], f);
+}
+
+void help_options(const char *program, const struct benchmark *b, const struct option_row *common,
+		  FILE *f)
+{
+	fprintf(f, "Usage: %s [OPTION...]\n", program);
+	if (b)
+		put_benchmark(b, f);
+	else
+		wrapped_print("Runs every benchmark and splits the time budget evenly among them. "
+			      "The profile quick runs only those that show most in a minute.",
+			      0, f);
+	fprintf(f, b ? "\nOptions of every benchmark:\n" : "\nOptions:\n");
+	for (const struct option_row *o = common; o->name; o++)
+		put_option(o->name, o->argument, o->help, f);
+	fprintf(f,
+		"  -?, --help             print this help\n"
+		"  --usage                print a short list of the options\n"
+		"\n"
+		"Lists: 1,2,4. Ranges: 16K..256M*2 (factor), 0..64+8 (step). In a file's name, "
+		"write \\, for a comma.\n"
+		"Times: 60 (seconds), 500ms, 2min, 1h30m; units are h, min or m, s, ms, us, ns.\n"
+		"\n"
+		"Exit status:\n"
+		"  0      good, also if results are noisy\n"
+		"  1      a result is wrong, misplaced or failed, or output could not be written\n"
+		"  2      the command line is wrong\n"
+		"  3      impossible on this machine\n"
+		"  128+n  ended by signal n\n");
 }

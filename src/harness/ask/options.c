@@ -7,7 +7,6 @@
 
 #include "base/names.h"
 #include "harness/ask/argument.h"
-#include "harness/ask/help.h"
 #include "harness/ask/options.h"
 #include "harness/ask/profile.h"
 #include "base/message.h"
@@ -40,14 +39,15 @@ enum key {
 };
 
 const struct option_row option_rows[] = {
-	{ "variant", "LIST", "only these variants", VARIANT },
+	{ "variant", "LIST", "run only these variants", VARIANT },
 	{ "threads", "LIST",
-	  "numbers of threads (default: what `locus list BENCHMARK` shows, or one a core; a layout "
-	  "has its own)",
+	  "numbers of threads (default: see `locus list BENCHMARK`, else one per core; a layout "
+	  "sets its own)",
 	  THREADS },
 	{ "bind", "WHERE",
-	  "close, spread, float (free to move), or a list of CPUs such as 0,2-5, to use only "
-	  "these; with a layout, within each node (default: as bound from outside, else close)",
+	  "how threads are placed: close, spread, float (free to move), or only on the CPUs of a "
+	  "list such as 0,2-5; with a layout, within each node (default: the binding that the "
+	  "process inherits, else close)",
 	  BIND, "close,spread,float" },
 	{ "oversubscribe", NULL, "allow more threads than CPUs; the record says so",
 	  OVERSUBSCRIBE },
@@ -56,18 +56,18 @@ const struct option_row option_rows[] = {
 	  "quick)",
 	  PROFILE },
 	{ "output", "FILE",
-	  "write the record (JSON Lines) to FILE, which must not exist; -: to standard output, "
-	  "and the table to standard error",
+	  "write the record (JSON Lines) to FILE, which must not exist; -: the record to standard "
+	  "output, the table to standard error",
 	  OUTPUT, ":files" },
 	{ "resume", NULL, "continue the record in --output: complete trials are not run again",
 	  RESUME },
 	{ "append", NULL, "add this run to --output, as a repeat", APPEND },
 	{ "repeats", "N",
 	  "samples of each trial, whatever their spread (default: until the interval is within 1 "
-	  "%, or the budget spent)",
+	  "%, or the budget is spent)",
 	  REPEATS },
 	{ "runs", "N",
-	  "run the command N times, each in a new process, and say how far the runs lie apart "
+	  "run the command N times, each time in a new process, and report how far the runs differ "
 	  "(default: 1)",
 	  RUNS },
 	{ "duration", "TIME", "target length of a sample", DURATION },
@@ -76,27 +76,26 @@ const struct option_row option_rows[] = {
 	{ "case-budget", "TIME", "time limit of one trial", CASE_BUDGET },
 	{ "seed", "N", "seed of all random numbers (default: 1)", SEED },
 	{ "tag", "KEY=VALUE",
-	  "put this into the record's header, to find the run by: campaign=may; may be repeated",
-	  TAG },
+	  "label the run in the record's header, for example campaign=may; may be repeated", TAG },
 	{ "counters", "LIST",
-	  "count these events beside the time: names of PAPI, perf::NAME, the kernel's own "
-	  "(faults, context-switches, migrations, ...), or default: what `locus list BENCHMARK` "
+	  "count these events beside the time: PAPI names, perf::NAME, kernel counters (faults, "
+	  "context-switches, migrations, ...), or default: the events that `locus list BENCHMARK` "
 	  "shows",
 	  COUNTERS, "default" },
 	{ "counters-optional", NULL, "measure even if none of them can be counted",
 	  COUNTERS_OPTIONAL },
 	{ "multiplex", NULL,
-	  "events beyond what the processor can count at once take turns within each sample, "
-	  "extrapolated (default: in turn from batch to batch, each counted for whole samples)",
+	  "if there are more events than hardware counters, let them take turns within each sample "
+	  "and extrapolate (default: they take turns from batch to batch, and each is counted for "
+	  "whole samples)",
 	  MULTIPLEX },
 	{ "dry-run", NULL,
-	  "print the trials, where their threads would sit, and the time they would take; run "
-	  "nothing",
+	  "print the trials, the CPUs of their threads, and the expected time; run nothing",
 	  DRY_RUN },
 	{ "topology", "WHAT",
 	  "with --dry-run: a machine such as \"node:2 core:64 pu:2\", or an hwloc XML file",
 	  TOPOLOGY, ":files" },
-	{ "format", "NAME", "what is printed: table, csv, md (Markdown) or json (default: table)",
+	{ "format", "NAME", "output format: table, csv, md (Markdown) or json (default: table)",
 	  FORMAT, "table,csv,md,json" },
 	{ "quiet", NULL, "print only errors and warnings", QUIET },
 	{ 0 }
@@ -159,10 +158,10 @@ static error_t check_together(struct argp_state *state, const struct options *o)
 }
 
 /* Ends argp_parse(): nothing is left to do. */
-static error_t print_help(struct argp_state *state, unsigned flags)
+static error_t print_usage(struct argp_state *state)
 {
 	setenv("ARGP_HELP_FMT", "rmargin=100", 0); /* the width of all other output */
-	argp_state_help(state, state->out_stream, flags);
+	argp_state_help(state, state->out_stream, ARGP_HELP_USAGE);
 	return ECANCELED;
 }
 
@@ -238,9 +237,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->multiplex = true;
 		break;
 	case '?':
-		return print_help(state, ARGP_HELP_STD_HELP);
+		help_options(state->name, o->benchmark, option_rows, state->out_stream);
+		return ECANCELED;
 	case USAGE:
-		return print_help(state, ARGP_HELP_USAGE);
+		return print_usage(state);
 	case ARGP_KEY_ARG:
 		message("%s: '%s' is not an option; options begin with --, as in --variant LIST",
 			state->name, arg);
@@ -288,8 +288,8 @@ static int check_names(const char *program, const struct argp_option *known, siz
 
 /* Replace argp's own --help and --usage, which end the program. */
 static const struct argp_option helps[] = {
-	{ .name = "help", .key = '?', .doc = "Give this help list", .group = -1 },
-	{ .name = "usage", .key = USAGE, .doc = "Give a short usage message", .group = -1 },
+	{ .name = "help", .key = '?', .group = -1 },
+	{ .name = "usage", .key = USAGE, .group = -1 },
 };
 
 int options_parse(struct options *o, const struct benchmark *b, int argc, char **argv)
@@ -298,7 +298,6 @@ int options_parse(struct options *o, const struct benchmark *b, int argc, char *
 		     all = sizeof(helps) / sizeof(*helps);
 	const unsigned parameters = b ? b->n_parameters : 0;
 	struct argp_option table[MOST_PARAMETERS + rows + all + 1];
-	char *help[MOST_PARAMETERS] = { 0 }, *text;
 	struct argp argp = { .options = table, .parser = parse_option };
 	unsigned options = 0;
 	error_t failed;
@@ -311,27 +310,20 @@ int options_parse(struct options *o, const struct benchmark *b, int argc, char *
 	for (unsigned i = 0; i < parameters; i++) {
 		if (b->parameters[i].type == P_FOUND)
 			continue;
-		help[i] = help_parameter(&b->parameters[i]);
 		table[options++] = (struct argp_option){ .name = b->parameters[i].name,
 							 .key = PARAMETER + (int)i,
 							 .arg = help_argument(&b->parameters[i]),
-							 .doc = help[i],
 							 .group = 1 };
 	}
 	for (size_t i = 0; i < rows; i++)
 		table[options + i] = (struct argp_option){ .name = option_rows[i].name,
 							   .key = option_rows[i].key,
 							   .arg = option_rows[i].argument,
-							   .doc = option_rows[i].help,
 							   .group = 2 };
 	memcpy(table + options + rows, helps, sizeof(helps));
-	argp.doc = text = help_text(b);
 	status = check_names(argv[0], table, options + rows + all, argc, argv);
 	failed = status ? 0 : argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, o);
 	if (failed)
 		status = failed == ECANCELED ? OPTIONS_HELPED : EXIT_COMMAND_LINE;
-	for (unsigned i = 0; i < parameters; i++)
-		free(help[i]);
-	free(text);
 	return status;
 }

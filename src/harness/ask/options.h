@@ -7,6 +7,7 @@
 #define LOCUS_OPTIONS_H
 
 #include "benchmark.h"
+#include "harness/ask/help.h"
 #include "harness/ask/parameters.h"
 
 /* The statuses that a program ends with. */
@@ -28,7 +29,7 @@ struct options {
 	enum profile profile;
 	enum format format; /* of what is printed */
 	const char *variant, *threads, *bind, *topology, *output;
-	const char *scratch; /* a file for the record where `output` is NULL; no option */
+	const char *scratch;  /* a file for the record where `output` is NULL; no option */
 	const char *counters; /* "default,PAPI_TOT_INS": no name empty, none twice */
 	const char *parameter[MOST_PARAMETERS]; /* in the order of the benchmark's */
 	const char *tag[OPTIONS_TAGS];		/* "KEY=VALUE": no key twice */
@@ -57,16 +58,7 @@ bool options_select(const struct options *);
 enum { OPTIONS_HELPED = -1 };
 int options_parse(struct options *, const struct benchmark *, int argc, char **argv);
 
-/*
- * The options, which `locus list`, completion and the man page list, too; a row without a name ends
- * the table. argument: NULL if there is none. values: words that the argument may be, beside those
- * that a benchmark defines: "close,spread"; ":files": names of files; NULL: none.
- */
-struct option_row {
-	const char *name, *argument, *help;
-	int key;
-	const char *values;
-};
+/* The options of every benchmark, also for `locus list`, completion and the man page. */
 extern const struct option_row option_rows[];
 
 #endif
