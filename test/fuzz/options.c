@@ -13,9 +13,8 @@
 #include <unistd.h>
 
 #include "benchmarks.h"
-#include "harness/plan/dry_run.h"
-#include "harness/ask/options.h"
 #include "harness/plan/plan.h"
+#include "harness/ask/options.h"
 #include "machine/topology/topology.h"
 
 enum { MOST_WORDS = 64 };

@@ -14,7 +14,7 @@
 
 #include "cases.h"
 #include "harness/judge/summary.h"
-#include "harness/plan/tournament.h"
+#include "harness/plan/plan.h"
 #include "machine/topology/topology.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))

@@ -14,8 +14,6 @@
 #include <cmocka.h>
 
 #include "benchmarks.h"
-#include "harness/plan/dry_run.h"
-#include "harness/plan/group.h"
 #include "harness/plan/plan.h"
 #include "base/sysfs.h"
 #include "machine/topology/topology.h"

@@ -18,7 +18,6 @@
 #include "bounded.h"
 #include "code.h"
 #include "harness/plan/plan.h"
-#include "harness/plan/tournament.h"
 #include "machine/memory/arena.h"
 #include "machine/topology/topology.h"
 #include "machine/memory/region.h"

@@ -5,7 +5,7 @@
 #include "harness/record/json.h"
 #include "base/statistics.h"
 #include "harness/judge/summary.h"
-#include "harness/plan/tournament.h"
+#include "harness/plan/plan.h"
 #include "machine/topology/topology.h"
 
 /*

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What --dry-run prints. */
 #include <math.h>
 
+#include "harness/plan/plan.h"
 #include "base/text.h"
 #include "harness/ask/parameters.h"
 #include "harness/ask/value.h"
-#include "harness/plan/dry_run.h"
-#include "harness/plan/effort.h"
-#include "harness/plan/group.h"
-#include "harness/plan/tournament.h"
 #include "machine/topology/topology.h"
 
 /* How many places from the first on are on one node, with a constant step between CPU numbers. */

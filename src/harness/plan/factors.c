@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The lists of a request: which variants, how many threads, which values of parameters. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/plan/factors.h"
+#include "harness/plan/request.h"
 #include "harness/ask/profile.h"
 #include "base/names.h"
 #include "machine/threads/places.h"
@@ -13,6 +14,18 @@
 #include "base/message.h"
 
 enum { MOST_THREADS = 65536 };
+
+int request_refuse(const struct request *r, const char *why)
+{
+	message("%s %s: %s", program_invocation_short_name, r->benchmark->name, why);
+	return EXIT_COMMAND_LINE;
+}
+
+int request_refuse_option(const struct request *r, const char *option, const char *why)
+{
+	message("%s %s: --%s: %s", program_invocation_short_name, r->benchmark->name, option, why);
+	return EXIT_COMMAND_LINE;
+}
 
 static uint64_t one_a_core(const struct machine *m, enum profile profile)
 {
@@ -52,7 +65,7 @@ static int refuse_variant(const struct request *r, const char *word, const char 
 	else
 		snprintf(why, sizeof(why), "%s has no variant '%s'; did you mean '%s'?", benchmark,
 			 word, names[near]);
-	return request_refuse(r, "variant", why);
+	return request_refuse_option(r, "variant", why);
 }
 
 static int refuse_undivided(const struct request *r, const char *word)
@@ -62,7 +75,7 @@ static int refuse_undivided(const struct request *r, const char *word)
 	snprintf(why, sizeof(why),
 		 "%s is not divided over ranks; `locus list %s` says which variants are", word,
 		 r->benchmark->name);
-	return request_refuse(r, "variant", why);
+	return request_refuse_option(r, "variant", why);
 }
 
 int factors_variants(const struct request *r, bool *wanted)
@@ -125,7 +138,7 @@ static int read_threads(struct factors *f)
 
 	if (values_parse(&thread_parameter, threads_asked(f), r->setting->machine,
 			 r->options->profile, &f->threads, why, sizeof(why)))
-		return request_refuse(r, "threads", why);
+		return request_refuse_option(r, "threads", why);
 	for (unsigned i = 0; r->options->threads && i < f->threads.n; i++) {
 		const uint64_t threads = f->threads.value[i].count;
 
@@ -133,7 +146,7 @@ static int read_threads(struct factors *f)
 			continue;
 		snprintf(why, sizeof(why), "%" PRIu64 " is not between 1 and %d", threads,
 			 MOST_THREADS);
-		return request_refuse(r, "threads", why);
+		return request_refuse_option(r, "threads", why);
 	}
 	return 0;
 }
@@ -165,7 +178,7 @@ static int read_parameter(struct factors *f, unsigned parameter)
 		status = EXIT_COMMAND_LINE;
 	}
 	if (status)
-		request_refuse(r, p->name, why);
+		request_refuse_option(r, p->name, why);
 	return status;
 }
 
@@ -183,7 +196,7 @@ static int read_unused(struct factors *f, unsigned parameter)
 		char **layouts = machine_layouts(r->setting->machine, word, 0, &n, &why);
 
 		if (!layouts && errno == EINVAL)
-			status = request_refuse(r, p->name, why);
+			status = request_refuse_option(r, p->name, why);
 		free(layouts);
 	}
 	return status;
@@ -217,7 +230,7 @@ static char **only_layout(const struct factors *f, const char *word, unsigned th
 	return NULL;
 }
 
-static void tell_equal_layouts(const struct factors *f, unsigned parameter, unsigned threads)
+static void report_equal_layouts(const struct factors *f, unsigned parameter, unsigned threads)
 {
 	const struct benchmark *b = f->request->benchmark;
 	const struct values *words = &f->parameter[parameter];
@@ -243,17 +256,17 @@ static void tell_equal_layouts(const struct factors *f, unsigned parameter, unsi
 }
 
 /* Says nothing on a machine with one node, where all words mean the same. */
-static void tell_repetitions(struct factors *f)
+static void report_repetitions(struct factors *f)
 {
 	const struct request *r = f->request;
 	unsigned layout;
 
 	if (machine_cpu_nodes(r->setting->machine) < 2 ||
-	    !factors_layout(r->benchmark, f->variant, &layout) || f->told & BIT(layout))
+	    !factors_layout(r->benchmark, f->variant, &layout) || f->reported & BIT(layout))
 		return;
-	f->told |= BIT(layout);
+	f->reported |= BIT(layout);
 	for (size_t i = 0; i < f->threads.n; i++)
-		tell_equal_layouts(f, layout, (unsigned)f->threads.value[i].count);
+		report_equal_layouts(f, layout, (unsigned)f->threads.value[i].count);
 }
 
 int factors_read(struct factors *f, const struct variant *v)
@@ -265,7 +278,7 @@ int factors_read(struct factors *f, const struct variant *v)
 	if (!status)
 		status = read_parameters(f);
 	if (!status)
-		tell_repetitions(f);
+		report_repetitions(f);
 	return status;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Groups of trials that are sampled in turn: those that are compared, as many as memory holds. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/plan/group.h"
+#include "harness/plan/plan.h"
 #include "harness/ask/value.h"
 #include "base/hash.h"
 #include "base/sysfs.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The text that names a trial, with a hash for each input file. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/plan/identity.h"
+#include "harness/plan/request.h"
 #include "harness/ask/options.h"
 #include "harness/ask/value.h"
 #include "base/hash.h"

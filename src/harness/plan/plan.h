@@ -1,21 +1,164 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trials of a benchmark in a run: the product of all lists, each with its identity and its
- * places, in the groups in which they are sampled in turn.
+ * The trials of a run: for each benchmark the product of all lists. Each trial has its identity and
+ * its places; trials that are compared form groups, which are sampled in turn.
  */
 #ifndef LOCUS_PLAN_H
 #define LOCUS_PLAN_H
 
-#include "harness/plan/planned.h"
+#include <jansson.h>
+#include <stdio.h>
+
+#include "benchmark.h"
+#include "harness/plan/setting.h"
+
+struct planned {
+	struct trial trial; /* values, places and texts are owned by the plan */
+	char *identity;
+	/* hash of its identity; kin: equal for trials that are to be sampled in turn */
+	uint64_t hash, kin;
+	char id[17]; /* the hash as hex digits */
+	/* "numa/static kernel=sum pages=base": what varies, for tables and progress */
+	char name[128];
+	/* "inherited", "close", "spread", "float" or a list; "layout": close, as its layout says */
+	const char *bind;
+	int *cpu; /* the CPUs that its threads sit on, or float over, each once */
+	unsigned cpus;
+	struct needs needs;
+	double sample;	  /* s: target length of a sample */
+	unsigned repeats; /* samples of it; 0: until the result is known */
+	char *refusal;	  /* why it is impossible here; NULL: it is possible */
+	char *kinds; /* its cores, if some are faster than others (kinds_text()); NULL: none are */
+	/* sentences for readers of its result: how its input was read, that cores are slow */
+	json_t *notes;
+	unsigned group;
+	unsigned region; /* the index of its LIKWID region, if it has one */
+	double scatter;	 /* of its time, once it was measured (estimates_scatter); 0: not yet */
+	bool done;	 /* found complete in the file that is resumed */
+	bool again;	 /* done, but to be measured again with its group */
+};
+
+struct plan {
+	const struct benchmark *benchmark;
+	struct planned *trial;
+	unsigned trials, groups;
+	unsigned threads;	 /* the most that a trial needs */
+	unsigned refused;	 /* combinations that were left out as pointless */
+	const char *why_refused; /* the reason of the first */
+	const char *left_out;	 /* why variants were left out on this machine; NULL: none */
+	json_t *ids;		 /* of the trials: {id: true} */
+	/* of the files that they read, by path: hashes; how each is read, if that is a guess */
+	json_t *contents, *guesses;
+};
+
+/* ---- the plan of one benchmark ---- */
 
 /*
- * 0, or the status to exit with after a message on stderr. A trial that is impossible on this
- * machine is planned, with its refusal.
+ * Plans a benchmark. A trial that is impossible on this machine is planned, with its refusal.
+ * Returns 0, or the status to exit with after a message.
  */
 int plan_make(struct plan *, const struct benchmark *, const struct options *,
 	      const struct setting *);
 void plan_free(struct plan *);
 
+/* The value of --bind for so many threads: as given, or its default. */
+const char *plan_bind(const struct options *, const struct affinity *, unsigned threads);
+
+/* In what the trials of a plan differ: for their names, and for the columns of tables. */
+struct varying {
+	bool parameter[MOST_PARAMETERS], variant, threads;
+};
+
+struct varying varying_find(const struct plan *);
+
+/* ---- groups of trials that are sampled in turn ---- */
+
+/*
+ * Groups the trials that are compared, as many as memory holds. Trials of a group become
+ * neighbours; the order stays otherwise. To be called again after refusals, or when the room has
+ * changed.
+ */
+void plan_group(struct plan *, const struct setting *);
+
+/*
+ * Bytes that a group may map: no more than the node with the least memory has, since all of it may
+ * have to lie there.
+ */
+double plan_room(const struct setting *);
+/*
+ * Bytes of earlier allocations that may be held beside a group of so many bytes: at most a quarter
+ * of the room, and no more than the group leaves.
+ */
+double plan_held(const struct setting *, double bytes);
+/*
+ * Bytes of the largest allocation that is worth holding: one that is larger than the last cache has
+ * lines in all of its sets, whichever frames it gets. INFINITY where that cache is unknown.
+ */
+double plan_held_each(const struct setting *);
+
+/* ---- the plans of a run, one for each benchmark that has trials ---- */
+
+struct plans {
+	struct plan *plan;
+	unsigned plans, trials;
+};
+
+/*
+ * Plans options->benchmark, or every row of the table. Returns 0, or the status to exit with after
+ * a message.
+ */
+int plans_make(struct plans *, const struct benchmark *const *table, const struct options *,
+	       const struct setting *);
+void plans_free(struct plans *);
+/*
+ * Ranks run in lockstep, so they need the same trials and the same groups. Machines that differ may
+ * plan different trials: this ends the run. A trial that one rank refuses is refused on all, and
+ * the rank with the least room decides how much a group holds. Returns 0, or the status to exit
+ * with after a message.
+ */
+int plans_agree(struct plans *, struct setting *);
+
+/* The n-th trial, counted over all plans; NULL after the last. */
+struct planned *plans_trial(const struct plans *, unsigned n);
+/* The most threads that a trial needs, one at least. */
+unsigned plans_threads(const struct plans *);
+/*
+ * Prints all plans, as --dry-run does, each trial with its places and memory; `seconds`: the time
+ * that they would take, NAN to leave it out.
+ */
+void plans_print(const struct plans *, const struct setting *, double seconds, FILE *);
+/* Prints one of them. */
+void plan_print(const struct plan *, const struct setting *, double seconds, FILE *);
+
+/* ---- how long and how often a run measures, as the user says, or else as its profile does ---- */
+
+double effort_time(const struct options *); /* s, of the whole command; 0: no bound */
+double effort_case(const struct options *); /* s, of one trial; 0: no bound */
+/* A trial has converged if its interval reaches at most this share of the value. */
+double effort_within(const struct options *);
+/* How many allocations a trial of so many seconds is to have: a look (base/statistics.h). */
+unsigned effort_allocations(double seconds);
+/* The most that a trial of so many repeats (0: until its result is known) may have. */
+unsigned effort_most_allocations(unsigned repeats);
+/* s that the run will take: the time budget, or the sum over its trials. */
+double plans_seconds(const struct plans *, const struct options *);
+/*
+ * How exact plans_seconds() is: "at most" with a time budget; "at least" if the length of some
+ * samples is not known; else "about".
+ */
+const char *plans_bound(const struct plans *, const struct options *);
+
+/* ---- the order in which workers meet in pairs ---- */
+
+/*
+ * In a tournament each player meets each other once, in rounds of disjoint pairs: n - 1 rounds, n
+ * where n is odd. A round has a slot for each of its pairs.
+ */
+unsigned tournament_rounds(unsigned players);
+/* Of an odd number of players, one slot holds one player alone. */
+unsigned tournament_slots(unsigned players);
+/* The pair in a slot of a round, the lower number in *a. False: the player who is alone. */
+bool tournament_pair(unsigned players, unsigned round, unsigned slot, unsigned *a, unsigned *b);
 /*
  * s that a tournament of pairs takes: in each turn a sample and the time to call the workers, which
  * is a guess: 20 us and 2 us a worker. 0: the trial has no tournament.

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One planned trial, from a combination of the lists. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/plan/request.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "harness/plan/fit.h"
-#include "harness/plan/identity.h"
-#include "harness/plan/planned.h"
 #include "harness/ask/profile.h"
-#include "harness/plan/seat.h"
 #include "machine/topology/topology.h"
 #include "base/message.h"
 
@@ -63,25 +61,7 @@ static int settle(const struct trial *t, const struct request *r, union value *v
 	for (unsigned i = 0; i < r->benchmark->n_parameters; i++)
 		given |= r->options->parameter[i] ? BIT(i) : 0;
 	why = r->benchmark->settle(t, value, given);
-	if (!why)
-		return 0;
-	message("%s %s: %s", program_invocation_short_name, r->benchmark->name, why);
-	return EXIT_COMMAND_LINE;
-}
-
-static int sit(struct planned *p, const struct request *r, const char *layout)
-{
-	struct seats seats;
-	const int status = seat_threads(&seats, r, p->trial.threads, layout);
-
-	p->trial.place = seats.place;
-	p->trial.oversubscribed = seats.oversubscribed;
-	p->bind = seats.bind;
-	p->trial.floating = order_is_float(seats.bind);
-	p->cpu = seats.cpu;
-	p->cpus = seats.cpus;
-	p->refusal = seats.refusal;
-	return status;
+	return why ? request_refuse(r, why) : 0;
 }
 
 /* What the variant lacks here, to be freed; NULL: nothing. */
@@ -147,7 +127,7 @@ static int plan_one(struct planned *p, const struct request *r, const struct poi
 		return EXIT_BAD;
 	status = settle(&p->trial, r, value);
 	if (!status)
-		status = sit(p, r, at->layout);
+		status = fit_threads(p, r, at->layout);
 	if (!status && !p->refusal)
 		note_kinds(p);
 	if (!status && !p->refusal)
@@ -195,30 +175,28 @@ static void note_guesses(struct planned *p, const struct plan *plan)
 }
 
 /* 0, or an exit status after a message. */
-static int identify(struct planned *p, const struct plan *plan)
+static int identify(struct planned *p, const struct plan *plan, const struct request *r)
 {
-	const char *name = plan->benchmark->name, *why;
+	const char *why;
 
 	p->identity = identity_text(&p->trial, p->bind, plan->contents, &why);
-	if (!p->identity) {
-		message("%s %s: %s", program_invocation_short_name, name, why);
-		return EXIT_COMMAND_LINE;
-	}
+	if (!p->identity)
+		return request_refuse(r, why);
 	p->hash = hash_text(p->identity);
 	snprintf(p->id, sizeof(p->id), "%016" PRIx64, p->hash);
 	return 0;
 }
 
 /* 0: the plan now owns what the trial owns; EXIT_BAD: no memory; or a status after a message. */
-static int append(struct plan *plan, const struct planned *p)
+static int append(struct plan *plan, const struct planned *p, const struct request *r)
 {
-	static const char many[] = "%s %s: more than %d trials; choose fewer values";
-	const char *own = program_invocation_short_name, *name = plan->benchmark->name;
 	struct planned *grown;
+	char many[64];
 
 	if (plan->trials == MOST_TRIALS) {
-		message(many, own, name, MOST_TRIALS);
-		return EXIT_COMMAND_LINE;
+		snprintf(many, sizeof(many), "more than %d trials; choose fewer values",
+			 MOST_TRIALS);
+		return request_refuse(r, many);
 	}
 	if ((plan->trials & (plan->trials - 1)) == 0) { /* full: room for twice as many */
 		grown = realloc(plan->trial,
@@ -246,16 +224,16 @@ int planned_add(struct plan *plan, const struct request *r, const struct point *
 	}
 	if (!status) {
 		note_guesses(&p, plan);
-		status = identify(&p, plan);
+		status = identify(&p, plan, r);
 	}
 	if (!status && json_object_get(plan->ids, p.id))
 		goto drop;
 	if (!status)
-		status = append(plan, &p);
+		status = append(plan, &p, r);
 	if (!status)
 		return 0;
 	if (status == EXIT_BAD)
-		message("%s %s: out of memory", program_invocation_short_name, r->benchmark->name);
+		request_refuse(r, "out of memory");
 drop:
 	planned_free(&p);
 	return status;

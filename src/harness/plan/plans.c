@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
+/* The plans of a run, the same on all its ranks. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/plan/effort.h"
-#include "harness/plan/plans.h"
-#include "base/statistics.h"
 #include "base/message.h"
+#include "base/text.h"
+#include "harness/plan/plan.h"
+#include "kit/agree.h"
+#include "kit/random.h"
 
 static int make_all(struct plans *p, const struct benchmark *const *table, const struct options *o,
 		    const struct setting *setting)
@@ -66,46 +69,90 @@ unsigned plans_threads(const struct plans *p)
 	return threads;
 }
 
-/* s of one trial: for its fixed number of samples; else its budget, or the least that it needs. */
-static double seconds_of(const struct planned *p, const struct options *o)
+/* ---- the same plans on all ranks ---- */
+
+/* The index of the P_FOUND parameter, such as a file's length; without one, parameter_count(). */
+static unsigned found_parameter(const struct benchmark *b)
 {
-	if (p->repeats)
-		return p->repeats * fmax(p->sample, plan_tournament(p));
-	return fmax(effort_case(o), LEAST_VALUES * plan_tournament(p));
+	unsigned i = 0;
+
+	while (i < b->n_parameters && b->parameters[i].type != P_FOUND)
+		i++;
+	return i;
 }
 
-/* Whether the length of samples is unknown: their work is fixed, or ends by itself. */
-static bool is_open(const struct planned *p)
+static uint64_t found(const struct planned *p)
 {
-	const struct trial *t = &p->trial;
-	const struct role *role = t->variant->roles ? t->variant->roles : t->benchmark->roles;
+	const unsigned i = p ? found_parameter(p->trial.benchmark) : 0;
 
-	return !p->refusal && p->repeats && (p->needs.units || role->until == TO_COMPLETION);
+	return p && i < p->trial.benchmark->n_parameters ? p->trial.value[i].count : 0;
 }
 
-static bool any_open(const struct plans *p)
+static uint64_t plans_hash(const struct plans *p)
 {
 	const struct planned *trial;
+	uint64_t hash = 0;
 
 	for (unsigned i = 0; (trial = plans_trial(p, i)); i++)
-		if (is_open(trial))
-			return true;
-	return false;
+		hash = random_mix(random_mix(hash + trial->hash) + found(trial));
+	return hash;
 }
 
-double plans_seconds(const struct plans *p, const struct options *o)
-{
-	const double time = effort_time(o), one = effort_case(o);
-	const struct planned *trial;
-	double sum = 0;
+/* What ranks compare of a trial. */
+struct compared {
+	uint64_t hash, found;
+	char identity[1024];
+};
 
-	for (unsigned i = 0; (trial = plans_trial(p, i)); i++)
-		if (!trial->refusal)
-			sum += seconds_of(trial, o);
-	return time > 0 && (one <= 0 || time < sum || any_open(p)) ? time : sum;
+/* How trial n (p; NULL: there is none) differs from rank 0's; NULL: it does not. */
+static char *difference_of(const struct planned *p, unsigned n, const struct compared *own,
+			   const struct compared *first)
+{
+	if (p && own->found != first->found)
+		return text_of(
+			"trial %u differs from rank 0's: its file has %" PRIu64
+			" %s, and not %" PRIu64 ": %.400s",
+			n + 1, own->found,
+			p->trial.benchmark->parameters[found_parameter(p->trial.benchmark)].name,
+			first->found, own->identity);
+	if (own->hash != first->hash)
+		return text_of("trial %u differs from rank 0's: %.400s, and not %.400s; "
+			       "give --threads and sizes, or take nodes of one kind",
+			       n + 1, own->identity, first->identity);
+	return NULL;
 }
 
-const char *plans_bound(const struct plans *p, const struct options *o)
+/* The first difference from rank 0's trials; NULL: there is none. On all ranks. */
+static char *find_difference(const struct plans *plans, const struct ranks *ranks)
 {
-	return effort_time(o) > 0 ? "at most" : any_open(p) ? "at least" : "about";
+	const unsigned most = (unsigned)agree_most(ranks, plans->trials);
+	char *difference = NULL;
+
+	for (unsigned i = 0; i < most; i++) {
+		const struct planned *p = plans_trial(plans, i);
+		struct compared own = { .hash = p ? p->hash : 0, .found = found(p) }, first;
+
+		snprintf(own.identity, sizeof(own.identity), "%s", p ? p->identity : "none");
+		first = own;
+		agree_copy(ranks, 0, &first, sizeof(first));
+		if (!difference)
+			difference = difference_of(p, i, &own, &first);
+	}
+	return difference;
+}
+
+int plans_agree(struct plans *plans, struct setting *setting)
+{
+	const struct ranks *ranks = setting->ranks;
+	struct planned *p;
+
+	if (ranks && !agree_same(ranks, plans_hash(plans)) &&
+	    !agree_go_on(ranks, find_difference(plans, ranks)))
+		return EXIT_COMMAND_LINE;
+	for (unsigned i = 0; ranks && (p = plans_trial(plans, i)); i++)
+		agree_words(ranks, &p->refusal);
+	setting->room = -agree_most(ranks, -plan_room(setting));
+	for (unsigned i = 0; ranks && i < plans->plans; i++)
+		plan_group(&plans->plan[i], setting);
+	return 0;
 }

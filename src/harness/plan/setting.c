@@ -4,7 +4,6 @@
 
 #include "harness/plan/setting.h"
 #include "kit/agree.h"
-#include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"
 #include "base/sysfs.h"
 #include "base/text.h"
@@ -114,12 +113,12 @@ static void share_memory(struct setting *s)
 
 void setting_share(struct setting *s)
 {
-	int64_t beside = 1;
+	int64_t ranks = 1;
 
 	if (!s->ranks)
 		return;
-	s->ranks->sum_host(&beside, 1);
-	s->host_ranks = (unsigned)beside;
+	s->ranks->sum_host(&ranks, 1);
+	s->host_ranks = (unsigned)ranks;
 	share_memory(s);
 	s->crowd = find_crowd(s);
 	agree_words(s->ranks, &s->crowd);

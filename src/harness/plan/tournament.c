@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "harness/plan/tournament.h"
+/* A tournament by the circle method, and how long it takes. */
+#include "harness/plan/plan.h"
 
 /*
  * The circle method (Kirkman 1850): one player keeps its seat, the others move on by one seat each
@@ -28,4 +29,14 @@ bool tournament_pair(unsigned players, unsigned round, unsigned slot, unsigned *
 	*a = one < other ? one : other;
 	*b = one < other ? other : one;
 	return *b < players;
+}
+
+double plan_tournament(const struct planned *p)
+{
+	const struct trial *t = &p->trial;
+
+	if (t->benchmark->protocol.scored != IN_PAIRS || p->refusal)
+		return 0;
+	return (double)tournament_rounds(t->threads) * p->needs.meetings *
+	       (p->sample + 20e-6 + 2e-6 * t->threads);
 }

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "harness/run/alternation.h"
-#include "harness/plan/effort.h"
-#include "harness/plan/group.h"
+#include "harness/plan/plan.h"
 #include "harness/run/resume.h"
 #include "kit/agree.h"
 #include "machine/watchdog.h"

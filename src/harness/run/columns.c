@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "harness/ask/value.h"
-#include "harness/plan/varying.h"
+#include "harness/plan/plan.h"
 #include "harness/run/columns.h"
 #include "base/text.h"
 #include "base/utf8.h"

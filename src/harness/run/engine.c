@@ -6,11 +6,9 @@
 
 #include "harness/run/cut.h"
 #include "harness/ask/profile.h"
-#include "harness/plan/dry_run.h"
-#include "harness/plan/effort.h"
+#include "harness/plan/plan.h"
 #include "harness/run/engine.h"
 #include "harness/run/measure.h"
-#include "harness/plan/plans_agree.h"
 #include "harness/run/resume.h"
 #include "harness/run/run_lines.h"
 #include "harness/run/tell.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "harness/run/alternation.h"
-#include "harness/plan/effort.h"
+#include "harness/plan/plan.h"
 #include "harness/run/measure.h"
 #include "harness/run/sweeps.h"
 #include "harness/run/tell.h"

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "harness/plan/plans.h"
+#include "harness/plan/plan.h"
 #include "count/markers.h"
 
 struct regions {

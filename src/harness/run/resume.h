@@ -3,7 +3,7 @@
 #ifndef LOCUS_RESUME_H
 #define LOCUS_RESUME_H
 
-#include "harness/plan/plans.h"
+#include "harness/plan/plan.h"
 #include "harness/record/record.h"
 #include "count/counting.h"
 

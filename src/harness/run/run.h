@@ -7,7 +7,7 @@
 #define LOCUS_RUN_H
 
 #include "harness/run/budget.h"
-#include "harness/plan/plans.h"
+#include "harness/plan/plan.h"
 #include "harness/run/progress.h"
 #include "harness/record/record.h"
 #include "harness/run/regions.h"

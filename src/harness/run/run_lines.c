@@ -8,7 +8,7 @@
 #include "harness/ask/profile.h"
 #include "harness/run/benchmark_line.h"
 #include "harness/run/run_lines.h"
-#include "harness/plan/seat.h"
+#include "harness/plan/plan.h"
 #include "machine/provenance/provenance.h"
 #include "machine/topology/topology.h"
 #include "machine/watchdog.h"

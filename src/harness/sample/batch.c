@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/statistics.h"
-#include "harness/plan/tournament.h"
+#include "harness/plan/plan.h"
 #include "harness/sample/reductions.h"
 #include "harness/sample/reports.h"
 #include "harness/sample/roles.h"

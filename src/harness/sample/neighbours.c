@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "harness/sample/neighbours.h"
-#include "harness/plan/planned.h"
+#include "harness/plan/plan.h"
 #include "machine/clock.h"
 #include "machine/memory/probe.h"
 #include "machine/topology/topology.h"

@@ -4,7 +4,7 @@
 
 #include "harness/sample/pairs.h"
 #include "base/statistics.h"
-#include "harness/plan/tournament.h"
+#include "harness/plan/plan.h"
 #include "kit/random.h"
 #include "machine/topology/topology.h"
 

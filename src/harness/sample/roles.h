@@ -3,7 +3,7 @@
 #ifndef LOCUS_ROLES_H
 #define LOCUS_ROLES_H
 
-#include "harness/plan/planned.h"
+#include "harness/plan/plan.h"
 
 /* What the main thread is doing to a trial while it is away from the books (watchdog.h). */
 #define ROLES_PREPARING "preparing"

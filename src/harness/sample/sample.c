@@ -6,7 +6,7 @@
 
 #include "base/statistics.h"
 #include "base/text.h"
-#include "harness/plan/tournament.h"
+#include "harness/plan/plan.h"
 #include "harness/sample/roles.h"
 #include "harness/sample/series.h"
 #include "kit/agree.h"
