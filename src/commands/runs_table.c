@@ -6,7 +6,7 @@
 
 #include "commands/runs_record.h"
 #include "commands/runs_table.h"
-#include "harness/run/cells.h"
+#include "harness/run/table.h"
 #include "base/quantity.h"
 #include "base/statistics.h"
 #include "base/utf8.h"
@@ -45,7 +45,7 @@ static void print_csv(const json_t *rows, FILE *f)
 /* ---- for people ---- */
 
 enum { COLUMNS = 6, CELL = 160 };
-static const char *const titles[COLUMNS] = { "trial",	      "metric",	  "median",
+static const char *const titles[COLUMNS] = { "trial",	     "metric",	"median",
 					     "between runs", "runs ok", "interval, or range" };
 
 static void show(const json_t *row, const char *key, char *text, size_t size)
@@ -85,7 +85,7 @@ static void cell(const json_t *row, unsigned column, char text[CELL])
 	}
 }
 
-static void print_row(const struct cells *c, const json_t *row, const int *width)
+static void print_row(const struct printer *c, const json_t *row, const int *width)
 {
 	for (unsigned i = 0; i < COLUMNS; i++) {
 		char text[CELL];
@@ -95,15 +95,15 @@ static void print_row(const struct cells *c, const json_t *row, const int *width
 		else
 			snprintf(text, CELL, "%s", titles[i]);
 		if (i + 1 == COLUMNS)
-			cells_last(c, text, NULL);
+			printer_last(c, text, NULL);
 		else if (i < 2)
-			cells_left(c, text, width[i]);
+			printer_left(c, text, width[i]);
 		else
-			cells_right(c, text, width[i]);
+			printer_right(c, text, width[i]);
 	}
 }
 
-static void print_rows(const struct cells *c, const json_t *rows, const char *benchmark)
+static void print_rows(const struct printer *c, const json_t *rows, const char *benchmark)
 {
 	int width[COLUMNS];
 	const json_t *row;
@@ -119,16 +119,16 @@ static void print_rows(const struct cells *c, const json_t *rows, const char *be
 		}
 	}
 	print_row(c, NULL, width);
-	cells_rule(c, 2, COLUMNS - 3);
-	json_array_foreach(rows, i, row)
-		if (!strcmp(json_string_value(json_object_get(row, "benchmark")), benchmark))
-			print_row(c, row, width);
+	printer_rule(c, 2, COLUMNS - 3);
+	json_array_foreach(rows, i,
+			   row) if (!strcmp(json_string_value(json_object_get(row, "benchmark")),
+					    benchmark)) print_row(c, row, width);
 }
 
 static void print_tables(const json_t *found, const json_t *rows, enum format format,
 			 uint64_t series, FILE *f)
 {
-	const struct cells c = { .to = f, .markdown = format == FORMAT_MARKDOWN };
+	const struct printer c = { .to = f, .markdown = format == FORMAT_MARKDOWN };
 	const json_t *benchmark;
 	size_t i;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "harness/run/remarks.h"
+#include "harness/run/table.h"
 #include "base/wrapped.h"
 
 struct said {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "harness/run/stop.h"
+#include "harness/run/alternation.h"
 
 enum { HOUR = 3600, MOST = 24, TRIALS = 8 };
 
@@ -93,7 +93,8 @@ static void it_stops_at_looks_alone(void **state)
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct scene *s =
 			scene(rows[i].allocations, rows[i].scatter, rows[i].spent, rows[i].left);
-		const enum stopped stopped = stop_after(&s->group, rows[i].allocations, 0, true);
+		const enum stopped stopped =
+			alternation_stop(&s->group, rows[i].allocations, 0, true);
 
 		if (stopped != rows[i].expected)
 			print_error("row %u\n", i);
@@ -109,11 +110,11 @@ static void a_number_of_samples_ends_it(void **state)
 
 	(void)state;
 	s->group.repeats = 12;
-	assert_int_equal(stop_after(&s->group, 6, 6, true), STOPPED_NOT_RUN);
-	assert_int_equal(stop_after(&s->group, 12, 0, true), STOPPED_REPEATS);
-	assert_int_equal(stop_after(&s->group, 6, 6, false), STOPPED_BUDGET);
+	assert_int_equal(alternation_stop(&s->group, 6, 6, true), STOPPED_NOT_RUN);
+	assert_int_equal(alternation_stop(&s->group, 12, 0, true), STOPPED_REPEATS);
+	assert_int_equal(alternation_stop(&s->group, 6, 6, false), STOPPED_BUDGET);
 	s->run.budget.until = 0.5 * HOUR;
-	assert_int_equal(stop_after(&s->group, 6, 6, true), STOPPED_BUDGET);
+	assert_int_equal(alternation_stop(&s->group, 6, 6, true), STOPPED_BUDGET);
 	leave(s);
 }
 
@@ -190,21 +191,21 @@ static void a_group_shows_what_its_trials_scatter(void **state)
 	struct scene *s = group_of(5, alike);
 
 	(void)state;
-	assert_int_equal(stop_after(&s->group, 12, 0, true), STOPPED_NOT_RUN);
+	assert_int_equal(alternation_stop(&s->group, 12, 0, true), STOPPED_NOT_RUN);
 	for (unsigned i = 0; i < 5; i++)
-		assert_int_equal(stop_reason(&s->group, &s->group.series[i], STOPPED_BUDGET),
+		assert_int_equal(alternation_reason(&s->group, &s->group.series[i], STOPPED_BUDGET),
 				 STOPPED_BUDGET);
 	leave_group(s);
 	s = group_of(5, calm);
-	assert_int_equal(stop_after(&s->group, 12, 0, true), STOPPED_NOT_RUN);
+	assert_int_equal(alternation_stop(&s->group, 12, 0, true), STOPPED_NOT_RUN);
 	for (unsigned i = 0; i < 5; i++)
-		assert_int_equal(stop_reason(&s->group, &s->group.series[i], STOPPED_BUDGET),
+		assert_int_equal(alternation_reason(&s->group, &s->group.series[i], STOPPED_BUDGET),
 				 i == 3 ? STOPPED_BUDGET : STOPPED_CONVERGED);
 	leave_group(s);
 	/* narrower than chance explains */
 	s = group_of(5, steady);
-	assert_int_equal(stop_after(&s->group, 12, 0, true), STOPPED_NOT_RUN);
-	assert_int_equal(stop_reason(&s->group, &s->group.series[0], STOPPED_BUDGET),
+	assert_int_equal(alternation_stop(&s->group, 12, 0, true), STOPPED_NOT_RUN);
+	assert_int_equal(alternation_reason(&s->group, &s->group.series[0], STOPPED_BUDGET),
 			 STOPPED_CONVERGED);
 	leave_group(s);
 }
@@ -218,12 +219,12 @@ static void a_small_group_is_judged_with_earlier_ones(void **state)
 
 	(void)state;
 	s->run.plans = (struct plans){ .plan = &plan, .plans = 1 };
-	stop_after(&s->group, 12, 0, true);
-	assert_int_equal(stop_reason(&s->group, &s->group.series[0], STOPPED_BUDGET),
+	alternation_stop(&s->group, 12, 0, true);
+	assert_int_equal(alternation_reason(&s->group, &s->group.series[0], STOPPED_BUDGET),
 			 STOPPED_CONVERGED);
 	s->trials[TRIALS - 1].scatter = 0.05; /* half of 3 %, times the root of 12 */
-	stop_after(&s->group, 12, 0, true);
-	assert_int_equal(stop_reason(&s->group, &s->group.series[0], STOPPED_BUDGET),
+	alternation_stop(&s->group, 12, 0, true);
+	assert_int_equal(alternation_reason(&s->group, &s->group.series[0], STOPPED_BUDGET),
 			 STOPPED_BUDGET);
 	leave_group(s);
 }

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "harness/run/shown.h"
 #include "harness/run/table.h"
 #include "machine/topology/topology.h"
 
@@ -51,8 +50,8 @@ static void test_each_mode_has_its_number(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		json_t *line = trial(table[i].name, table[i].is_rate, two_modes());
-		struct shown_mode mode[SHOWN_MODES];
-		const unsigned n = shown_modes(line, mode);
+		struct display_mode mode[DISPLAY_MODES];
+		const unsigned n = display_modes(line, mode);
 
 		assert_int_equal(n, table[i].modes);
 		for (unsigned k = 0; k < n; k++) {
@@ -109,12 +108,12 @@ static void test_modes_are_rows(void **state)
 
 static void test_a_single_value_has_no_modes(void **state)
 {
-	struct shown_mode mode[SHOWN_MODES];
+	struct display_mode mode[DISPLAY_MODES];
 	json_t *line = trial("time", false, NULL), *none = json_object();
 
 	(void)state;
-	assert_int_equal(shown_modes(line, mode), 0);
-	assert_int_equal(shown_modes(none, mode), 0);
+	assert_int_equal(display_modes(line, mode), 0);
+	assert_int_equal(display_modes(none, mode), 0);
 	json_decref(line);
 	json_decref(none);
 }

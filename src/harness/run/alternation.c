@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/run/alternation.h"
 #include "harness/plan/plan.h"
-#include "harness/run/resume.h"
+#include "harness/run/alternation.h"
 #include "kit/agree.h"
 #include "machine/watchdog.h"
 
@@ -111,4 +110,109 @@ void alternation_close(struct alternation *a)
 	watchdog_back();
 	alternation_cut(a, 0);
 	free(a->series);
+}
+
+/* --- their scatter --- */
+
+/* The typical scatter of this group's trials; keeps that of each trial for later groups. */
+static double of_group(struct alternation *a)
+{
+	double *scatter = calloc(a->n + 1, sizeof(*scatter)), typical;
+
+	if (!scatter)
+		return 0;
+	for (unsigned i = 0; i < a->n; i++) {
+		scatter[i] = estimates_scatter(&a->series[i].samples);
+		a->series[i].planned->scatter = isfinite(scatter[i]) ? scatter[i] : 0;
+	}
+	typical = estimate_typical(scatter, a->n);
+	free(scatter);
+	return typical;
+}
+
+/* The typical scatter of the trials that the benchmark has measured in this run. */
+static double of_benchmark(const struct plan *plan)
+{
+	double *scatter = calloc(plan->trials + 1, sizeof(*scatter)), typical;
+
+	if (!scatter)
+		return 0;
+	for (unsigned i = 0; i < plan->trials; i++)
+		scatter[i] = plan->trial[i].scatter > 0 ? plan->trial[i].scatter : NAN;
+	typical = estimate_typical(scatter, plan->trials);
+	free(scatter);
+	return typical;
+}
+
+void alternation_find_typical(struct alternation *a)
+{
+	double typical = of_group(a);
+
+	if (!(typical > 0) && a->run->plans.plans)
+		typical = of_benchmark(&a->run->plans.plan[a->run->plan_at]);
+	for (unsigned i = 0; i < a->n; i++)
+		a->series[i].samples.typical = typical;
+}
+
+/* --- when it is enough --- */
+
+/* Ranks have to agree on this: they have the same samples, but perhaps not the same libm. */
+static bool converged(struct alternation *a)
+{
+	bool wanting = false;
+
+	alternation_find_typical(a);
+	for (unsigned i = 0; i < a->n && !wanting; i++)
+		wanting = a->series[i].samples.batches && !series_converged(&a->series[i]);
+	return !agree_any(a->run->ranks, wanting);
+}
+
+/*
+ * The next look has twice as many allocations, which take as long again as those until now, a tenth
+ * more or less. If there is no time for them, more than these would be of no use: only at looks do
+ * intervals become narrower.
+ */
+static bool has_time_to_double(const struct alternation *a, double now)
+{
+	return now + 0.9 * (now - a->began) < a->end;
+}
+
+/* For a trial without a fixed number of samples. */
+static enum stopped after_allocations(struct alternation *a, unsigned allocations)
+{
+	const double now = budget_now(&a->run->budget);
+
+	if (!statistics_is_look(allocations))
+		return now >= a->end && allocations < LEAST_VALUES ? STOPPED_BUDGET
+								   : STOPPED_NOT_RUN;
+	if (converged(a))
+		return STOPPED_CONVERGED;
+	return allocations >= a->allocations || !has_time_to_double(a, now) ? STOPPED_BUDGET
+									    : STOPPED_NOT_RUN;
+}
+
+enum stopped alternation_stop(struct alternation *a, unsigned allocations, unsigned left, bool any)
+{
+	struct run *r = a->run;
+	enum stopped stopped = STOPPED_NOT_RUN;
+
+	if (run_ended(r))
+		return STOPPED_SIGNAL;
+	if (a->repeats && !left)
+		return STOPPED_REPEATS;
+	if (!a->repeats)
+		stopped = after_allocations(a, allocations);
+	if (stopped == STOPPED_NOT_RUN && (!any || budget_now(&r->budget) >= r->budget.until))
+		return STOPPED_BUDGET;
+	return stopped;
+}
+
+enum stopped alternation_reason(const struct alternation *a, const struct series *s,
+				enum stopped stopped)
+{
+	if (stopped == STOPPED_REPEATS && s->samples.n < a->repeats)
+		return STOPPED_BUDGET;
+	if (stopped == STOPPED_BUDGET && !a->repeats && !s->ready && series_converged(s))
+		return STOPPED_CONVERGED;
+	return stopped;
 }

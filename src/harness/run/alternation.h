@@ -3,23 +3,21 @@
 #ifndef LOCUS_ALTERNATION_H
 #define LOCUS_ALTERNATION_H
 
-#include "harness/record/record.h"
 #include "harness/run/run.h"
-#include "harness/sample/series.h"
 
 struct alternation {
 	struct run *run;
 	struct series *series;
 	unsigned n;
-	unsigned told;	      /* trials whose lines are in the record */
-	unsigned repeats;     /* samples of each trial; 0: until the result is known */
-	double began, end;    /* budget_now() at the start, and when its share is spent */
-	double batch;	      /* s: target length of a batch */
-	unsigned allocations; /* among which the share is divided */
-	unsigned round;	      /* sweeps taken, in all allocations */
-	unsigned sweeps;      /* batches of each trial in an allocation, at least */
-	double at;	      /* s from the start of the run to that of the group */
-	struct quarantine quarantine;     /* earlier allocations of its trials */
+	unsigned recorded;	      /* trials whose lines are in the record */
+	unsigned repeats;	      /* samples of each trial; 0: until the result is known */
+	double began, end;	      /* budget_now() at the start, and when its share is spent */
+	double batch;		      /* s: target length of a batch */
+	unsigned allocations;	      /* among which the share is divided */
+	unsigned round;		      /* sweeps taken, in all allocations */
+	unsigned sweeps;	      /* batches of each trial in an allocation, at least */
+	double at;		      /* s from the start of the run to that of the group */
+	struct quarantine quarantine; /* earlier allocations of its trials */
 };
 
 /*
@@ -28,10 +26,24 @@ struct alternation {
  */
 int alternation_open(struct alternation *, struct run *, struct planned *, unsigned n,
 		     double share);
-/* Of all its trials together. */
+/* The bytes of all its trials together. */
 double alternation_bytes(const struct alternation *);
 /* Closes the series from the n-th on, whose trials are left to a later group. */
 void alternation_cut(struct alternation *, unsigned n);
 void alternation_close(struct alternation *);
+
+/*
+ * Finds how much allocations of trials like these scatter (base/statistics.h): from the group or,
+ * where that is too small, from all trials of the benchmark that this run has measured. To be
+ * called again when there are new allocations.
+ */
+void alternation_find_typical(struct alternation *);
+/*
+ * Whether to stop after so many allocations: `left` of the samples asked for are still to be taken;
+ * `any`: some trial had memory. STOPPED_NOT_RUN: another one is to follow.
+ */
+enum stopped alternation_stop(struct alternation *, unsigned allocations, unsigned left, bool any);
+/* Why one trial stopped, given why its group did. */
+enum stopped alternation_reason(const struct alternation *, const struct series *, enum stopped);
 
 #endif

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "harness/run/budget.h"
-#include "harness/run/resume.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
 

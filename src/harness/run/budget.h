@@ -1,12 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time of a run, and how it is shared out. Times are s since the run began; decisions follow
- * the latest of the ranks' clocks. INFINITY: no bound.
+ * What is left to measure (--resume), and how the time of a run is shared among it. Times are s
+ * since the run began; decisions follow the latest of the ranks' clocks. INFINITY: no bound.
  */
 #ifndef LOCUS_BUDGET_H
 #define LOCUS_BUDGET_H
 
+#include "count/counting.h"
 #include "harness/plan/plan.h"
+#include "harness/record/record.h"
+
+/* --- resume.c: which trials are complete in the record, and which are measured again --- */
+
+/*
+ * Marks the complete trials, and says on stderr how many of them lack a counter that is asked for
+ * now. On all ranks. Returns how many are not to be measured.
+ */
+unsigned resume_mark(struct plans *, const struct record *, const struct counting *,
+		     const struct ranks *, const char *output);
+/* Whether a trial is to be measured. */
+bool resume_wants(const struct planned *);
+/* Whether one of n trials is not complete yet. */
+bool resume_left(const struct planned *, unsigned n);
+
+/* --- budget.c --- */
 
 struct budget {
 	const struct ranks *ranks;
@@ -34,10 +51,10 @@ bool budget_fits(const struct budget *, double duration);
 
 /*
  * Whether a group of so many bytes can be prepared before the benchmark's share ends. One that is
- * larger than all before takes longer in proportion; of others that is known to be affordable.
+ * larger than all before takes longer in proportion; any other is known to be affordable.
  */
 bool budget_affords(const struct budget *, double bytes);
-/* What affords() goes by: a group took so long to prepare. */
+/* Notes how long a group took to prepare, for budget_affords(). */
 void budget_prepared(struct budget *, double bytes, double took);
 
 /* Gives the next benchmark its share of the time left; `left` more come after it. */

@@ -3,11 +3,80 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/ask/value.h"
-#include "harness/plan/plan.h"
-#include "harness/run/columns.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "harness/ask/value.h"
+#include "harness/plan/plan.h"
+#include "harness/run/table.h"
+
+/* --- cells --- */
+
+static void print_blanks(const struct printer *c, const char *text, int width)
+{
+	const int blanks = width - utf8_width(text);
+
+	fprintf(c->to, "%*s", blanks > 0 ? blanks : 0, "");
+}
+
+static void begin(const struct printer *c)
+{
+	if (c->markdown)
+		fprintf(c->to, "| ");
+}
+
+static void end(const struct printer *c)
+{
+	fputs(c->markdown ? " " : "  ", c->to);
+}
+
+/* A vertical line would end a cell of Markdown. */
+static void print_text(const struct printer *c, const char *text)
+{
+	for (; *text; text++) {
+		if (c->markdown && *text == '|')
+			fputc('\\', c->to);
+		fputc(*text, c->to);
+	}
+}
+
+void printer_left(const struct printer *c, const char *text, int width)
+{
+	begin(c);
+	print_text(c, text);
+	print_blanks(c, text, width);
+	end(c);
+}
+
+void printer_right(const struct printer *c, const char *text, int width)
+{
+	begin(c);
+	print_blanks(c, text, width);
+	print_text(c, text);
+	end(c);
+}
+
+void printer_last(const struct printer *c, const char *text, const char *colour)
+{
+	begin(c);
+	if (colour && c->coloured)
+		fprintf(c->to, "\033[%sm%s\033[0m", colour, text);
+	else
+		print_text(c, text);
+	fputs(c->markdown ? " |\n" : "\n", c->to);
+}
+
+void printer_rule(const struct printer *c, unsigned left, unsigned right)
+{
+	if (!c->markdown)
+		return;
+	for (unsigned i = 0; i < left; i++)
+		fprintf(c->to, "|---");
+	for (unsigned i = 0; i < right; i++)
+		fprintf(c->to, "|--:");
+	fprintf(c->to, "|---|\n");
+}
+
+/* --- columns --- */
 
 /* Keeps the last characters of a text that is too long. */
 static void shorten(const char *text, char cell[COLUMNS_ROOM])
@@ -59,8 +128,7 @@ static void add(struct columns *c, unsigned of)
 	c->column[i].of = of;
 	c->column[i].width = utf8_width(columns_title(c, i));
 	for (unsigned j = 0; j < c->plan->trials; j++) {
-		const int width =
-			utf8_width(columns_cell(c, i, &c->plan->trial[j].trial, text));
+		const int width = utf8_width(columns_cell(c, i, &c->plan->trial[j].trial, text));
 
 		c->column[i].width = width > c->column[i].width ? width : c->column[i].width;
 	}

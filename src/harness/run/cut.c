@@ -5,14 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "harness/run/alternation.h"
-#include "harness/run/cut.h"
-#include "harness/run/regions.h"
-#include "harness/run/run_lines.h"
-#include "harness/run/tell.h"
 #include "kit/agree.h"
 #include "machine/watchdog.h"
-#include "base/message.h"
 
 /*
  * How long the main thread may stay away. s after a signal: GRACE on the rank that writes the
@@ -29,17 +25,17 @@
 /* --- on the watchdog's thread; only the end line waits for the disk, which may be slow --- */
 
 /* Writes lines of the current group: of all trials that were begun, of others until `enough`. */
-static void tell_rest(struct alternation *a, enum stopped stopped, double enough)
+static void write_rest(struct alternation *a, enum stopped stopped, double enough)
 {
-	while (a->told < a->n)
-		if (a->series[a->told].begun || clock_now() < enough)
-			tell_next(a, stopped, false);
+	while (a->recorded < a->n)
+		if (a->series[a->recorded].begun || clock_now() < enough)
+			results_write_next(a, stopped, false);
 		else
-			a->told++;
+			a->recorded++;
 }
 
 /* Writes lines of the current plan's trials that were in no group yet, until `enough`. */
-static void tell_unbegun(struct run *r, enum stopped stopped, double enough)
+static void write_unbegun(struct run *r, enum stopped stopped, double enough)
 {
 	const struct plan *plan = &r->plans.plan[r->plan_at];
 
@@ -56,7 +52,7 @@ static void tell_unbegun(struct run *r, enum stopped stopped, double enough)
 			continue;
 		if (p->refusal)
 			series.evidence.impossible = strdup(p->refusal);
-		tell_next(&a, stopped, false);
+		results_write_next(&a, stopped, false);
 		series_close(&series);
 	}
 }
@@ -92,15 +88,15 @@ static int close_books(struct run *r, int signal, const char *what)
 	if (!r->headed) /* there is nothing to close: no line was written */
 		return run_status(r);
 	if (r->group)
-		tell_rest(r->group, stopped, enough);
-	tell_unbegun(r, stopped, enough);
+		write_rest(r->group, stopped, enough);
+	write_unbegun(r, stopped, enough);
 	while (++r->plan_at < r->plans.plans && clock_now() < enough) {
-		tell_plan(r);
-		tell_unbegun(r, stopped, enough);
+		results_begin(r);
+		write_unbegun(r, stopped, enough);
 	}
 	table_close(&r->table);
 	r->unwritable = record_failed(r->record);
-	tell_end(r);
+	results_end(r);
 	status = run_status(r);
 	run_end(r, status);
 	fflush(stdout);

@@ -4,19 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/run/cut.h"
+#include "base/message.h"
+#include "base/text.h"
 #include "harness/ask/profile.h"
 #include "harness/plan/plan.h"
 #include "harness/run/engine.h"
-#include "harness/run/measure.h"
-#include "harness/run/resume.h"
-#include "harness/run/run_lines.h"
-#include "harness/run/tell.h"
+#include "harness/run/run.h"
 #include "kit/agree.h"
 #include "machine/topology/topology.h"
 #include "machine/watchdog.h"
-#include "base/text.h"
-#include "base/message.h"
 
 static void say_nothing_was_measured(const struct run *r)
 {
@@ -45,15 +41,15 @@ static void announce(const struct run *r)
 	if (!table_is_read(&r->table) || !possible(&r->plans))
 		return;
 	if (o->series.run)
-		fprintf(r->table.cells.to, "%srun %u of %u: ", o->series.run > 1 ? "\n" : "",
+		fprintf(r->table.printer.to, "%srun %u of %u: ", o->series.run > 1 ? "\n" : "",
 			o->series.run, o->runs);
-	fprintf(r->table.cells.to, "%s: %s%s%s, profile %s, %s %s\n\n",
+	fprintf(r->table.printer.to, "%s: %s%s%s, profile %s, %s %s\n\n",
 		o->benchmark ? o->benchmark->name : "suite", text_count(left, "trial").of,
 		o->benchmark ? "" : " of ",
 		o->benchmark ? "" : text_count(r->plans.plans, "benchmark").of,
 		profile_names[o->profile], plans_bound(&r->plans, o),
 		text_duration(duration, r->seconds));
-	fflush(r->table.cells.to);
+	fflush(r->table.printer.to);
 }
 
 static int with_team(struct team *team, void *argument)
@@ -73,7 +69,7 @@ static int with_team(struct team *team, void *argument)
 	table_close(&r->table);
 	regions_close(&r->regions, &r->plans, r->ranks);
 	run_ended(r);
-	tell_end(r);
+	results_end(r);
 	say_nothing_was_measured(r);
 	status = run_status(r);
 	run_end(r, status);

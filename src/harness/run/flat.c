@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/run/flat.h"
+#include "harness/run/table.h"
 
 /* ---- CSV ---- */
 

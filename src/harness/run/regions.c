@@ -2,12 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/run/regions.h"
-#include "harness/run/resume.h"
-#include "kit/agree.h"
+#include "base/message.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "base/message.h"
+#include "harness/run/run.h"
+#include "kit/agree.h"
 
 void regions_open(struct regions *r)
 {

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/run/resume.h"
-#include "kit/agree.h"
 #include "base/message.h"
+#include "harness/run/budget.h"
+#include "kit/agree.h"
 
 bool resume_wants(const struct planned *p)
 {

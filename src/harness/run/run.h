@@ -1,23 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run while it goes on: what its parts share, and how far it is. The watchdog reads it when the
- * main thread does not come back in time (machine/watchdog.h: the books).
+ * A run while it goes on: what its parts share, how far it is, and what each part does. The
+ * watchdog reads it when the main thread does not come back in time (machine/watchdog.h: the
+ * books).
  */
 #ifndef LOCUS_RUN_H
 #define LOCUS_RUN_H
 
-#include "harness/run/budget.h"
-#include "harness/plan/plan.h"
-#include "harness/run/progress.h"
-#include "harness/record/record.h"
-#include "harness/run/regions.h"
-#include "harness/plan/setting.h"
-#include "harness/run/table.h"
-#include "harness/judge/verdict.h"
 #include "count/counting.h"
+#include "count/markers.h"
+#include "harness/judge/verdict.h"
+#include "harness/plan/plan.h"
+#include "harness/plan/setting.h"
+#include "harness/record/record.h"
+#include "harness/run/budget.h"
+#include "harness/run/table.h"
+#include "harness/sample/series.h"
 #include "machine/clock.h"
 
 struct alternation;
+
+/* LIKWID's regions: one for each trial, if likwid-perfctr -m has started this process. */
+struct regions {
+	struct markers *markers; /* NULL: none, see why_not */
+	unsigned regions;
+	char *why_not; /* NULL: nobody asked for them */
+};
+
+/* The line on stderr that says how far a run is, and how long it will go on. */
+struct progress {
+	bool wanted, shown;
+	double last; /* clock_now() of the last line */
+};
 
 struct run {
 	const struct options *options;
@@ -30,7 +44,7 @@ struct run {
 	struct counting *counting; /* NULL: nothing was asked for */
 	struct regions regions;
 	struct clock_quality clock;
-	double *quiet; /* s per line of memory, by CPU: see neighbours.h */
+	double *quiet;	 /* s per line of memory, by CPU: see neighbours.h */
 	uint64_t random; /* state of the generator that shuffles */
 	/* where its results go */
 	struct record *record;
@@ -60,5 +74,67 @@ bool run_ended(struct run *);
 void run_turn_to(struct run *, const struct planned *);
 /* The status to exit with, as far as it is known. */
 int run_status(const struct run *);
+
+/* Nothing is shown if stderr is not a terminal, or is one that can't erase a line. */
+void progress_begin(struct progress *, bool quiet);
+/* Removes the line, so that something else can be printed. */
+void progress_clear(struct progress *);
+
+/* --- measure.c: benchmark after benchmark, group after group --- */
+
+/* Measures all plans of the run, each within its share of the budget. */
+void measure_plans(struct run *);
+
+/* --- results.c: trials' lines in the record, and their rows in the table --- */
+
+/* Ends the table before, and begins that of the current plan's benchmark. */
+void results_begin(struct run *);
+/* Adds the series' newest batch, which is complete; `at`: s from the run's start to its own. */
+void results_add_batch(struct run *, struct series *, double at);
+/* Writes the batches of n trials that have waited for long. */
+void results_write_late(struct run *, struct series *, unsigned n);
+/* Writes all batches of a trial that wait. */
+void results_write_batches(struct run *, struct series *);
+/*
+ * Writes the line of the next trial of the group that has none, and its row. `sync`: if it has
+ * samples, waits until the disk has them.
+ */
+void results_write_next(struct alternation *, enum stopped, bool sync);
+/* Writes the lines and rows of all trials that have none. On all ranks. */
+void results_write_all(struct alternation *, enum stopped);
+/* After the tables: says what was not measured, why, and how to go on. */
+void results_end(struct run *);
+
+/* --- run_lines.c: the run's own lines of the record --- */
+
+/* The header, and a line for the table of each benchmark. */
+void run_header(struct run *);
+void run_end(struct run *, int status);
+
+/* --- regions.c --- */
+
+/* To be called before the first parallel region (markers.h says why). */
+void regions_open(struct regions *);
+/*
+ * Registers a region for each trial to be measured. If that is impossible, says why on stderr, and
+ * the run goes on without regions. On all ranks.
+ */
+void regions_register(struct regions *, struct plans *, const struct ranks *);
+/* Whether a trial has one. */
+bool regions_has(const struct regions *, const struct planned *);
+/* After the last trial: says how many regions LIKWID did not count, and lets it write its file. */
+void regions_close(struct regions *, const struct plans *, const struct ranks *);
+void regions_free(struct regions *);
+
+json_t *regions_json(const struct regions *); /* `markers` of the header */
+
+/* --- cut.c: a run whose main thread does not come back in time: the watchdog ends it --- */
+
+/*
+ * Starts the watchdog; if it can't, says so on stderr. From now on signals end the run as
+ * watchdog.h says, and a reader that is gone ends no run with a record.
+ */
+void cut_start(struct run *);
+void cut_stop(void);
 
 #endif

@@ -6,17 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/judge/verdict.h"
-#include "harness/record/json.h"
-#include "harness/run/details.h"
-#include "harness/run/flat.h"
-#include "harness/run/shown.h"
-#include "harness/run/table.h"
-#include "base/wrapped.h"
-#include "machine/topology/topology.h"
+#include "base/message.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "base/message.h"
+#include "base/wrapped.h"
+#include "harness/judge/verdict.h"
+#include "harness/record/json.h"
+#include "harness/run/table.h"
+#include "machine/topology/topology.h"
 
 /* Ranks of remarks: the first reasons by gravity of the status, then other reasons, then notes. */
 enum { ALSO = STATUSES, NOTE };
@@ -46,17 +43,17 @@ static bool may_be_coloured(FILE *to)
 
 void table_open(struct table *t, FILE *to, FILE *errors, enum format format)
 {
-	*t = (struct table){ .cells = { .to = to,
-					.markdown = format == FORMAT_MARKDOWN,
-					.coloured = to && format == FORMAT_TABLE &&
-						    may_be_coloured(to) },
+	*t = (struct table){ .printer = { .to = to,
+					  .markdown = format == FORMAT_MARKDOWN,
+					  .coloured = to && format == FORMAT_TABLE &&
+						      may_be_coloured(to) },
 			     .errors = errors,
 			     .format = format };
 }
 
 bool table_is_read(const struct table *t)
 {
-	return t->cells.to && (t->format == FORMAT_TABLE || t->format == FORMAT_MARKDOWN);
+	return t->printer.to && (t->format == FORMAT_TABLE || t->format == FORMAT_MARKDOWN);
 }
 
 void table_begin(struct table *t, const struct plan *plan)
@@ -68,7 +65,7 @@ void table_begin(struct table *t, const struct plan *plan)
 	t->titled = false;
 	columns_find(&t->columns, plan);
 	refusal = refusal_of(plan, &others);
-	t->silent = !t->cells.to || (refusal && table_is_read(t));
+	t->silent = !t->printer.to || (refusal && table_is_read(t));
 	if (refusal)
 		message("%s %s: impossible here: %s%s", program_invocation_short_name,
 			plan->benchmark->name, refusal,
@@ -101,18 +98,18 @@ static bool has_local(const struct table *t)
 /* "variant", "size", ...: what tells trials apart, then what is measured. */
 static void print_head(const struct table *t)
 {
-	const struct cells *c = &t->cells;
+	const struct printer *c = &t->printer;
 
 	for (unsigned i = 0; i < t->columns.n; i++)
-		cells_left(c, columns_title(&t->columns, i), t->columns.column[i].width);
-	cells_right(c, headline(t)->name, value_width(t));
-	cells_right(c, "± 95 %", INTERVAL_WIDTH);
+		printer_left(c, columns_title(&t->columns, i), t->columns.column[i].width);
+	printer_right(c, headline(t)->name, value_width(t));
+	printer_right(c, "± 95 %", INTERVAL_WIDTH);
 	if (t->plan->benchmark->unit.cycles)
-		cells_right(c, "cycles", CYCLES_WIDTH);
+		printer_right(c, "cycles", CYCLES_WIDTH);
 	if (has_local(t))
-		cells_right(c, "local", LOCAL_WIDTH);
-	cells_last(c, "status", NULL);
-	cells_rule(c, t->columns.n, 2U + t->plan->benchmark->unit.cycles + has_local(t));
+		printer_right(c, "local", LOCAL_WIDTH);
+	printer_last(c, "status", NULL);
+	printer_rule(c, t->columns.n, 2U + t->plan->benchmark->unit.cycles + has_local(t));
 }
 
 /* Says why variants were left out; those that are named are measured all the same. */
@@ -120,9 +117,9 @@ static void print_left_out(const struct table *t)
 {
 	char *text = text_of("%s (left out unless --variant names them)", t->plan->left_out);
 
-	fputs(t->cells.markdown ? "\n" : "", t->cells.to);
+	fputs(t->printer.markdown ? "\n" : "", t->printer.to);
 	if (text)
-		wrapped_print(text, 2, t->cells.to);
+		wrapped_print(text, 2, t->printer.to);
 	free(text);
 }
 
@@ -135,7 +132,7 @@ static void print_title(struct table *t)
 {
 	const struct benchmark *b = t->plan->benchmark;
 	const struct ranks *ranks = t->plan->trial[0].trial.ranks;
-	FILE *f = t->cells.to;
+	FILE *f = t->printer.to;
 	char *shared = columns_shared(&t->columns),
 	     *title = ranks ? text_of("%s over %u rank%s with that many threads each: %s", b->name,
 				      ranks->ranks, ranks->ranks > 1 ? "s" : "", b->protocol.text)
@@ -146,14 +143,14 @@ static void print_title(struct table *t)
 	if (title)
 		wrapped_print(title, 2, f);
 	if (shared && *shared) {
-		fputs(t->cells.markdown ? "\n" : "", f);
+		fputs(t->printer.markdown ? "\n" : "", f);
 		wrapped_print(shared, 2, f);
 	}
 	if (t->plan->left_out)
 		print_left_out(t);
-	fputs(t->cells.markdown ? "\n" : "", f);
+	fputs(t->printer.markdown ? "\n" : "", f);
 	wrapped_print(about, 2, f);
-	fputs(t->cells.markdown ? "\n" : "", f);
+	fputs(t->printer.markdown ? "\n" : "", f);
 	print_head(t);
 	free(title);
 	free(shared);
@@ -163,16 +160,16 @@ static void print_title(struct table *t)
 /* ---- rows ---- */
 
 /* The share of pages that lie on the node of the threads that use them. */
-static char *show_local(const json_t *trial, char text[SHOWN_ROOM])
+static char *show_local(const json_t *trial, char text[TABLE_CELL])
 {
 	const json_t *placement = json_object_get(trial, "placement");
 	const double local = record_real(json_object_get(placement, "local_share"));
 	const char *how = json_string_value(json_object_get(placement, "how"));
 
 	if (isfinite(local))
-		snprintf(text, SHOWN_ROOM, "%.0f %%", 100 * local);
+		snprintf(text, TABLE_CELL, "%.0f %%", 100 * local);
 	else
-		snprintf(text, SHOWN_ROOM, "%s", how && strcmp(how, "verified") ? "?" : "-");
+		snprintf(text, TABLE_CELL, "%s", how && strcmp(how, "verified") ? "?" : "-");
 	return text;
 }
 
@@ -187,20 +184,20 @@ static void print_names(const struct table *t, const struct trial *trial)
 	char cell[COLUMNS_ROOM];
 
 	for (unsigned i = 0; i < t->columns.n; i++)
-		cells_left(&t->cells, trial ? columns_cell(&t->columns, i, trial, cell) : "",
-			   t->columns.column[i].width);
+		printer_left(&t->printer, trial ? columns_cell(&t->columns, i, trial, cell) : "",
+			     t->columns.column[i].width);
 }
 
-static void print_numbers(const struct table *t, const struct shown_mode *m, const char *local)
+static void print_numbers(const struct table *t, const struct display_mode *m, const char *local)
 {
-	const struct cells *c = &t->cells;
+	const struct printer *c = &t->printer;
 
-	cells_right(c, m->value, value_width(t));
-	cells_right(c, m->share, INTERVAL_WIDTH);
+	printer_right(c, m->value, value_width(t));
+	printer_right(c, m->share, INTERVAL_WIDTH);
 	if (t->plan->benchmark->unit.cycles)
-		cells_right(c, m->cycles, CYCLES_WIDTH);
+		printer_right(c, m->cycles, CYCLES_WIDTH);
 	if (has_local(t))
-		cells_right(c, local, LOCAL_WIDTH);
+		printer_right(c, local, LOCAL_WIDTH);
 }
 
 /* A trial with two modes has no single value: a row for each. */
@@ -213,22 +210,22 @@ static void print_row(const struct table *t, const struct planned *p, const json
 	};
 	const enum status status = status_of(trial);
 	const json_t *first = json_array_get(json_object_get(trial, "metrics"), 0);
-	struct shown_mode of[SHOWN_MODES];
-	char local[SHOWN_ROOM];
-	const unsigned modes = shown_modes(trial, of);
+	struct display_mode of[DISPLAY_MODES];
+	char local[TABLE_CELL];
+	const unsigned modes = display_modes(trial, of);
 
 	if (!modes) {
-		shown_value(first, of[0].value);
-		shown_interval(first, of[0].share);
-		shown_cycles(record_real(json_object_get(trial, "cycles")), of[0].cycles);
+		display_value(first, of[0].value);
+		display_interval(first, of[0].share);
+		display_cycles(record_real(json_object_get(trial, "cycles")), of[0].cycles);
 	}
 	print_names(t, &p->trial);
 	print_numbers(t, &of[0], show_local(trial, local));
-	cells_last(&t->cells, status_names[status], colour[status]);
+	printer_last(&t->printer, status_names[status], colour[status]);
 	for (unsigned i = 1; i < modes; i++) {
 		print_names(t, NULL);
 		print_numbers(t, &of[i], "");
-		cells_last(&t->cells, "", NULL);
+		printer_last(&t->printer, "", NULL);
 	}
 }
 
@@ -263,8 +260,8 @@ static void print_for_people(struct table *t, const struct planned *p, const jso
 	print_row(t, p, trial);
 	collect_remarks(t, trial);
 	ratio_rows_add(&t->ratios, &t->columns, &p->trial, trial);
-	if (!t->cells.markdown) /* in Markdown, lines between rows would end the table */
-		details_print(trial, t->cells.to);
+	if (!t->printer.markdown) /* in Markdown, lines between rows would end the table */
+		display_details(trial, t->printer.to);
 }
 
 void table_row(struct table *t, const struct planned *p, const json_t *trial)
@@ -279,14 +276,14 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 		print_for_people(t, p, trial);
 		break;
 	case FORMAT_CSV:
-		flat_csv(trial, !t->any, t->cells.to);
+		flat_csv(trial, !t->any, t->printer.to);
 		break;
 	case FORMAT_JSON:
-		flat_json(trial, !t->any, t->cells.to);
+		flat_json(trial, !t->any, t->printer.to);
 		break;
 	}
 	t->any = true;
-	fflush(t->cells.to);
+	fflush(t->printer.to);
 }
 
 /* ---- after the rows ---- */
@@ -305,10 +302,10 @@ void table_end(struct table *t)
 	if (!t->plan)
 		return;
 	if (t->titled) {
-		ratio_rows_print(&t->ratios, &t->cells);
-		fputs(t->remarks.n ? "\n" : "", t->cells.to);
-		remarks_print(&t->remarks, t->cells.markdown ? "- " : "", t->cells.to);
-		fflush(t->cells.to);
+		ratio_rows_print(&t->ratios, &t->printer);
+		fputs(t->remarks.n ? "\n" : "", t->printer.to);
+		remarks_print(&t->remarks, t->printer.markdown ? "- " : "", t->printer.to);
+		fflush(t->printer.to);
 	}
 	if (t->errors)
 		print_errors(t);
@@ -320,6 +317,6 @@ void table_end(struct table *t)
 void table_close(struct table *t)
 {
 	table_end(t);
-	if (t->cells.to && t->format == FORMAT_JSON)
-		flat_json_end(!t->any, t->cells.to);
+	if (t->printer.to && t->format == FORMAT_JSON)
+		flat_json_end(!t->any, t->printer.to);
 }

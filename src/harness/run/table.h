@@ -9,14 +9,116 @@
 #include <jansson.h>
 
 #include "harness/ask/options.h"
+#include "harness/ask/parameters.h"
 #include "harness/plan/plan.h"
-#include "harness/run/cells.h"
-#include "harness/run/columns.h"
-#include "harness/run/ratio_rows.h"
-#include "harness/run/remarks.h"
+
+/* --- columns.c: the cells of a row, and which columns there are --- */
+
+/* Prints cells on a terminal, or in Markdown. */
+struct printer {
+	FILE *to;
+	bool markdown, coloured;
+};
+
+/* Print a cell, aligned to the left or right within so many columns. */
+void printer_left(const struct printer *, const char *text, int width);
+void printer_right(const struct printer *, const char *text, int width);
+/* Prints the last cell of a row, coloured if that is allowed (ECMA-48). NULL: no colour. */
+void printer_last(const struct printer *, const char *text, const char *colour);
+/* Markdown's rule below the head: for so many cells aligned left, so many right, and the last. */
+void printer_rule(const struct printer *, unsigned left, unsigned right);
+
+/* The beginning of a longer cell is cut off: the end of a path tells most. */
+enum { COLUMNS_WIDEST = 36, COLUMNS_ROOM = 4 * COLUMNS_WIDEST + 8 };
+
+/* What tells the trials of a table apart: a column each. What all of them share is its heading. */
+struct columns {
+	const struct plan *plan;
+	unsigned n;
+	struct column {
+		unsigned of; /* a parameter, P_VARIANT or P_THREADS */
+		int width;   /* of its cells and its title */
+	} column[MOST_PARAMETERS + 2];
+};
+
+void columns_find(struct columns *, const struct plan *);
+const char *columns_title(const struct columns *, unsigned column);
+/* Returns the text; "" if the trial has no such parameter. */
+char *columns_cell(const struct columns *, unsigned column, const struct trial *,
+		   char text[COLUMNS_ROOM]);
+/* "size 4 KiB, pages base, 1 thread", to be freed; NULL: no memory. */
+char *columns_shared(const struct columns *);
+
+/* --- display.c: numbers of a trial line of the record, as people read them --- */
+
+enum { TABLE_CELL = 64, DISPLAY_MODES = 2 };
+
+/* A metric or a counter: "1.921 ns/load"; "-": it has no value. Returns text. */
+char *display_value(const json_t *metric, char text[TABLE_CELL]);
+/*
+ * The wider half of the interval, relative to the value: "±0.4 %". Beyond ±50 % its ends, in the
+ * value's unit: "0.8 to 24". In brackets: the range of too few allocations for an interval. "-":
+ * there is neither.
+ */
+char *display_interval(const json_t *metric, char text[TABLE_CELL]);
+/* "5.1"; "-": unknown. */
+char *display_cycles(double cycles, char text[TABLE_CELL]);
+
+/*
+ * The modes of a trial's headline, as a row of a table shows each in place of a value: "1.690
+ * ns/load", "in 62 %", and its cycles. Returns DISPLAY_MODES; 0: there is a single value, or it
+ * does not follow from the time.
+ */
+struct display_mode {
+	char value[TABLE_CELL], share[TABLE_CELL], cycles[TABLE_CELL];
+};
+unsigned display_modes(const json_t *trial, struct display_mode mode[DISPLAY_MODES]);
+
+/* Prints, beneath the row of a trial, the events of --counters and the pairs of workers. */
+void display_details(const json_t *trial, FILE *);
+
+/* --- flat.c: rows for programs: CSV, with a row for each ratio, too; or a list in JSON --- */
+
+/* Print a trial line of the record, in base units; `first`: it is the first that is printed. */
+void flat_csv(const json_t *trial, bool first, FILE *);
+void flat_json(const json_t *trial, bool first, FILE *);
+/* To be called after the last one; `none`: there was no trial. */
+void flat_json_end(bool none, FILE *);
+
+/* --- footer.c: what follows the rows of a benchmark --- */
+
+/* The ratios of its trials, a row each. */
+struct ratio_rows {
+	json_t *rows;	/* lists of texts, a cell each; then the ids of both trials */
+	json_t *status; /* of each trial that was added, by its id */
+};
+
+/* Adds a row for each ratio in the trial's line of the record. */
+void ratio_rows_add(struct ratio_rows *, const struct columns *, const struct trial *,
+		    const json_t *line);
+/* Prints nothing if there are none. */
+void ratio_rows_print(const struct ratio_rows *, const struct printer *);
+void ratio_rows_free(struct ratio_rows *);
+
+/*
+ * Remarks on trials. Those that differ only in their numbers are printed once, with the number of
+ * trials, and the range of each number.
+ */
+struct remarks {
+	struct remark *remark;
+	unsigned n;
+};
+
+/* Remarks of lower rank are printed first. Without memory, a remark is left out. */
+void remarks_add(struct remarks *, unsigned rank, const char *label, const char *sentence);
+/* "31 noisy: 12 to 94 % of samples disturbed", each after the mark, in lines of 100 columns. */
+void remarks_print(const struct remarks *, const char *mark, FILE *);
+void remarks_free(struct remarks *);
+
+/* --- table.c --- */
 
 struct table {
-	struct cells cells; /* to NULL: nothing is printed */
+	struct printer printer; /* to NULL: nothing is printed */
 	FILE *errors;
 	enum format format;
 	bool any; /* something was printed before */

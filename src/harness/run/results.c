@@ -2,17 +2,57 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/run/samples_told.h"
-#include "harness/run/stop.h"
-#include "harness/judge/summary.h"
-#include "harness/run/tell.h"
-#include "harness/run/typical.h"
+#include "base/text.h"
 #include "harness/judge/contention.h"
+#include "harness/judge/summary.h"
+#include "harness/run/alternation.h"
 #include "kit/agree.h"
 #include "machine/watchdog.h"
-#include "base/text.h"
 
-void tell_plan(struct run *r)
+/* --- batches: several of a trial share a line, but none waits for long --- */
+
+/* s from its start until a batch is written at the latest, unless another batch takes longer. */
+#define LATE 1.0
+
+void results_write_batches(struct run *r, struct series *s)
+{
+	if (s->samples.recorded < s->samples.complete)
+		record_line(r->record, "samples",
+			    samples_line(s, s->samples.recorded,
+					 s->samples.complete - s->samples.recorded),
+			    false);
+	s->samples.recorded = s->samples.complete;
+}
+
+void results_add_batch(struct run *r, struct series *s, double at)
+{
+	const unsigned batch = s->samples.batches - 1;
+	struct batch *b = &s->samples.batch[batch];
+
+	b->at = at;
+	b->units = s->did;
+	if (s->samples.recorded < s->samples.complete &&
+	    (at - s->samples.batch[s->samples.recorded].at >= LATE ||
+	     !samples_join(s, s->samples.recorded, batch)))
+		results_write_batches(r, s);
+	s->samples.recorded =
+		s->samples.recorded < s->samples.complete ? s->samples.recorded : batch;
+	s->samples.complete = s->samples.batches;
+}
+
+void results_write_late(struct run *r, struct series *series, unsigned n)
+{
+	const double now = budget_elapsed(&r->budget);
+
+	for (struct series *s = series; s < series + n; s++)
+		if (s->samples.recorded < s->samples.complete &&
+		    now - s->samples.batch[s->samples.recorded].at >= LATE)
+			results_write_batches(r, s);
+}
+
+/* --- trials --- */
+
+void results_begin(struct run *r)
 {
 	table_end(&r->table);
 	if (rank_is_first(r->ranks))
@@ -27,25 +67,25 @@ static bool is_left(const struct series *s, enum status status)
 	       (s->stopped == STOPPED_SIGNAL || !s->ready);
 }
 
-void tell_next(struct alternation *a, enum stopped stopped, bool sync)
+void results_write_next(struct alternation *a, enum stopped stopped, bool sync)
 {
 	struct run *r = a->run;
 	struct series *s;
 	enum status status;
 	json_t *line;
 
-	if (!a->told) { /* of all before the first is told, which may be compared with others */
+	if (!a->recorded) { /* of all before the first is told, which may be compared with others */
 		for (unsigned i = 0; i < a->n; i++)
 			samples_leave_out_cut(&a->series[i].samples);
-		typical_find(a);
+		alternation_find_typical(a);
 	}
-	s = &a->series[a->told++];
+	s = &a->series[a->recorded++];
 	if (s->planned->again && !s->samples.n) { /* the result of an earlier run stays */
 		r->skipped++;
 		return;
 	}
-	samples_told_rest(r, s);
-	s->stopped = stop_reason(a, s, stopped);
+	results_write_batches(r, s);
+	s->stopped = alternation_reason(a, s, stopped);
 	line = summary(s, a->series, a->n, a->at, &status);
 	record_line(r->record, "trial", json_incref(line), sync && s->samples.n);
 	/* the row comes after the line: if the run is killed, the record has what was shown */
@@ -78,11 +118,11 @@ static void print_left(const struct run *r, unsigned unmeasured, unsigned begun,
 							: "with --output FILE, --resume can go on");
 }
 
-void tell_end(struct run *r)
+void results_end(struct run *r)
 {
 	const unsigned unmeasured = r->left + r->plans.trials - r->skipped - r->finished,
 		       begun = r->count[STATUS_INTERRUPTED] - r->left;
-	FILE *f = r->table.cells.to;
+	FILE *f = r->table.printer.to;
 
 	if (!table_is_read(&r->table))
 		return;
@@ -92,14 +132,14 @@ void tell_end(struct run *r)
 		print_left(r, unmeasured, begun, f);
 }
 
-void tell_all(struct alternation *a, enum stopped stopped)
+void results_write_all(struct alternation *a, enum stopped stopped)
 {
 	progress_clear(&a->run->progress);
-	while (a->told < a->n) {
-		series_gather(&a->series[a->told]);
-		contention_learn(&a->series[a->told]);
+	while (a->recorded < a->n) {
+		series_gather(&a->series[a->recorded]);
+		contention_learn(&a->series[a->recorded]);
 		/* Samples are in the record already, by batches: once a group is enough. */
-		tell_next(a, stopped, a->told + 1 == a->n);
+		results_write_next(a, stopped, a->recorded + 1 == a->n);
 		/* There may be very many lines: between two, the watchdog may take over. */
 		watchdog_away("writing the line of");
 		watchdog_back();

@@ -9,8 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "harness/run/ratio_rows.h"
-#include "harness/run/shown.h"
+#include "harness/run/table.h"
 
 static json_t *parse(const char *text)
 {
@@ -23,9 +22,9 @@ static json_t *parse(const char *text)
 static void interval(const char *metric, const char *expected)
 {
 	json_t *m = parse(metric);
-	char text[SHOWN_ROOM];
+	char text[TABLE_CELL];
 
-	assert_string_equal(shown_interval(m, text), expected);
+	assert_string_equal(display_interval(m, text), expected);
 	json_decref(m);
 }
 
@@ -73,7 +72,7 @@ static void a_ratio_has_the_graver_status(void **state)
 	};
 	const struct columns none = { 0 };
 	struct ratio_rows rows = { 0 };
-	struct cells cells = { 0 };
+	struct printer cells = { 0 };
 	char *text = NULL;
 	size_t size;
 
