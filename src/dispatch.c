@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/text.h"
 #include "benchmarks.h"
 #include "commands/help.h"
 #include "commands/suite.h"

@@ -3,7 +3,10 @@
 #ifndef LOCUS_APART_H
 #define LOCUS_APART_H
 
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arithmetic.h"
 
 /*
  * Bytes, for what is fixed at compile time: two lines of up to 128 bytes (POWER, some Arm), so that
@@ -13,6 +16,12 @@
 #define APART 256
 
 /* Zeroed, aligned to APART and padded to a multiple of it; to be freed. NULL: ENOMEM. */
-void *apart_alloc(size_t bytes);
+static inline void *apart_alloc(size_t bytes)
+{
+	const size_t whole = round_up(bytes, APART);
+	void *memory = aligned_alloc(APART, whole);
+
+	return memory ? memset(memory, 0, whole) : NULL;
+}
 
 #endif

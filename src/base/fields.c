@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/fields.h"
+#include "base/sysfs.h"
 
 #include <ctype.h>
 #include <stddef.h>

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "base/wrapped.h"
 
 enum { INDENT = 2 };
 

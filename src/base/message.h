@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages to the user, on stderr. */
+/* Messages to the user, on stderr, and text that is wrapped for a terminal. */
 #ifndef LOCUS_MESSAGE_H
 #define LOCUS_MESSAGE_H
+
+#include <stdio.h>
 
 /*
  * Prints one line; the format contains no line break, and a control character in an argument
@@ -11,5 +13,20 @@
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, with the program's name in front: "locus: ...". */
 void message_own(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Text wrapped for a terminal. */
+
+/* Columns: the width of all output. */
+enum { MESSAGE_WIDTH = 100 };
+
+/*
+ * Prints lines of at most MESSAGE_WIDTH columns, broken at blanks and behind "|"; all but the first
+ * are indented.
+ */
+void wrapped_print(const char *text, int indent, FILE *);
+/* The same, after a head that is printed unchanged. */
+void wrapped_row(const char *head, const char *text, int indent, FILE *);
+/* A shell command: broken lines end with a backslash, so that it can be copied. */
+void wrapped_command(const char *head, const char *text, int indent, FILE *);
 
 #endif

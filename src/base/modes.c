@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/modes.h"
 #include "base/statistics.h"
 
 enum { LEAST_SAMPLES = 80, LEAST_ALLOCATIONS = 12 };
@@ -107,24 +106,6 @@ static struct modes modes_at(enum modes_of of, const double *sorted, size_t low,
 	};
 }
 
-/* The medians of allocations in order, and the number of each; returns how many there are. */
-static size_t medians_of(const double *value, const unsigned *allocation, size_t n, double *scratch,
-			 double *median, unsigned *number)
-{
-	size_t in = 0, medians = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		scratch[in++] = value[i];
-		if (i + 1 < n && allocation[i + 1] == allocation[i])
-			continue;
-		statistics_sort(scratch, in);
-		number[medians] = allocation[i];
-		median[medians++] = statistics_quantile(scratch, in, 0.5);
-		in = 0;
-	}
-	return medians;
-}
-
 /* The number of sorted medians below the widest gap; 0: it may be that of a single mode. */
 static size_t split_allocations(const double *sorted, size_t n)
 {
@@ -203,12 +184,11 @@ struct modes modes_find(const double *value, const unsigned *allocation, size_t 
 
 	if (sorted && median && number) {
 		m = of_samples(value, allocation, n, sorted);
-		if (m.of == MODES_NONE) {
-			const size_t medians =
-				medians_of(value, allocation, n, sorted, median, number);
-
-			m = of_allocations(median, number, medians, sorted);
-		}
+		if (m.of == MODES_NONE)
+			m = of_allocations(
+				median, number,
+				statistics_group_medians(value, allocation, n, median, number),
+				sorted);
 	}
 	free(sorted);
 	free(median);

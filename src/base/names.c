@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/names.h"
+#include "base/text.h"
 
 enum { LONGEST = 64 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/quantity.h"
+#include "base/numbers.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -10,7 +10,7 @@
  * No interval reaches less far than this share of the typical half width, unless it is narrower by
  * more than chance explains: it is widened to so many times its own half width at most.
  */
-#define LEAST_SHARE 0.8
+#define LEAST_SHARE  0.8
 #define MOST_WIDENED 4
 /* Fewer trials than these have no typical half width. */
 #define LEAST_TYPICAL 4
@@ -108,26 +108,43 @@ static bool interval_after_looks(const double *sorted, size_t n, double *low, do
 	return interval(sorted, n, left, low, high);
 }
 
-size_t statistics_group_medians(const double *x, const unsigned *group, size_t n, double *medians)
+struct grouped {
+	unsigned group;
+	double value;
+};
+
+static int by_group(const void *a, const void *b)
 {
-	double *scratch = calloc(n + 1, sizeof(*scratch));
-	unsigned last = 0;
-	size_t groups = 0;
+	const struct grouped *x = a, *y = b;
 
-	for (size_t i = 0; i < n; i++)
-		last = group[i] > last ? group[i] : last;
-	for (unsigned g = 0; scratch && n && g <= last; g++) {
-		size_t in = 0;
+	return x->group != y->group ? (x->group > y->group) - (x->group < y->group)
+				    : by_value(&x->value, &y->value);
+}
 
-		for (size_t i = 0; i < n; i++)
-			if (group[i] == g && isfinite(x[i]))
-				scratch[in++] = x[i];
-		statistics_sort(scratch, in);
-		if (in)
-			medians[groups++] = statistics_quantile(scratch, in, 0.5);
+size_t statistics_group_medians(const double *x, const unsigned *group, size_t n, double *medians,
+				unsigned *groups)
+{
+	struct grouped *known = calloc(n + 1, sizeof(*known));
+	double *sorted = calloc(n + 1, sizeof(*sorted));
+	size_t all = 0, in = 0, found = 0;
+
+	for (size_t i = 0; known && sorted && i < n; i++)
+		if (isfinite(x[i]))
+			known[all++] = (struct grouped){ group[i], x[i] };
+	if (all)
+		qsort(known, all, sizeof(*known), by_group);
+	for (size_t i = 0; i < all; i++) {
+		sorted[in++] = known[i].value;
+		if (i + 1 < all && known[i + 1].group == known[i].group)
+			continue;
+		if (groups)
+			groups[found] = known[i].group;
+		medians[found++] = statistics_quantile(sorted, in, 0.5);
+		in = 0;
 	}
-	free(scratch);
-	return groups;
+	free(known);
+	free(sorted);
+	return found;
 }
 
 struct estimate estimate_grouped(const double *x, const unsigned *group, size_t n)
@@ -136,7 +153,7 @@ struct estimate estimate_grouped(const double *x, const unsigned *group, size_t 
 	double *medians = calloc(n + 1, sizeof(*medians));
 
 	if (medians)
-		e.groups = (unsigned)statistics_group_medians(x, group, n, medians);
+		e.groups = (unsigned)statistics_group_medians(x, group, n, medians, NULL);
 	if (e.groups) {
 		statistics_sort(medians, e.groups);
 		e.value = statistics_quantile(medians, e.groups, 0.5);

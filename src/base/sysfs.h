@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The small files of /proc and /sys. `root` precedes every path: "" for this machine, in tests a
+ * The small files of /proc and /sys, and the fields in them. `root` precedes every path: "" for this machine, in tests a
  * folder with a copy. Paths are printf formats ("/sys/devices/system/node/node%d/meminfo", 1).
  * Missing files and any content are handled; nothing blocks. The caller frees returned texts.
  */
@@ -50,5 +50,20 @@ bool sysfs_hidden(const char *root, const char *folder);
 
 /* Whether the path exists. */
 bool sysfs_exists(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Texts of lines "key: value", "key = value" or "key value", as in /proc. The first line that
+ * begins with the key, as a whole word, counts; leading blanks are skipped. A NULL text has no
+ * keys.
+ */
+
+/* Points to the value, within `text`; NULL: no such key. */
+const char *field_find(const char *text, const char *key);
+
+/* The value up to the line's end, without blanks around it, to be freed. NULL: none. */
+char *field_text(const char *text, const char *key);
+
+/* A number; "kB" after it multiplies by 1024. False: none, and *value is unchanged. */
+bool field_number(const char *text, const char *key, uint64_t *value);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as text, for people. */
+/* Values as text, for people; and names, as people type them. */
 #ifndef LOCUS_TEXT_H
 #define LOCUS_TEXT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* What printf would print, to be freed. NULL: no memory. */
@@ -21,5 +22,20 @@ const char *text_bytes(char text[TEXT_BYTES], uint64_t bytes);
 /* A waiting time, rounded up: "9 s", "3 min", "51 min", "1 h 20 min". Returns text. */
 #define TEXT_DURATION 32
 const char *text_duration(char text[TEXT_DURATION], double seconds);
+
+/* Lists of names, and names that users mistype. */
+
+/*
+ * Index of the name that was probably meant: one that begins with `typed`, else the one with the
+ * smallest edit distance (insert, delete, replace, swap neighbours), if that is small for the
+ * length. Case does not matter. -1: none is near.
+ */
+int names_nearest(const char *typed, const char *const *names, size_t n);
+
+/*
+ * Copies the word at *list, up to the next comma, to `word` (cut at size - 1), and moves *list past
+ * it. Returns `word`; NULL at the end.
+ */
+char *names_next(const char **list, char *word, size_t size);
 
 #endif

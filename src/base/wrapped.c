@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "base/wrapped.h"
+#include "base/message.h"
 
 /* The width of the first bytes of a text. */
 static int width_of(const char *text, size_t bytes)
@@ -27,7 +27,7 @@ static size_t piece_of(const char *text, const char *ends)
  */
 static void wrap(const char *head, const char *text, int indent, const char *mark, FILE *f)
 {
-	const int most = WRAPPED_WIDTH - utf8_width(mark);
+	const int most = MESSAGE_WIDTH - utf8_width(mark);
 	int used = utf8_width(head), gap = 1;
 	const char *ends = " |";
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/arithmetic.h"
-#include "base/names.h"
+#include "base/text.h"
 #include "commands/complete.h"
 #include "harness/ask/options.h"
 #include "harness/ask/profile.h"

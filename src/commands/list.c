@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
 #include "base/text.h"
 #include "commands/complete.h"
 #include "commands/list.h"
@@ -11,7 +10,6 @@
 #include "harness/ask/help.h"
 #include "harness/ask/options.h"
 #include "harness/ask/profile.h"
-#include "base/wrapped.h"
 #include "base/message.h"
 
 enum { MOST_NAMES = 64, COLUMN = 19 };

@@ -7,7 +7,7 @@
 #include "commands/runs_record.h"
 #include "commands/runs_table.h"
 #include "harness/run/table.h"
-#include "base/quantity.h"
+#include "base/numbers.h"
 #include "base/statistics.h"
 #include "base/utf8.h"
 

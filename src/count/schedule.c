@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/text.h"
 #include "count/event.h"
 
 struct pass schedule_pass(const struct schedule *s, unsigned number)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fields.h"
+#include "base/sysfs.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "machine/memory/maps.h"

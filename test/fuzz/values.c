@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/quantity.h"
+#include "base/numbers.h"
 #include "harness/ask/value.h"
 #include "harness/ask/values.h"
-#include "base/names.h"
+#include "base/text.h"
 #include "machine/topology/topology.h"
 
 static uint64_t cores(const struct machine *m, enum profile p)

@@ -12,9 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/fields.h"
-#include "base/numbers.h"
 #include "base/sysfs.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "machine/limits/limits.h"
 #include "machine/memory/huge.h"

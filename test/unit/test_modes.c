@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/arithmetic.h"
-#include "base/modes.h"
+#include "base/statistics.h"
 #include "cases.h"
 
 enum { MOST_ALLOCATIONS = 48, MOST_SAMPLES = 60, MOST = MOST_ALLOCATIONS * MOST_SAMPLES };

@@ -16,6 +16,7 @@
 #include "machine/memory/arena.h"
 #include "machine/limits/limits.h"
 #include "machine/memory/region.h"
+#include "machine/topology/load.h"
 #include "machine/topology/topology.h"
 #include "tree.h"
 

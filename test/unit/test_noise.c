@@ -10,7 +10,6 @@
 #include "harness/sample/evidence.h"
 
 enum { CPU = 3, OTHER = 4 };
-#define LENGTH(list) (sizeof(list) / sizeof((list)[0]))
 
 /* What happens to a thread in a sample of `wall` seconds. */
 struct event {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/quantity.h"
+#include "base/numbers.h"
 
 static void test_seconds(void **state)
 {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "harness/run/table.h"
-#include "base/wrapped.h"
+#include "base/message.h"
 
 struct said {
 	unsigned rank;
@@ -76,7 +76,7 @@ static void numbers_beyond_the_room_are_words(void **state)
 
 static void alternatives_are_broken_behind_their_bars(void **state)
 {
-	char word[WRAPPED_WIDTH - 9], text[2 * sizeof(word)], expected[2 * sizeof(word)];
+	char word[MESSAGE_WIDTH - 9], text[2 * sizeof(word)], expected[2 * sizeof(word)];
 	char *printed = NULL;
 	size_t size;
 	FILE *f = open_memstream(&printed, &size);
@@ -95,7 +95,7 @@ static void alternatives_are_broken_behind_their_bars(void **state)
 
 static void lines_are_broken_at_blanks(void **state)
 {
-	char word[WRAPPED_WIDTH + 20], text[3 * sizeof(word)], expected[3 * sizeof(word)];
+	char word[MESSAGE_WIDTH + 20], text[3 * sizeof(word)], expected[3 * sizeof(word)];
 	char *printed = NULL;
 	size_t size;
 	FILE *f = open_memstream(&printed, &size);
@@ -107,7 +107,7 @@ static void lines_are_broken_at_blanks(void **state)
 	snprintf(text, sizeof(text), "a %s b", word);
 	snprintf(expected, sizeof(expected), "a\n  %s\n  b\n", word);
 	wrapped_print(text, 2, f);
-	word[WRAPPED_WIDTH - 2] = 0;
+	word[MESSAGE_WIDTH - 2] = 0;
 	snprintf(text, sizeof(text), "± %s", word);
 	wrapped_print(text, 2, f);
 	fclose(f);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/names.h"
+#include "base/text.h"
 #include "harness/ask/value.h"
 #include "harness/ask/values.h"
 #include "machine/topology/topology.h"

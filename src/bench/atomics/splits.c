@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fields.h"
 #include "base/sysfs.h"
 #include "bench/atomics/splits.h"
 

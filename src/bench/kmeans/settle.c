@@ -8,7 +8,7 @@
 #include "bench/kmeans/parameters.h"
 #include "bench/kmeans/settle.h"
 #include "benchmark.h"
-#include "base/quantity.h"
+#include "base/numbers.h"
 #include "kit/matrix.h"
 
 /* Whether --points is a number (of points, or N/rank), and which. */

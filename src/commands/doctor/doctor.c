@@ -15,7 +15,7 @@
 #include "commands/doctor/python.h"
 #include "commands/doctor/siblings.h"
 #include "harness/ask/options.h"
-#include "base/wrapped.h"
+#include "base/message.h"
 #include "machine/topology/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -97,7 +97,7 @@ static void print_remedy(FILE *out, const char *remedy)
 	char head[COLUMN + 3], *command;
 
 	snprintf(head, sizeof(head), "%*s$ ", COLUMN, "");
-	if (!comment || strlen(head) + strlen(remedy) <= WRAPPED_WIDTH) {
+	if (!comment || strlen(head) + strlen(remedy) <= MESSAGE_WIDTH) {
 		wrapped_command(head, remedy, COLUMN + 4, out);
 		return;
 	}

@@ -8,9 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/fields.h"
-#include "base/numbers.h"
 #include "base/sysfs.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "commands/doctor/memory.h"
 #include "machine/limits/limits.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/arithmetic.h"
-#include "base/names.h"
-#include "base/quantity.h"
+#include "base/text.h"
+#include "base/numbers.h"
 #include "harness/ask/argument.h"
 #include "base/message.h"
 

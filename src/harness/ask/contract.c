@@ -7,7 +7,7 @@
 #include "harness/ask/contract.h"
 #include "harness/ask/parameters.h"
 #include "base/message.h"
-#include "base/names.h"
+#include "base/text.h"
 
 struct check {
 	const struct benchmark *b;

@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
 #include "base/text.h"
-#include "base/wrapped.h"
+#include "base/message.h"
 #include "harness/ask/help.h"
 #include "harness/ask/profile.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/text.h"
 #include "harness/ask/argument.h"
 #include "harness/ask/options.h"
 #include "harness/ask/profile.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
-#include "base/quantity.h"
+#include "base/text.h"
+#include "base/numbers.h"
 #include "harness/ask/options.h"
 #include "harness/ask/values.h"
 #include "machine/topology/topology.h"

@@ -6,9 +6,8 @@
 
 #include "harness/record/json.h"
 #include "harness/judge/summary.h"
-#include "base/modes.h"
-#include "base/quantity.h"
 #include "base/statistics.h"
+#include "base/numbers.h"
 
 /* A sample shorter than so many readings of the clock gets a note: they are part of the result. */
 #define READINGS 1000

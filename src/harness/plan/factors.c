@@ -8,7 +8,7 @@
 
 #include "harness/plan/request.h"
 #include "harness/ask/profile.h"
-#include "base/names.h"
+#include "base/text.h"
 #include "machine/threads/places.h"
 #include "machine/topology/topology.h"
 #include "base/message.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/quantity.h"
+#include "base/numbers.h"
 #include "harness/record/json.h"
 #include "harness/run/table.h"
 

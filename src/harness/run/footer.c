@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "base/wrapped.h"
+#include "base/message.h"
 #include "harness/judge/verdict.h"
 #include "harness/record/json.h"
 #include "harness/run/table.h"

@@ -9,7 +9,6 @@
 #include "base/message.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "base/wrapped.h"
 #include "harness/judge/verdict.h"
 #include "harness/record/json.h"
 #include "harness/run/table.h"

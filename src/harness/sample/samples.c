@@ -180,7 +180,8 @@ size_t estimates_allocations(const struct samples *s, double *medians)
 {
 	double *x = by_batch(s, NULL, samples_sets_noise_aside(s));
 	unsigned *group = allocations_of(s);
-	const size_t n = x && group ? statistics_group_medians(x, group, s->batches, medians) : 0;
+	const size_t n =
+		x && group ? statistics_group_medians(x, group, s->batches, medians, NULL) : 0;
 
 	free(group);
 	free(x);

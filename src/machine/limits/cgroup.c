@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include "base/arithmetic.h"
-#include "base/fields.h"
 #include "base/sysfs.h"
 #include "base/text.h"
 

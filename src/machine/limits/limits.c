@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/arithmetic.h"
-#include "base/fields.h"
 #include "base/sysfs.h"
 #include "base/text.h"
 #include "machine/topology/topology.h"

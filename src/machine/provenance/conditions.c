@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/arithmetic.h"
-#include "base/fields.h"
-#include "base/numbers.h"
 #include "base/sysfs.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "machine/limits/limits.h"
 #include "machine/provenance/provenance.h"

@@ -13,7 +13,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/fields.h"
 #include "base/sysfs.h"
 #include "base/utf8.h"
 #include "machine/provenance/sources.h"

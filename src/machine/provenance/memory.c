@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fields.h"
 #include "base/sysfs.h"
 #include "base/utf8.h"
 #include "machine/limits/limits.h"

@@ -11,7 +11,6 @@
 #endif
 
 #include "base/arithmetic.h"
-#include "base/fields.h"
 #include "base/sysfs.h"
 #include "machine/provenance/sources.h"
 

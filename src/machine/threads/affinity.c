@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/arithmetic.h"
-#include "base/fields.h"
 #include "base/sysfs.h"
 #include "base/why.h"
 #include "machine/threads/affinity.h"

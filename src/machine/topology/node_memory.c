@@ -11,7 +11,6 @@
 #include <hwloc.h>
 
 #include "base/arithmetic.h"
-#include "base/fields.h"
 #include "base/sysfs.h"
 
 #define NODES "/sys/devices/system/node"
