@@ -73,7 +73,7 @@
 
 extern "C" {
 #include "base/statistics.h"
-#include "bench/hashmap/best.h"
+#include "solve/map/cmap.h"
 }
 
 namespace
@@ -102,33 +102,33 @@ word key_of(word i, bool scattered)
 
 // Each map gives its threads a hand, which does the operations.
 struct ours {
-	best_map *map;
+	cmap *map;
 	explicit ours(std::size_t n)
 	{
-		best_options o{};
+		cmap_options o{};
 		o.capacity = n;
-		map = best_open(&o);
+		map = cmap_open(&o);
 	}
 	~ours()
 	{
-		best_close(map);
+		cmap_close(map);
 	}
 	struct hand {
-		best_handle *h;
-		explicit hand(ours &m) : h(best_join(m.map))
+		cmap_handle *h;
+		explicit hand(ours &m) : h(cmap_join(m.map))
 		{
 		}
 		~hand()
 		{
-			best_leave(h);
+			cmap_leave(h);
 		}
 		bool find(word k, word &v)
 		{
-			return best_find(h, k, &v);
+			return cmap_find(h, k, &v);
 		}
 		void upsert(word k, word v)
 		{
-			best_upsert(h, k, v);
+			cmap_upsert(h, k, v);
 		}
 		void pause()
 		{
@@ -458,16 +458,16 @@ template <typename Map> word one_by_one(typename Map::hand &h, draw &d, std::siz
 
 word by_batches(ours::hand &h, draw &d, std::size_t count)
 {
-	best_operation o[BATCH];
+	cmap_operation o[BATCH];
 	word sum = 0;
 	for (std::size_t i = 0; i < count; i += BATCH) {
 		for (auto &one : o) {
 			const word r = d.random();
 			one.key = d.key(r);
 			one.value = r;
-			one.kind = d.reads(r) ? BEST_FIND : BEST_UPSERT;
+			one.kind = d.reads(r) ? CMAP_FIND : CMAP_UPSERT;
 		}
-		best_batch(h.h, o, BATCH);
+		cmap_batch(h.h, o, BATCH);
 		for (auto &one : o)
 			sum += one.value;
 	}

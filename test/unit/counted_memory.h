@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/hashmap/best.h"
+#include "solve/map/cmap.h"
 
 struct counted_memory {
 	_Atomic long tables, limit, refused; /* limit: the most tables */
@@ -36,12 +36,12 @@ static inline void counted_give(void *from, void *memory, size_t bytes)
 	free(memory);
 }
 
-static inline struct best_map *counted_open(struct counted_memory *c, size_t capacity,
+static inline struct cmap *counted_open(struct counted_memory *c, size_t capacity,
 					    uint64_t seed)
 {
-	const struct best_memory memory = { counted_take, counted_give, c };
+	const struct cmap_memory memory = { counted_take, counted_give, c };
 
-	return best_open(&(struct best_options){ capacity, &memory, seed });
+	return cmap_open(&(struct cmap_options){ capacity, &memory, seed });
 }
 
 #endif

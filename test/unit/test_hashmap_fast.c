@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bench/hashmap/best_tables.h"
+#include "solve/map/tables.h"
 #include "bench/hashmap/fast_memory.h"
 #include "cases.h"
 #include "maps.h"
@@ -110,7 +110,7 @@ static void test_what_was_given_back_is_taken_again(void **state)
 	struct map_shape shape = maps_small;
 	size_t bytes, n = 0;
 	void *shared, *first, *second;
-	struct best_memory memory;
+	struct cmap_memory memory;
 
 	(void)state;
 	shape.keys = 5000;
@@ -168,7 +168,7 @@ static void *unlock_later(void *bucket)
 
 	while (clock_ticks() - began < TICKS)
 		sched_yield();
-	bucket_unlock(bucket, bucket_load(&((struct best_bucket *)bucket)->word));
+	bucket_unlock(bucket, bucket_load(&((struct bucket *)bucket)->word));
 	return NULL;
 }
 
@@ -178,17 +178,17 @@ static void test_waiting_is_counted(void **state)
 	struct map_world w = open_world(3000, 4, 1);
 	const struct map_costs *costs = w.memory.costs;
 	/* what the block holds: the first table's homes come first */
-	struct best_bucket *b = (struct best_bucket *)((char *)w.memory.shared + APART);
+	struct bucket *b = (struct bucket *)((char *)w.memory.shared + APART);
 
 	(void)state;
 	maps_call(w.kind->begin, &w, 0);
 	assert_int_equal(put(&w, 1), MAP_ABSENT);
-	while (!(bucket_load(&b->word) & BEST_USED))
+	while (!(bucket_load(&b->word) & BUCKET_USED))
 		b++;
 	for (unsigned turn = 0; turn < 1000 && !costs->waited; turn++) {
 		pthread_t thread;
 
-		atomic_fetch_or(&b->word, BEST_LOCK);
+		atomic_fetch_or(&b->word, BUCKET_LOCK);
 		assert_int_equal(pthread_create(&thread, NULL, unlock_later, b), 0);
 		assert_int_equal(put(&w, 1), MAP_PRESENT);
 		pthread_join(thread, NULL);

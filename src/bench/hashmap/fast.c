@@ -5,15 +5,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bench/hashmap/best.h"
+#include "solve/map/cmap.h"
 #include "bench/hashmap/fast_memory.h"
 
 struct fast {
-	struct best_map *map;
-	struct best_memory memory;
+	struct cmap *map;
+	struct cmap_memory memory;
 	struct map_costs *costs;
 	struct seat {
-		_Alignas(APART) struct best_handle *handle; /* while its thread is at work */
+		_Alignas(APART) struct cmap_handle *handle; /* while its thread is at work */
 	} seat[];
 };
 
@@ -27,7 +27,7 @@ static void destroy(void *map)
 {
 	struct fast *m = map;
 
-	best_close(m->map);
+	cmap_close(m->map);
 	free(m);
 }
 
@@ -39,8 +39,8 @@ static void *create(const struct map_shape *shape, const struct map_memory *memo
 		return NULL;
 	m->memory = fast_memory_open(shape, memory->shared);
 	m->costs = memory->costs;
-	m->map = best_open(
-		&(struct best_options){ .capacity = fast_capacity(shape), .memory = &m->memory });
+	m->map = cmap_open(
+		&(struct cmap_options){ .capacity = fast_capacity(shape), .memory = &m->memory });
 	if (!m->map) {
 		free(m);
 		errno = ENOMEM;
@@ -53,7 +53,7 @@ static void begin(void *map, struct worker *self)
 {
 	struct fast *m = map;
 
-	m->seat[self->index].handle = best_join(m->map);
+	m->seat[self->index].handle = cmap_join(m->map);
 	if (!m->seat[self->index].handle)
 		self->failed = "there was no memory for a thread of the map";
 }
@@ -62,7 +62,7 @@ static void end(void *map, struct worker *self)
 {
 	struct fast *m = map;
 	struct map_costs *costs = &m->costs[self->index];
-	const struct best_costs spent = best_leave(m->seat[self->index].handle);
+	const struct cmap_costs spent = cmap_leave(m->seat[self->index].handle);
 
 	costs->waited += spent.waited;
 	costs->grown += spent.moving;
@@ -70,14 +70,14 @@ static void end(void *map, struct worker *self)
 	m->seat[self->index].handle = NULL;
 }
 
-static struct best_handle *handle_of(void *map, const struct worker *self)
+static struct cmap_handle *handle_of(void *map, const struct worker *self)
 {
 	return ((struct fast *)map)->seat[self->index].handle;
 }
 
 static enum map_answer find(void *map, struct worker *self, uint64_t key, uint64_t *value)
 {
-	return best_find(handle_of(map, self), key, value) ? MAP_PRESENT : MAP_ABSENT;
+	return cmap_find(handle_of(map, self), key, value) ? MAP_PRESENT : MAP_ABSENT;
 }
 
 static enum map_answer answer(int result, struct worker *self)
@@ -89,34 +89,34 @@ static enum map_answer answer(int result, struct worker *self)
 
 static enum map_answer insert(void *map, struct worker *self, uint64_t key, const uint64_t *value)
 {
-	return answer(best_insert(handle_of(map, self), key, *value), self);
+	return answer(cmap_insert(handle_of(map, self), key, *value), self);
 }
 
 static enum map_answer upsert(void *map, struct worker *self, uint64_t key, const uint64_t *value)
 {
-	return answer(best_upsert(handle_of(map, self), key, *value), self);
+	return answer(cmap_upsert(handle_of(map, self), key, *value), self);
 }
 
 static enum map_answer remove_key(void *map, struct worker *self, uint64_t key)
 {
 	uint64_t value;
 
-	return best_remove(handle_of(map, self), key, &value) ? MAP_PRESENT : MAP_ABSENT;
+	return cmap_remove(handle_of(map, self), key, &value) ? MAP_PRESENT : MAP_ABSENT;
 }
 
 static void batch(void *map, struct worker *self, struct map_operation *operation, unsigned n)
 {
-	static const enum best_kind kind[] = { [MAP_FIND] = BEST_FIND,
-					       [MAP_INSERT] = BEST_INSERT,
-					       [MAP_UPSERT] = BEST_UPSERT,
-					       [MAP_REMOVE] = BEST_REMOVE };
-	struct best_operation all[MAP_BLOCK];
+	static const enum cmap_kind kind[] = { [MAP_FIND] = CMAP_FIND,
+					       [MAP_INSERT] = CMAP_INSERT,
+					       [MAP_UPSERT] = CMAP_UPSERT,
+					       [MAP_REMOVE] = CMAP_REMOVE };
+	struct cmap_operation all[MAP_BLOCK];
 
 	for (unsigned i = 0; i < n; i++)
-		all[i] = (struct best_operation){ .key = operation[i].key,
+		all[i] = (struct cmap_operation){ .key = operation[i].key,
 						  .value = operation[i].value,
 						  .kind = kind[operation[i].action] };
-	best_batch(handle_of(map, self), all, n);
+	cmap_batch(handle_of(map, self), all, n);
 	for (unsigned i = 0; i < n; i++) {
 		struct map_operation *o = &operation[i];
 
@@ -132,23 +132,23 @@ static void each(void *map, struct worker *self, void (*visit)(void *, uint64_t,
 		 void *argument)
 {
 	enum { ROOM = 256 };
-	struct best_pair pair[ROOM];
-	struct best_cursor cursor = { .hash = 0 };
+	struct cmap_pair pair[ROOM];
+	struct cmap_cursor cursor = { .hash = 0 };
 	size_t n;
 
-	while ((n = best_scan(handle_of(map, self), &cursor, pair, ROOM)))
+	while ((n = cmap_scan(handle_of(map, self), &cursor, pair, ROOM)))
 		for (size_t i = 0; i < n; i++)
 			visit(argument, pair[i].key, &pair[i].value);
 }
 
 static uint64_t size(const void *map)
 {
-	return best_size(((const struct fast *)map)->map);
+	return cmap_size(((const struct fast *)map)->map);
 }
 
 static size_t bytes(const void *map)
 {
-	return best_bytes(((const struct fast *)map)->map);
+	return cmap_bytes(((const struct fast *)map)->map);
 }
 
 const struct map_kind fast_map = { .shared = fast_memory_bytes,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/arithmetic.h"
-#include "bench/hashmap/best.h"
+#include "solve/map/cmap.h"
 #include "kit/spin.h"
 
 /* At the start of a piece of memory that was given back. */
@@ -20,10 +20,10 @@ struct fast_memory {
 	unsigned char *fresh, *end;
 };
 
-/* As many as the map may count: handles count in steps of BEST_UNCOUNTED. */
+/* As many as the map may count: handles count in steps of CMAP_UNCOUNTED. */
 static size_t most_keys(const struct map_shape *shape)
 {
-	return shape->keys + (size_t)shape->threads * BEST_UNCOUNTED;
+	return shape->keys + (size_t)shape->threads * CMAP_UNCOUNTED;
 }
 
 size_t fast_capacity(const struct map_shape *shape)
@@ -33,7 +33,7 @@ size_t fast_capacity(const struct map_shape *shape)
 
 size_t fast_memory_bytes(const struct map_shape *shape)
 {
-	return sizeof(struct fast_memory) + best_most_bytes(fast_capacity(shape), most_keys(shape));
+	return sizeof(struct fast_memory) + cmap_most_bytes(fast_capacity(shape), most_keys(shape));
 }
 
 /* The end of a piece that is large enough; NULL: there is none. */
@@ -79,7 +79,7 @@ static void give(void *from, void *memory, size_t bytes)
 	spin_lock_release(&m->lock);
 }
 
-struct best_memory fast_memory_open(const struct map_shape *shape, void *shared)
+struct cmap_memory fast_memory_open(const struct map_shape *shape, void *shared)
 {
 	struct fast_memory *m = shared;
 	unsigned char *begin = (unsigned char *)(m + 1);
@@ -89,5 +89,5 @@ struct best_memory fast_memory_open(const struct map_shape *shape, void *shared)
 		memset(begin, 0, (size_t)(m->fresh - begin));
 	*m = (struct fast_memory){ .fresh = begin,
 				   .end = (unsigned char *)shared + fast_memory_bytes(shape) };
-	return (struct best_memory){ take, give, m };
+	return (struct cmap_memory){ take, give, m };
 }

@@ -6,7 +6,7 @@
 #ifndef LOCUS_HASHMAP_FAST_MEMORY_H
 #define LOCUS_HASHMAP_FAST_MEMORY_H
 
-#include "bench/hashmap/best_memory.h"
+#include "solve/map/cmap.h"
 #include "bench/hashmap/map.h"
 
 /* Keys for which there is room from the start: all, or if fewer the buckets of other maps. */
@@ -16,6 +16,6 @@ size_t fast_capacity(const struct map_shape *);
 size_t fast_memory_bytes(const struct map_shape *);
 
 /* Makes all of the block free and zero. Its own data are at the start of the block. */
-struct best_memory fast_memory_open(const struct map_shape *, void *shared);
+struct cmap_memory fast_memory_open(const struct map_shape *, void *shared);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/hashmap/best.h"
-#include "bench/hashmap/best_chain.h"
-#include "bench/hashmap/best_move.h"
+#include "solve/map/cmap.h"
+#include "solve/map/table.h"
+#include "solve/map/tables.h"
 
 enum {
 	AHEAD = 16, /* lines are prefetched so many operations ahead */
@@ -10,16 +10,16 @@ enum {
 };
 
 /* The slow path: the bucket has a chain, has been moved, or is changing. */
-static __attribute__((noinline)) bool find_again(struct best_handle *h, uint64_t key, uint64_t hash,
+static __attribute__((noinline)) bool find_again(struct cmap_handle *h, uint64_t key, uint64_t hash,
 						 uint64_t *value)
 {
-	struct best_table *t = tables_enter(h);
+	struct table *t = tables_enter(h);
 
 	for (;;) {
-		struct best_bucket *b = table_home(t, hash);
+		struct bucket *b = table_home(t, hash);
 		const uint64_t word = bucket_load(&b->word), found = bucket_match(b, word, key);
 
-		if (__builtin_expect(!!(word & BEST_MOVED), 0)) {
+		if (__builtin_expect(!!(word & BUCKET_MOVED), 0)) {
 			t = tables_follow(h, t);
 			if (!t)
 				t = tables_enter(h);
@@ -28,7 +28,7 @@ static __attribute__((noinline)) bool find_again(struct best_handle *h, uint64_t
 			if (bucket_unchanged(b, word))
 				return true;
 		} else {
-			const int there = chain_look(t, b, word, key, hash, value);
+			const int there = table_chain_look(t, b, word, key, hash, value);
 
 			if (there >= 0)
 				return there;
@@ -40,9 +40,9 @@ static __attribute__((noinline)) bool find_again(struct best_handle *h, uint64_t
  * The fast path: the key is in its home bucket, or that has no chain. The slow path is a function
  * of its own, so that this one needs few registers.
  */
-static inline bool find(struct best_handle *h, uint64_t key, uint64_t hash, uint64_t *value)
+static inline bool find(struct cmap_handle *h, uint64_t key, uint64_t hash, uint64_t *value)
 {
-	struct best_bucket *b = table_home(h->table, hash);
+	struct bucket *b = table_home(h->table, hash);
 	uint64_t word, found;
 
 	__builtin_prefetch(b->value);
@@ -52,40 +52,40 @@ static inline bool find(struct best_handle *h, uint64_t key, uint64_t hash, uint
 		*value = bucket_load(&b->value[bucket_first(found)]);
 		if (__builtin_expect(bucket_same(b, word), 1))
 			return true;
-	} else if (__builtin_expect(!(word & (BEST_MOVED | BEST_CHAINED)) && bucket_same(b, word),
-				    1)) {
+	} else if (__builtin_expect(
+			   !(word & (BUCKET_MOVED | BUCKET_CHAINED)) && bucket_same(b, word), 1)) {
 		return false;
 	}
 	return find_again(h, key, hash, value);
 }
 
-bool best_find(struct best_handle *h, uint64_t key, uint64_t *value)
+bool cmap_find(struct cmap_handle *h, uint64_t key, uint64_t *value)
 {
-	return find(h, key, best_hash(h->seed, key), value);
+	return find(h, key, table_hash(h->seed, key), value);
 }
 
 /* A locked home bucket, and the bit of its slot that has the key; 0: none has. */
 struct locked {
-	struct best_table *table;
-	struct best_bucket *home; /* NULL: begin anew */
+	struct table *table;
+	struct bucket *home; /* NULL: begin anew */
 	uint64_t word, found;
 };
 
 /* The slow path: the table is being moved, or another writer has the lock. */
-static __attribute__((noinline)) struct locked wait_for_home(struct best_handle *h, uint64_t key,
+static __attribute__((noinline)) struct locked wait_for_home(struct cmap_handle *h, uint64_t key,
 							     uint64_t hash)
 {
-	struct best_table *t = tables_enter(h);
+	struct table *t = tables_enter(h);
 
 	if (atomic_load_explicit(&t->next, memory_order_relaxed)) {
-		move_some(h, t);
+		tables_move(h, t);
 		t = tables_enter(h);
 	}
 	while (t) {
-		struct best_bucket *b = table_home(t, hash);
+		struct bucket *b = table_home(t, hash);
 		const uint64_t word = bucket_lock(b, &h->costs.waited);
 
-		if (!(word & BEST_MOVED))
+		if (!(word & BUCKET_MOVED))
 			return (struct locked){ t, b, word, bucket_match(b, word, key) };
 		t = tables_follow(h, t);
 	}
@@ -97,10 +97,10 @@ static __attribute__((noinline)) struct locked wait_for_home(struct best_handle 
  * exchange would have to wait for it. Prefetches the lines for writing, so that they are not
  * fetched twice, to be read and then to be written.
  */
-static inline struct locked lock_home(struct best_handle *h, uint64_t key, uint64_t hash)
+static inline struct locked lock_home(struct cmap_handle *h, uint64_t key, uint64_t hash)
 {
-	struct best_table *t = h->table;
-	struct best_bucket *b;
+	struct table *t = h->table;
+	struct bucket *b;
 	uint64_t word, found;
 
 	if (__builtin_expect(!!atomic_load_explicit(&t->next, memory_order_relaxed), 0))
@@ -111,25 +111,25 @@ static inline struct locked lock_home(struct best_handle *h, uint64_t key, uint6
 	word = bucket_load(&b->word);
 	found = bucket_match(b, word, key);
 	if (__builtin_expect(bucket_try_lock(b, word), 1))
-		return (struct locked){ t, b, word | BEST_LOCK, found };
+		return (struct locked){ t, b, word | BUCKET_LOCK, found };
 	return wait_for_home(h, key, hash);
 }
 
-static inline void count(struct best_handle *h, int change)
+static inline void count(struct cmap_handle *h, int change)
 {
 	const long pending = atomic_load_explicit(&h->pending, memory_order_relaxed) + change;
 
 	atomic_store_explicit(&h->pending, pending, memory_order_relaxed);
-	if (__builtin_expect(pending >= BEST_UNCOUNTED || pending <= -BEST_UNCOUNTED, 0))
-		move_count(h);
+	if (__builtin_expect(pending >= CMAP_UNCOUNTED || pending <= -CMAP_UNCOUNTED, 0))
+		tables_count(h);
 }
 
 /* The key is not in its home, whose slots are all in use. */
-static __attribute__((noinline)) int put_in_chain(struct best_handle *h, struct locked l,
+static __attribute__((noinline)) int put_in_chain(struct cmap_handle *h, struct locked l,
 						  uint64_t key, uint64_t value, uint64_t hash,
 						  bool replace)
 {
-	const struct best_place at = chain_find(l.table, l.home, key, hash);
+	const struct table_place at = table_chain_find(l.table, l.home, key, hash);
 
 	if (at.bucket) {
 		if (replace)
@@ -137,16 +137,16 @@ static __attribute__((noinline)) int put_in_chain(struct best_handle *h, struct 
 		bucket_unlock(l.home, l.word);
 		return 0;
 	}
-	if (chain_insert(l.table, l.home, key, value, hash)) {
-		bucket_unlock_changed(l.home, l.word | BEST_CHAINED);
+	if (table_chain_insert(l.table, l.home, key, value, hash)) {
+		bucket_unlock_changed(l.home, l.word | BUCKET_CHAINED);
 		count(h, 1);
 		return 1;
 	}
 	bucket_unlock(l.home, l.word);
-	return move_make_room(h, l.table, hash) ? AGAIN : -1;
+	return tables_make_room(h, l.table, hash) ? AGAIN : -1;
 }
 
-static inline int try_put(struct best_handle *h, uint64_t key, uint64_t value, uint64_t hash,
+static inline int try_put(struct cmap_handle *h, uint64_t key, uint64_t value, uint64_t hash,
 			  bool replace)
 {
 	const struct locked l = lock_home(h, key, hash);
@@ -168,13 +168,13 @@ static inline int try_put(struct best_handle *h, uint64_t key, uint64_t value, u
 	return 1;
 }
 
-static __attribute__((noinline)) int put_again(struct best_handle *h, uint64_t key, uint64_t value,
+static __attribute__((noinline)) int put_again(struct cmap_handle *h, uint64_t key, uint64_t value,
 					       uint64_t hash, bool replace)
 {
 	return try_put(h, key, value, hash, replace);
 }
 
-static inline int put(struct best_handle *h, uint64_t key, uint64_t value, uint64_t hash,
+static inline int put(struct cmap_handle *h, uint64_t key, uint64_t value, uint64_t hash,
 		      bool replace)
 {
 	int result = try_put(h, key, value, hash, replace);
@@ -186,68 +186,68 @@ static inline int put(struct best_handle *h, uint64_t key, uint64_t value, uint6
 	return result;
 }
 
-int best_insert(struct best_handle *h, uint64_t key, uint64_t value)
+int cmap_insert(struct cmap_handle *h, uint64_t key, uint64_t value)
 {
-	return put(h, key, value, best_hash(h->seed, key), false);
+	return put(h, key, value, table_hash(h->seed, key), false);
 }
 
-int best_upsert(struct best_handle *h, uint64_t key, uint64_t value)
+int cmap_upsert(struct cmap_handle *h, uint64_t key, uint64_t value)
 {
-	return put(h, key, value, best_hash(h->seed, key), true);
+	return put(h, key, value, table_hash(h->seed, key), true);
 }
 
-static inline bool take(struct best_handle *h, uint64_t key, uint64_t hash, uint64_t *value)
+static inline bool take(struct cmap_handle *h, uint64_t key, uint64_t hash, uint64_t *value)
 {
 	struct locked l;
-	struct best_place at;
+	struct table_place at;
 
 	do
 		l = lock_home(h, key, hash);
 	while (!l.home);
-	at = (struct best_place){ l.home, l.found ? bucket_first(l.found) : 0 };
+	at = (struct table_place){ l.home, l.found ? bucket_first(l.found) : 0 };
 	if (!l.found)
-		at = chain_find(l.table, l.home, key, hash);
+		at = table_chain_find(l.table, l.home, key, hash);
 	if (!at.bucket) {
 		bucket_unlock(l.home, l.word);
 		return false;
 	}
 	*value = atomic_load_explicit(&at.bucket->value[at.slot], memory_order_relaxed);
-	if (l.word & BEST_CHAINED)
-		chain_remove(l.table, l.home, l.word, at);
+	if (l.word & BUCKET_CHAINED)
+		table_chain_remove(l.table, l.home, l.word, at);
 	else
 		bucket_unlock_changed(l.home, l.word & ~(UINT64_C(1) << at.slot));
 	count(h, -1);
 	return true;
 }
 
-bool best_remove(struct best_handle *h, uint64_t key, uint64_t *value)
+bool cmap_remove(struct cmap_handle *h, uint64_t key, uint64_t *value)
 {
-	return take(h, key, best_hash(h->seed, key), value);
+	return take(h, key, table_hash(h->seed, key), value);
 }
 
-static inline void operate(struct best_handle *h, struct best_operation *o, uint64_t hash)
+static inline void operate(struct cmap_handle *h, struct cmap_operation *o, uint64_t hash)
 {
 	switch (o->kind) {
-	case BEST_FIND:
+	case CMAP_FIND:
 		o->result = find(h, o->key, hash, &o->value);
 		break;
-	case BEST_INSERT:
-	case BEST_UPSERT:
-		o->result = put(h, o->key, o->value, hash, o->kind == BEST_UPSERT);
+	case CMAP_INSERT:
+	case CMAP_UPSERT:
+		o->result = put(h, o->key, o->value, hash, o->kind == CMAP_UPSERT);
 		break;
-	case BEST_REMOVE:
+	case CMAP_REMOVE:
 		o->result = take(h, o->key, hash, &o->value);
 		break;
 	}
 }
 
 /* Prefetches the home, in vain if the table is replaced meanwhile. Returns the hash. */
-static inline uint64_t fetch(struct best_handle *h, const struct best_operation *o)
+static inline uint64_t fetch(struct cmap_handle *h, const struct cmap_operation *o)
 {
-	const uint64_t hash = best_hash(h->seed, o->key);
-	const struct best_bucket *b = table_home(tables_enter(h), hash);
+	const uint64_t hash = table_hash(h->seed, o->key);
+	const struct bucket *b = table_home(tables_enter(h), hash);
 
-	if (o->kind == BEST_FIND) {
+	if (o->kind == CMAP_FIND) {
 		__builtin_prefetch(b->key);
 		__builtin_prefetch(b->value);
 	} else {
@@ -257,7 +257,7 @@ static inline uint64_t fetch(struct best_handle *h, const struct best_operation 
 	return hash;
 }
 
-void best_batch(struct best_handle *h, struct best_operation *operation, size_t n)
+void cmap_batch(struct cmap_handle *h, struct cmap_operation *operation, size_t n)
 {
 	uint64_t hash[AHEAD];
 

@@ -5,28 +5,27 @@
  */
 #include <string.h>
 
-#include "bench/hashmap/best.h"
-#include "bench/hashmap/best_tables.h"
+#include "solve/map/tables.h"
 
 /* The first pairs of a home and its chain, at or after the cursor, in the order of the scan. */
 struct gather {
-	struct best_seed seed;
-	const struct best_cursor *from;
-	struct best_pair *pair;
+	struct table_seed seed;
+	const struct cmap_cursor *from;
+	struct cmap_pair *pair;
 	size_t room, n;
 	bool more; /* than there is room for */
 };
 
-static bool comes_before(struct best_seed seed, uint64_t key, uint64_t hash, uint64_t other)
+static bool comes_before(struct table_seed seed, uint64_t key, uint64_t hash, uint64_t other)
 {
-	const uint64_t hash_of_other = best_hash(seed, other);
+	const uint64_t hash_of_other = table_hash(seed, other);
 
 	return hash < hash_of_other || (hash == hash_of_other && key < other);
 }
 
 static void gather(struct gather *g, uint64_t key, uint64_t value)
 {
-	const uint64_t hash = best_hash(g->seed, key);
+	const uint64_t hash = table_hash(g->seed, key);
 	size_t at = g->n;
 
 	if (hash < g->from->hash || (hash == g->from->hash && key < g->from->key))
@@ -40,14 +39,13 @@ static void gather(struct gather *g, uint64_t key, uint64_t value)
 		return;
 	g->n += g->n < g->room;
 	memmove(&g->pair[at + 1], &g->pair[at], (g->n - at - 1) * sizeof(*g->pair));
-	g->pair[at] = (struct best_pair){ key, value };
+	g->pair[at] = (struct cmap_pair){ key, value };
 }
 
 /* False: the home has changed meanwhile. */
-static bool gather_chain(struct gather *g, struct best_table *t, struct best_bucket *home,
-			 uint64_t home_word)
+static bool gather_chain(struct gather *g, struct table *t, struct bucket *home, uint64_t home_word)
 {
-	struct best_bucket *b = home;
+	struct bucket *b = home;
 	uint64_t word = home_word;
 
 	g->n = 0;
@@ -55,7 +53,7 @@ static bool gather_chain(struct gather *g, struct best_table *t, struct best_buc
 	for (;;) {
 		const uint32_t next = bucket_next(bucket_load(&b->chain));
 
-		for (uint64_t slots = word & BEST_USED; slots; slots &= slots - 1) {
+		for (uint64_t slots = word & BUCKET_USED; slots; slots &= slots - 1) {
 			const size_t s = bucket_first(slots);
 
 			gather(g, bucket_load(&b->key[s]), bucket_load(&b->value[s]));
@@ -70,15 +68,15 @@ static bool gather_chain(struct gather *g, struct best_table *t, struct best_buc
 }
 
 /* Gathers the home of the cursor's hash. Returns the table that has this home. */
-static struct best_table *gather_home(struct best_handle *h, struct gather *g)
+static struct table *gather_home(struct cmap_handle *h, struct gather *g)
 {
-	struct best_table *t = tables_enter(h);
+	struct table *t = tables_enter(h);
 
 	for (;;) {
-		struct best_bucket *b = table_home(t, g->from->hash);
+		struct bucket *b = table_home(t, g->from->hash);
 		const uint64_t word = bucket_load(&b->word);
 
-		if (!(word & BEST_MOVED)) {
+		if (!(word & BUCKET_MOVED)) {
 			if (gather_chain(g, t, b, word))
 				return t;
 			continue;
@@ -89,11 +87,11 @@ static struct best_table *gather_home(struct best_handle *h, struct gather *g)
 	}
 }
 
-static void advance(struct best_cursor *c, const struct best_table *t, const struct gather *g)
+static void advance(struct cmap_cursor *c, const struct table *t, const struct gather *g)
 {
 	if (g->more) {
 		c->key = g->pair[g->n - 1].key;
-		c->hash = best_hash(g->seed, c->key);
+		c->hash = table_hash(g->seed, c->key);
 		c->end = c->key == UINT64_MAX && c->hash == UINT64_MAX;
 		if (!++c->key)
 			c->hash++;
@@ -104,7 +102,7 @@ static void advance(struct best_cursor *c, const struct best_table *t, const str
 	c->end = !c->hash;
 }
 
-size_t best_scan(struct best_handle *h, struct best_cursor *c, struct best_pair *pair, size_t room)
+size_t cmap_scan(struct cmap_handle *h, struct cmap_cursor *c, struct cmap_pair *pair, size_t room)
 {
 	size_t n = 0;
 

@@ -8,71 +8,88 @@
  * each writer moves some buckets, and a moved bucket sends readers to the next table.
  *
  * Each thread joins and gets a handle, which one thread may use at a time. A handle names the
- * tables that its thread may be reading (best_tables.h). So a thread that is stopped in the middle
+ * tables that its thread may be reading (tables.h). So a thread that is stopped in the middle
  * of a read keeps at most two tables from being given back, whatever the others do.
+ *
+ * Cost: an operation touches the two lines of one bucket, and of an overflow bucket for one home in
+ * 84. A key takes 48 bytes just before the table doubles, 96 just after, and 144 while it is moved.
  */
-#ifndef LOCUS_HASHMAP_BEST_H
-#define LOCUS_HASHMAP_BEST_H
+#ifndef LOCUS_SOLVE_MAP_CMAP_H
+#define LOCUS_SOLVE_MAP_CMAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/hashmap/best_costs.h"
-#include "bench/hashmap/best_memory.h"
+struct cmap;
+struct cmap_handle;
 
-struct best_map;
-struct best_handle;
+/*
+ * Where the memory of tables comes from. take() returns zeroed memory, aligned to 128 bytes; NULL:
+ * there is none.
+ */
+struct cmap_memory {
+	void *(*take)(void *from, size_t bytes);
+	void (*give)(void *from, void *memory, size_t bytes);
+	void *from;
+};
 
-struct best_options {
+struct cmap_options {
 	size_t capacity;		  /* keys for which it has room from the start */
-	const struct best_memory *memory; /* NULL: mmap(), on huge pages from 2 MiB on */
+	const struct cmap_memory *memory; /* NULL: mmap(), on huge pages from 2 MiB on */
 	uint64_t seed;			  /* of the hash function; 0: random */
 };
 
 /* NULL with errno. */
-struct best_map *best_open(const struct best_options *);
+struct cmap *cmap_open(const struct cmap_options *);
 /* To be called when all threads have left. NULL is fine. */
-void best_close(struct best_map *);
+void cmap_close(struct cmap *);
+
+/* What a handle has spent since it joined; times are in clock_ticks(). */
+struct cmap_costs {
+	uint64_t waited;  /* for buckets that others had locked */
+	uint64_t moving;  /* to make tables and to move buckets to them, waits for locks included */
+	uint64_t growths; /* moves to a larger table that it completed */
+};
 
 /* NULL with errno. */
-struct best_handle *best_join(struct best_map *);
+struct cmap_handle *cmap_join(struct cmap *);
 /* Returns what the handle has spent; another thread may get the handle then. NULL is fine. */
-struct best_costs best_leave(struct best_handle *);
+struct cmap_costs cmap_leave(struct cmap_handle *);
 
 /* A handle adds its change in the number of keys to the map's count once it reaches this. */
-enum { BEST_UNCOUNTED = 32 };
+enum { CMAP_UNCOUNTED = 32 };
 
-bool best_find(struct best_handle *, uint64_t key, uint64_t *value);
+bool cmap_find(struct cmap_handle *, uint64_t key, uint64_t *value);
 /* 1: inserted; 0: the key is there, and keeps its value; -1: no memory, and nothing has changed. */
-int best_insert(struct best_handle *, uint64_t key, uint64_t value);
+int cmap_insert(struct cmap_handle *, uint64_t key, uint64_t value);
 /* 1: inserted; 0: the key was there, and has the new value now; -1 as above. */
-int best_upsert(struct best_handle *, uint64_t key, uint64_t value);
+int cmap_upsert(struct cmap_handle *, uint64_t key, uint64_t value);
 /* Returns whether the key was there, and its last value in *value. */
-bool best_remove(struct best_handle *, uint64_t key, uint64_t *value);
+bool cmap_remove(struct cmap_handle *, uint64_t key, uint64_t *value);
 
 /*
  * Does operations in the order given, with their lines prefetched. Each operation is atomic, the
  * batch is not. `result` is what the single call returns.
  */
-enum best_kind { BEST_FIND, BEST_INSERT, BEST_UPSERT, BEST_REMOVE };
-struct best_operation {
+enum cmap_kind { CMAP_FIND, CMAP_INSERT, CMAP_UPSERT, CMAP_REMOVE };
+struct cmap_operation {
 	uint64_t key, value; /* the value found or removed is left here */
-	enum best_kind kind;
+	enum cmap_kind kind;
 	int result;
 };
-void best_batch(struct best_handle *, struct best_operation *operation, size_t n);
+void cmap_batch(struct cmap_handle *, struct cmap_operation *operation, size_t n);
 
 /* Exact while nobody writes; else each writer's last few changes may be missing. */
-size_t best_size(const struct best_map *);
+size_t cmap_size(const struct cmap *);
 /* Bytes of all tables, including those that wait to be given back. */
-size_t best_bytes(const struct best_map *);
+size_t cmap_bytes(const struct cmap *);
 /*
  * The most bytes that a map with this capacity takes from its memory until it has grown to so many
- * keys, if no table is given back. Add BEST_UNCOUNTED keys for each handle: the map's own count may
+ * keys, if no table is given back. Add CMAP_UNCOUNTED keys for each handle: the map's own count may
  * be too high by as many.
  */
-size_t best_most_bytes(size_t capacity, size_t keys);
+size_t cmap_most_bytes(size_t capacity, size_t keys);
 
 /*
  * Visits all keys in the order of their hash. A key that stays in the map from the first call to
@@ -80,13 +97,13 @@ size_t best_most_bytes(size_t capacity, size_t keys);
  * removed meanwhile, once or not at all. Returns how many of `room` (at least 1) pairs were filled
  * in; 0: the end.
  */
-struct best_pair {
+struct cmap_pair {
 	uint64_t key, value;
 };
-struct best_cursor { /* zero: at the start */
+struct cmap_cursor { /* zero: at the start */
 	uint64_t hash, key;
 	bool end;
 };
-size_t best_scan(struct best_handle *, struct best_cursor *, struct best_pair *, size_t room);
+size_t cmap_scan(struct cmap_handle *, struct cmap_cursor *, struct cmap_pair *, size_t room);
 
 #endif

@@ -20,13 +20,13 @@
  * - A value is replaced in place by one store: the reader sees the old or the new one, and both
  *   were right at some moment while it read.
  * - Each store of a writer under the lock leaves a state that readers may see: a writer that is
- *   stopped anywhere stops no reader. A reader that sees BEST_CHAINED with an empty chain finds
+ *   stopped anywhere stops no reader. A reader that sees BUCKET_CHAINED with an empty chain finds
  *   nothing there. A reader that does not see it yet is ordered before the keys of the chain.
  * A bucket that has been moved has no slot in use. The version has 54 bits: it does not wrap around
  * while anybody reads.
  */
-#ifndef LOCUS_HASHMAP_BEST_BUCKET_H
-#define LOCUS_HASHMAP_BEST_BUCKET_H
+#ifndef LOCUS_SOLVE_MAP_BUCKET_H
+#define LOCUS_SOLVE_MAP_BUCKET_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -41,22 +41,22 @@
 #include <emmintrin.h>
 #endif
 
-/* Slots are 1 to BEST_SLOTS, and so are their bits. */
-#define BEST_SLOTS   7u
-#define BEST_LOCK    UINT64_C(1)
-#define BEST_USED    UINT64_C(0xfe)
-#define BEST_MOVED   UINT64_C(0x100)
-#define BEST_CHAINED UINT64_C(0x200) /* there are overflow buckets */
-#define BEST_CHANGE  UINT64_C(0x400) /* added for a new version */
+/* Slots are 1 to BUCKET_SLOTS, and so are their bits. */
+#define BUCKET_SLOTS   7u
+#define BUCKET_LOCK    UINT64_C(1)
+#define BUCKET_USED    UINT64_C(0xfe)
+#define BUCKET_MOVED   UINT64_C(0x100)
+#define BUCKET_CHAINED UINT64_C(0x200) /* there are overflow buckets */
+#define BUCKET_CHANGE  UINT64_C(0x400) /* added for a new version */
 
-struct best_bucket {
+struct bucket {
 	union {
 		_Atomic uint64_t word;
-		_Atomic uint64_t key[1 + BEST_SLOTS]; /* from 1 on */
+		_Atomic uint64_t key[1 + BUCKET_SLOTS]; /* from 1 on */
 	};
 	union {
 		_Atomic uint64_t chain; /* index (low half), tags (high half) */
-		_Atomic uint64_t value[1 + BEST_SLOTS];
+		_Atomic uint64_t value[1 + BUCKET_SLOTS];
 	};
 } __attribute__((aligned(128)));
 
@@ -81,11 +81,11 @@ static inline uint64_t bucket_tag(uint64_t hash)
 }
 
 /* The bit of the slot in use that has the key; 0: none has. Compares key by key. */
-static inline uint64_t bucket_match_all(struct best_bucket *b, uint64_t word, uint64_t key)
+static inline uint64_t bucket_match_all(struct bucket *b, uint64_t word, uint64_t key)
 {
 	uint64_t found = 0;
 
-	for (unsigned i = 1; i <= BEST_SLOTS; i++)
+	for (unsigned i = 1; i <= BUCKET_SLOTS; i++)
 		found |= (uint64_t)(bucket_load(&b->key[i]) == key) << i;
 	return found & word;
 }
@@ -104,17 +104,17 @@ static inline __m128i bucket_halves(const __m128i *four, __m128i wanted)
 	return _mm_cmpeq_epi32(_mm_castps_si128(halves), wanted);
 }
 
-static inline uint64_t bucket_candidates(struct best_bucket *b, uint64_t word, uint64_t key)
+static inline uint64_t bucket_candidates(struct bucket *b, uint64_t word, uint64_t key)
 {
 	const __m128i *line = (const __m128i *)b->key, wanted = _mm_set1_epi32((int)key);
 	const __m128i all =
 		_mm_packs_epi32(bucket_halves(line, wanted), bucket_halves(line + 2, wanted));
 
 	atomic_signal_fence(memory_order_acquire);
-	return (uint64_t)_mm_movemask_epi8(_mm_packs_epi16(all, all)) & word & BEST_USED;
+	return (uint64_t)_mm_movemask_epi8(_mm_packs_epi16(all, all)) & word & BUCKET_USED;
 }
 #else
-static inline uint64_t bucket_candidates(struct best_bucket *b, uint64_t word, uint64_t key)
+static inline uint64_t bucket_candidates(struct bucket *b, uint64_t word, uint64_t key)
 {
 	return bucket_match_all(b, word, key);
 }
@@ -126,7 +126,7 @@ static inline size_t bucket_first(uint64_t slots)
 }
 
 /* Bits of slots in use; the slot of the lowest bit has the key. 0: none has. */
-static inline uint64_t bucket_match(struct best_bucket *b, uint64_t word, uint64_t key)
+static inline uint64_t bucket_match(struct bucket *b, uint64_t word, uint64_t key)
 {
 	const uint64_t found = bucket_candidates(b, word, key);
 
@@ -138,19 +138,19 @@ static inline uint64_t bucket_match(struct best_bucket *b, uint64_t word, uint64
 /* Bit of the first slot not in use; 0: all are. */
 static inline uint64_t bucket_free(uint64_t word)
 {
-	const uint64_t free = ~word & BEST_USED;
+	const uint64_t free = ~word & BUCKET_USED;
 
 	return free & -free;
 }
 
 /* Whether what was read since the word was loaded is valid. */
-static inline bool bucket_unchanged(struct best_bucket *b, uint64_t word)
+static inline bool bucket_unchanged(struct bucket *b, uint64_t word)
 {
-	return !((atomic_load_explicit(&b->word, memory_order_relaxed) ^ word) & ~BEST_LOCK);
+	return !((atomic_load_explicit(&b->word, memory_order_relaxed) ^ word) & ~BUCKET_LOCK);
 }
 
 /* A cheaper test that mostly suffices: false also if only the lock has changed. */
-static inline bool bucket_same(struct best_bucket *b, uint64_t word)
+static inline bool bucket_same(struct bucket *b, uint64_t word)
 {
 	return atomic_load_explicit(&b->word, memory_order_relaxed) == word;
 }
@@ -167,38 +167,39 @@ static inline void bucket_fetch_own(const _Atomic uint64_t *line)
 }
 
 /* Waits until the other writer unlocks, then locks. Returns what bucket_lock() returns. */
-static inline uint64_t bucket_wait(struct best_bucket *b)
+static inline uint64_t bucket_wait(struct bucket *b)
 {
 	enum { SPINS = 1 << 8 };
 
 	for (unsigned turn = 0;;) {
 		uint64_t word;
 
-		if (!(atomic_fetch_or_explicit(&b->word, BEST_LOCK, memory_order_acquire) &
-		      BEST_LOCK))
+		if (!(atomic_fetch_or_explicit(&b->word, BUCKET_LOCK, memory_order_acquire) &
+		      BUCKET_LOCK))
 			return atomic_load_explicit(&b->word, memory_order_relaxed);
 		do {
 			word = bucket_load(&b->word);
-			if (word & BEST_MOVED)
+			if (word & BUCKET_MOVED)
 				return word;
-			if (word & BEST_LOCK)
+			if (word & BUCKET_LOCK)
 				relax(turn++, SPINS);
-		} while (word & BEST_LOCK);
+		} while (word & BUCKET_LOCK);
 	}
 }
 
 /*
- * Locks a home bucket. Returns its word with the lock, or with BEST_MOVED: then it is not locked.
+ * Locks a home bucket. Returns its word with the lock, or with BUCKET_MOVED: then it is not locked.
  * Starts with the exchange, not with a load, so that the line is fetched once, for writing.
  * Reads the clock only if it has to wait.
  */
-static inline uint64_t bucket_lock(struct best_bucket *b, uint64_t *waited)
+static inline uint64_t bucket_lock(struct bucket *b, uint64_t *waited)
 {
-	uint64_t word = atomic_fetch_or_explicit(&b->word, BEST_LOCK, memory_order_acquire), began;
+	uint64_t word = atomic_fetch_or_explicit(&b->word, BUCKET_LOCK, memory_order_acquire),
+		 began;
 
-	if (!(word & BEST_LOCK))
+	if (!(word & BUCKET_LOCK))
 		return atomic_load_explicit(&b->word, memory_order_relaxed);
-	if (word & BEST_MOVED)
+	if (word & BUCKET_MOVED)
 		return word;
 	began = clock_ticks();
 	word = bucket_wait(b);
@@ -207,35 +208,35 @@ static inline uint64_t bucket_lock(struct best_bucket *b, uint64_t *waited)
 }
 
 /* Locks the bucket if it is unlocked and still has this word. */
-static inline bool bucket_try_lock(struct best_bucket *b, uint64_t word)
+static inline bool bucket_try_lock(struct bucket *b, uint64_t word)
 {
-	return !(word & (BEST_LOCK | BEST_MOVED)) &&
-	       atomic_compare_exchange_strong_explicit(&b->word, &word, word | BEST_LOCK,
+	return !(word & (BUCKET_LOCK | BUCKET_MOVED)) &&
+	       atomic_compare_exchange_strong_explicit(&b->word, &word, word | BUCKET_LOCK,
 						       memory_order_acquire, memory_order_relaxed);
 }
 
 /* Publishes the slots in use with a new version, and keeps the lock. Returns the word. */
-static inline uint64_t bucket_publish(struct best_bucket *b, uint64_t word)
+static inline uint64_t bucket_publish(struct bucket *b, uint64_t word)
 {
-	word += BEST_CHANGE;
+	word += BUCKET_CHANGE;
 	bucket_store(&b->word, word);
 	return word;
 }
 
 /* Publishes a new version, and unlocks. */
-static inline void bucket_unlock_changed(struct best_bucket *b, uint64_t word)
+static inline void bucket_unlock_changed(struct bucket *b, uint64_t word)
 {
-	bucket_store(&b->word, (word + BEST_CHANGE) & ~BEST_LOCK);
+	bucket_store(&b->word, (word + BUCKET_CHANGE) & ~BUCKET_LOCK);
 }
 
 /* Unlocks without a new version: nothing has changed. */
-static inline void bucket_unlock(struct best_bucket *b, uint64_t word)
+static inline void bucket_unlock(struct bucket *b, uint64_t word)
 {
-	bucket_store(&b->word, word & ~BEST_LOCK);
+	bucket_store(&b->word, word & ~BUCKET_LOCK);
 }
 
 /* Fills a slot that is not in use. */
-static inline void bucket_fill(struct best_bucket *b, size_t slot, uint64_t key, uint64_t value)
+static inline void bucket_fill(struct bucket *b, size_t slot, uint64_t key, uint64_t value)
 {
 	bucket_store(&b->value[slot], value);
 	bucket_store(&b->key[slot], key);

@@ -1,10 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a map and of its handles. */
+/* The life of a map and of its handles: from open to close, from join to leave. */
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 
-#include "bench/hashmap/best.h"
-#include "bench/hashmap/best_move.h"
+#include "solve/map/cmap.h"
+#include "solve/map/tables.h"
+
+/* Sizes from 2 MiB on are aligned to 2 MiB, and get huge pages if there are any. */
+static void *map_take(void *from, size_t bytes)
+{
+	const size_t more = bytes < TABLE_HUGE_PAGE ? 0 : TABLE_HUGE_PAGE;
+	char *at = mmap(NULL, bytes + more, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t before;
+
+	(void)from;
+	if (at == MAP_FAILED)
+		return NULL;
+	if (!more)
+		return at;
+	before = -(uintptr_t)at % TABLE_HUGE_PAGE;
+	if (before)
+		munmap(at, before);
+	if (more - before)
+		munmap(at + before + bytes, more - before);
+	madvise(at + before, bytes, MADV_HUGEPAGE);
+	return at + before;
+}
+
+static void map_give(void *from, void *memory, size_t bytes)
+{
+	(void)from;
+	munmap(memory, bytes);
+}
+
+static const struct cmap_memory mapped = { map_take, map_give, NULL };
 
 enum { LEAST_HOMES = 64 };
 
@@ -19,24 +50,24 @@ static uint64_t random_seed(void)
 
 static size_t least_homes(size_t capacity)
 {
-	const size_t homes = capacity / MOVE_MOST_KEYS + 1;
+	const size_t homes = capacity / TABLES_MOST_KEYS + 1;
 
 	return homes < LEAST_HOMES ? LEAST_HOMES : homes;
 }
 
-struct best_map *best_open(const struct best_options *o)
+struct cmap *cmap_open(const struct cmap_options *o)
 {
-	struct best_map *m = apart_alloc(sizeof(*m));
+	struct cmap *m = apart_alloc(sizeof(*m));
 
 	if (!m)
 		return NULL;
-	m->memory = o->memory ? *o->memory : best_memory_mapped;
-	m->seed = best_seed_of(o->seed ? o->seed : random_seed());
+	m->memory = o->memory ? *o->memory : mapped;
+	m->seed = table_seed_of(o->seed ? o->seed : random_seed());
 	m->least = least_homes(o->capacity);
-	m->moved.word = BEST_MOVED;
+	m->moved.word = BUCKET_MOVED;
 	m->none.bucket = &m->moved;
 	m->none.homes = 1;
-	m->current = tables_open(m, m->least, 0, m->least / MOVE_HOMES_OF_OVERFLOW);
+	m->current = tables_open(m, m->least, 0, m->least / TABLES_HOMES_OF_OVERFLOW);
 	if (!m->current) {
 		free(m);
 		return NULL;
@@ -45,29 +76,29 @@ struct best_map *best_open(const struct best_options *o)
 	return m;
 }
 
-void best_close(struct best_map *m)
+void cmap_close(struct cmap *m)
 {
 	if (!m)
 		return;
 	tables_give_back(m); /* all: no handle names a table */
-	for (struct best_table *t = m->current, *next; t; t = next) {
+	for (struct table *t = m->current, *next; t; t = next) {
 		next = t->next;
 		tables_close(m, t);
 	}
-	for (struct best_handle *h = m->handles, *next; h; h = next) {
+	for (struct cmap_handle *h = m->handles, *next; h; h = next) {
 		next = h->next;
 		free(h);
 	}
 	free(m);
 }
 
-struct best_handle *best_join(struct best_map *m)
+struct cmap_handle *cmap_join(struct cmap *m)
 {
-	struct best_handle *h = atomic_load_explicit(&m->handles, memory_order_acquire);
+	struct cmap_handle *h = atomic_load_explicit(&m->handles, memory_order_acquire);
 
 	for (; h; h = h->next)
 		if (!atomic_exchange_explicit(&h->taken, true, memory_order_acq_rel)) {
-			h->costs = (struct best_costs){ 0 };
+			h->costs = (struct cmap_costs){ 0 };
 			return h;
 		}
 	h = apart_alloc(sizeof(*h));
@@ -87,30 +118,30 @@ struct best_handle *best_join(struct best_map *m)
 	return h;
 }
 
-struct best_costs best_leave(struct best_handle *h)
+struct cmap_costs cmap_leave(struct cmap_handle *h)
 {
-	struct best_costs spent = { 0 };
+	struct cmap_costs spent = { 0 };
 
 	if (!h)
 		return spent;
-	move_count(h);
+	tables_count(h);
 	tables_leave(h);
 	spent = h->costs;
 	atomic_store_explicit(&h->taken, false, memory_order_release);
 	return spent;
 }
 
-size_t best_size(const struct best_map *m)
+size_t cmap_size(const struct cmap *m)
 {
 	long keys = atomic_load_explicit(&m->keys, memory_order_relaxed);
-	struct best_handle *h = atomic_load_explicit(&m->handles, memory_order_acquire);
+	struct cmap_handle *h = atomic_load_explicit(&m->handles, memory_order_acquire);
 
 	for (; h; h = h->next)
 		keys += atomic_load_explicit(&h->pending, memory_order_relaxed);
 	return keys < 0 ? 0 : (size_t)keys;
 }
 
-size_t best_bytes(const struct best_map *m)
+size_t cmap_bytes(const struct cmap *m)
 {
 	return atomic_load_explicit(&m->bytes, memory_order_relaxed);
 }
@@ -121,14 +152,14 @@ size_t best_bytes(const struct best_map *m)
  */
 static size_t bytes_of(size_t homes)
 {
-	return table_bytes_of(homes + 2 * (homes / MOVE_HOMES_OF_OVERFLOW));
+	return table_bytes_of(homes + 2 * (homes / TABLES_HOMES_OF_OVERFLOW));
 }
 
-size_t best_most_bytes(size_t capacity, size_t keys)
+size_t cmap_most_bytes(size_t capacity, size_t keys)
 {
 	size_t homes = least_homes(capacity), bytes = bytes_of(homes);
 
-	while (homes * MOVE_MOST_KEYS < keys) {
+	while (homes * TABLES_MOST_KEYS < keys) {
 		homes *= 2;
 		bytes += bytes_of(homes);
 	}
