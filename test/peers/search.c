@@ -25,7 +25,7 @@
 #include "beside.h"
 #include "goal.h"
 #include "searchers.h"
-#include "bench/search/tree.h"
+#include "solve/tree/tree.h"
 #include "kit/random.h"
 #include "machine/threads/affinity.h"
 #include "machine/clock.h"

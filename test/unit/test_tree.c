@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/search/tree.h"
+#include "solve/tree/tree.h"
 #include "cases.h"
 #include "kit/random.h"
 

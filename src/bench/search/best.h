@@ -5,7 +5,7 @@
 
 #include "bench/search/searcher.h"
 #include "bench/search/stream.h"
-#include "bench/search/tree.h"
+#include "solve/tree/tree.h"
 
 /*
  * Packets timed together: enough that reading the counter costs nothing beside them, since one

@@ -7,7 +7,7 @@
 #define LOCUS_SEARCH_PARTITIONED_H
 
 #include "bench/search/searcher.h"
-#include "bench/search/tree.h"
+#include "solve/tree/tree.h"
 #include "machine/threads/team.h"
 
 struct partitioned {

@@ -11,7 +11,7 @@
 #define LOCUS_SEARCH_REMOTE_H
 
 #include "bench/search/searcher.h"
-#include "bench/search/tree.h"
+#include "solve/tree/tree.h"
 #include "benchmark.h"
 
 /*

@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "bench/search/tree.h"
+#include "solve/tree/tree.h"
 #include "kit/opaque.h"
 #include "kit/unroll.h"
 
@@ -51,7 +51,7 @@ size_t tree_padded(size_t n, unsigned width)
 
 size_t tree_bytes(size_t n, unsigned width)
 {
-	size_t lines[MOST_LAYERS + 1], all = TOP_LINES;
+	size_t lines[TREE_MOST_LAYERS + 1], all = TOP_LINES;
 
 	for (unsigned l = count_lines(n, width, fan(width), lines); l > 0; l--)
 		all += lines[l];
@@ -77,9 +77,9 @@ static void put(void *to, size_t slot, uint64_t key, unsigned width)
 /* Rows of lines over a sorted array while they are built. */
 struct rows {
 	struct tree *tree;
-	size_t lines[MOST_LAYERS + 1]; /* the bottom's first */
-	size_t under[MOST_LAYERS + 1]; /* elements under a line, likewise */
-	uint64_t beyond;	       /* the last key of the last lines */
+	size_t lines[TREE_MOST_LAYERS + 1]; /* the bottom's first */
+	size_t under[TREE_MOST_LAYERS + 1]; /* elements under a line, likewise */
+	uint64_t beyond;		    /* the last key of the last lines */
 };
 
 /* The last key under a line; `up`: layers above the bottom. */
@@ -271,7 +271,7 @@ TARGET static inline unsigned rank_u64_avx512(const uint64_t *line, uint64_t key
 #define HAS(a, bits)	    _mm512_test_epi32_mask(a, _mm512_set1_epi32(bits))
 #define STORE(to, v)	    _mm512_storeu_si512(to, v)
 #define STORE_NARROW(to, v) _mm256_storeu_si256((__m256i *)(to), _mm512_cvtepi32_epi16(v))
-#include "bench/search/lines.h"
+#include "solve/tree/lines.h"
 
 #define KEY		    uint64_t
 #define NAME(function)	    function##_u64_avx512
@@ -286,7 +286,7 @@ TARGET static inline unsigned rank_u64_avx512(const uint64_t *line, uint64_t key
 #define HAS(a, bits)	    _mm512_test_epi64_mask(a, _mm512_set1_epi64(bits))
 #define STORE(to, v)	    _mm256_storeu_si256((__m256i *)(to), _mm512_cvtepi64_epi32(v))
 #define STORE_NARROW(to, v) _mm_storeu_si128((__m128i *)(to), _mm512_cvtepi64_epi16(v))
-#include "bench/search/lines.h"
+#include "solve/tree/lines.h"
 #undef TARGET
 
 #define TARGET TARGET_AVX2
@@ -332,14 +332,14 @@ TARGET static inline unsigned rank_narrow_avx2(const void *line, uint16_t bits)
 #define RANK	       rank_u32_avx2
 #define RANK_NARROW    rank_narrow_avx2
 #define FIRST(tree)    0
-#include "bench/search/lines.h"
+#include "solve/tree/lines.h"
 
 #define KEY	       uint64_t
 #define NAME(function) function##_u64_avx2
 #define RANK	       rank_u64_avx2
 #define RANK_NARROW    rank_narrow_avx2
 #define FIRST(tree)    0
-#include "bench/search/lines.h"
+#include "solve/tree/lines.h"
 #undef TARGET
 #endif
 
@@ -388,7 +388,7 @@ static inline unsigned rank_narrow_neon(const uint16_t *line, uint16_t bits)
 #define RANK	    rank_u32_neon
 #define RANK_NARROW rank_narrow_neon
 #endif
-#include "bench/search/lines.h"
+#include "solve/tree/lines.h"
 
 #define KEY	       uint64_t
 #define NAME(function) function##_u64_baseline
@@ -397,7 +397,7 @@ static inline unsigned rank_narrow_neon(const uint16_t *line, uint16_t bits)
 #define RANK	    rank_u64_neon
 #define RANK_NARROW rank_narrow_neon
 #endif
-#include "bench/search/lines.h"
+#include "solve/tree/lines.h"
 
 tree_search *tree_searcher(unsigned width, enum isa set)
 {
