@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import sys
 import traceback
@@ -24,8 +25,6 @@ NO_CURVE = (
     " measure one with locus latency --variant cycle,page-random, or with locus sharing --variant"
     " distance"
 )
-
-LACKING = f"{sys.executable} lacks the module {{}}: locus doctor says how to install it"
 
 if TYPE_CHECKING:
     from .records import Records
@@ -49,7 +48,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except MemoryError:
         return _complain("not enough memory for these records: give fewer of them", FAULT)
     except ModuleNotFoundError as error:
-        return _complain(LACKING.format(error.name), FAULT)
+        return _complain(_lacking(error.name or str(error)), FAULT)
     except KeyboardInterrupt:
         return INTERRUPTED
     except (SystemExit, GeneratorExit):
@@ -70,6 +69,23 @@ def _run(words: list[str]) -> int:
     if getattr(options, "format", "table") in DATA:
         speech.as_data()
     return int(options.run(options))
+
+
+def _lacking(module: str) -> str:
+    """With the command that installs what is missing: into this interpreter's virtual environment,
+    else into one where locus looks for it, beside the folder of the package."""
+    python, home = shlex.quote(sys.executable), Path(__file__).parents[1]
+    needs = shlex.quote(str(home / "requirements.txt"))
+    if sys.prefix != sys.base_prefix:
+        command = f"{python} -m pip install -r {needs}"
+    elif os.environ.get("LOCUS_PYTHON") or not os.access(home.parent, os.W_OK):
+        venv = "~/locus-python"
+        command = f"{python} -m venv {venv} && {venv}/bin/pip install -r {needs} &&"
+        command += f" export LOCUS_PYTHON={venv}/bin/python"
+    else:
+        venv = shlex.quote(str(home.parent.resolve() / "venv"))
+        command = f"{python} -m venv {venv} && {venv}/bin/pip install -r {needs}"
+    return f"{sys.executable} lacks the module {module}; to install what it needs:\n  {command}"
 
 
 def _is_shortage(error: BaseException) -> bool:

@@ -8,13 +8,11 @@
 
 #include "commands/analysis.h"
 
-const char *analysis_python(void)
+static const char *given_python(void)
 {
 	const char *given = getenv("LOCUS_PYTHON");
 
-	if (given && *given)
-		return given;
-	return LOCUS_PYTHON_PATH;
+	return given && *given ? given : NULL;
 }
 
 static bool has_package(const char *folder)
@@ -58,4 +56,58 @@ bool analysis_find(char folder[ANALYSIS_FOLDER])
 			return true;
 	}
 	return false;
+}
+
+/* The virtual environment beside the folder of the package, whether it is there or not. */
+static void name_venv(const char *folder, char venv[ANALYSIS_FOLDER])
+{
+	char copy[ANALYSIS_FOLDER], real[PATH_MAX];
+	const char *home;
+
+	snprintf(copy, sizeof(copy), "%s", folder);
+	home = dirname(copy);
+	snprintf(venv, ANALYSIS_FOLDER, "%s/venv", realpath(home, real) ? real : home);
+}
+
+const char *analysis_python(void)
+{
+	static char python[ANALYSIS_FOLDER + 16];
+	char folder[ANALYSIS_FOLDER], venv[ANALYSIS_FOLDER];
+
+	if (given_python())
+		return given_python();
+	if (analysis_find(folder)) {
+		name_venv(folder, venv);
+		snprintf(python, sizeof(python), "%s/bin/python", venv);
+		if (access(python, X_OK) == 0)
+			return python;
+	}
+	return LOCUS_PYTHON_PATH;
+}
+
+/* Whether a file can be made there. */
+static bool may_make(const char *file)
+{
+	char copy[ANALYSIS_FOLDER];
+
+	snprintf(copy, sizeof(copy), "%s", file);
+	return access(dirname(copy), W_OK) == 0;
+}
+
+void analysis_remedy(char command[ANALYSIS_REMEDY])
+{
+	char folder[ANALYSIS_FOLDER], venv[ANALYSIS_FOLDER];
+
+	if (!given_python() && analysis_find(folder)) {
+		name_venv(folder, venv);
+		if (may_make(venv) && snprintf(command, ANALYSIS_REMEDY,
+					       "python3 -m venv '%s' && '%s/bin/pip' install -r "
+					       "'%s/requirements.txt'",
+					       venv, venv, folder) < ANALYSIS_REMEDY)
+			return;
+	}
+	snprintf(command, ANALYSIS_REMEDY,
+		 "python3 -m venv ~/locus-python && ~/locus-python/bin/pip install duckdb jinja2 "
+		 "jsonschema-rs numpy vl-convert-python && "
+		 "export LOCUS_PYTHON=~/locus-python/bin/python");
 }

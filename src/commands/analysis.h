@@ -7,12 +7,13 @@
 #include <stdbool.h>
 
 /*
- * The interpreter: LOCUS_PYTHON, else the one that configure found. NULL: this locus was built
- * without Python.
+ * The interpreter: LOCUS_PYTHON; else that of a folder `venv` beside the package's, which may have
+ * been made after the build; else the one that configure found. NULL: there is none.
  */
 const char *analysis_python(void);
 
 enum {
+	ANALYSIS_REMEDY = 512,
 	ANALYSIS_BEGIN = 4, /* words: PYTHON -I -c CODE */
 	ANALYSIS_FOLDER = PATH_MAX + 32,
 };
@@ -33,5 +34,8 @@ extern const char analysis_code[];
  * LOCUS_ANALYSIS names another one. False: there is none.
  */
 bool analysis_find(char folder[ANALYSIS_FOLDER]);
+
+/* A shell command that installs what the package needs, where analysis_python() finds it. */
+void analysis_remedy(char command[ANALYSIS_REMEDY]);
 
 #endif

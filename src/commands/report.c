@@ -13,10 +13,13 @@
 static int look_for_analysis(const char *command, char folder[ANALYSIS_FOLDER])
 {
 	if (!analysis_python()) {
-		message("%s: this locus was built without Python; set LOCUS_PYTHON to an "
-			"interpreter that has the modules of "
-			"analysis/requirements.txt",
+		char remedy[ANALYSIS_REMEDY];
+
+		analysis_remedy(remedy);
+		message("%s: no Python >= 3.9 was found when this locus was built; once there is "
+			"one:",
 			command);
+		fprintf(stderr, "  %s\n", remedy);
 		return EXIT_IMPOSSIBLE;
 	}
 	if (analysis_find(folder))

@@ -230,10 +230,26 @@ def test_a_module_that_is_lacking_is_named(
         raise ModuleNotFoundError("No module named 'duckdb'", name="duckdb")
 
     monkeypatch.setattr(summary, "text", lacking)
-    assert program.main(["summary", str(file)]) == FAULT
-    assert capsys.readouterr().err == (
-        f"locus: {sys.executable} lacks the module duckdb: locus doctor says how to install it\n"
-    )
+    home = Path(program.__file__).parents[1]
+    pip, needs = "-m pip install -r", f"{home}/requirements.txt"
+    venv = f"-m venv {home.parent}/venv && {home.parent}/venv/bin/pip install -r {needs}"
+    own = "-m venv ~/locus-python && ~/locus-python/bin/pip install -r"
+    for prefix, given, command in (
+        ("/a/venv", "", f"{pip} {needs}"),
+        (sys.base_prefix, "", venv),
+        (
+            sys.base_prefix,
+            "/python",
+            f"{own} {needs} && export LOCUS_PYTHON=~/locus-python/bin/python",
+        ),
+    ):
+        monkeypatch.setattr(sys, "prefix", prefix)
+        monkeypatch.setenv("LOCUS_PYTHON", given)
+        assert program.main(["summary", str(file)]) == FAULT
+        assert capsys.readouterr().err == (
+            f"locus: {sys.executable} lacks the module duckdb; to install what it needs:\n"
+            f"  {sys.executable} {command}\n"
+        )
 
 
 def test_records_are_read_after_all_this(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

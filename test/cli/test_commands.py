@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import shutil
 
 import pytest
 from listed import unwrapped
@@ -118,6 +119,27 @@ def test_commands_of_the_analysis_are_handed_on(locus, tmp_path, command):
     isolated, _, _, analysis, *arguments = done.out.splitlines()
     assert done.status == 5 and arguments == [command, "--output", "a page.html"]
     assert isolated == "-I" and (pathlib.Path(analysis) / "locus_analysis/report.py").exists()
+
+
+def test_a_venv_beside_the_package_is_found_when_it_is_made(locus, tmp_path):
+    """Also one that is younger than the build."""
+    (tmp_path / "share/locus").mkdir(parents=True)
+    package = pathlib.Path(__file__).resolve().parents[2] / "analysis"
+    (tmp_path / "share/locus/analysis").symlink_to(package)
+    (tmp_path / "bin").mkdir()
+    shutil.copy(locus.path, tmp_path / "bin")
+    installed = type(locus)(str(tmp_path / "bin/locus"))
+    python = tmp_path / "share/locus/venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\nfor word; do echo "$word"; done\nexit 5\n')
+    assert installed("report").status != 5
+    python.chmod(0o755)
+    done = installed("report", env={"LOCUS_PYTHON": ""})
+    assert done.status == 5 and done.out.splitlines()[-1] == "report"
+    other = tmp_path / "other"
+    other.write_text("#!/bin/sh\nexit 6\n")
+    other.chmod(0o755)
+    assert installed("report", env={"LOCUS_PYTHON": other}).status == 6
 
 
 @pytest.mark.parametrize(

@@ -81,11 +81,7 @@ static const struct check {
 	{ "LIKWID", "no counters of regions by likwid-perfctr", check_likwid, NULL, true },
 	{ "mitigations", "they lengthen system calls and indirect branches", check_mitigations,
 	  NULL, false },
-	{ "Python", "locus report does not work", check_python,
-	  "python3 -m venv ~/locus-python && ~/locus-python/bin/pip install altair duckdb jinja2 "
-	  "jsonschema-rs numpy vl-convert-python && "
-	  "export LOCUS_PYTHON=~/locus-python/bin/python",
-	  true },
+	{ "Python", "locus report does not work", check_python, NULL, true },
 };
 
 enum { COLUMN = 26 }; /* where findings are printed */

@@ -86,11 +86,13 @@ void check_python(const struct patient *p, struct finding *f)
 		"print('lacks ' + ', '.join(missing) if missing else 'has all that the report "
 		"needs')\n";
 	const char *python = analysis_python();
-	char *words[ANALYSIS_BEGIN + 1] = { NULL }, answer[128];
+	char *words[ANALYSIS_BEGIN + 1] = { NULL }, answer[128], remedy[ANALYSIS_REMEDY];
 	int output, late;
 	pid_t child;
 
 	(void)p;
+	analysis_remedy(remedy);
+	finding_mend(f, "%s", remedy);
 	if (!python) {
 		finding_set(f, FINDING_MISSING,
 			    "none was found when this was built, and LOCUS_PYTHON is not set");
