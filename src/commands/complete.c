@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "commands/complete.h"
 #include "harness/ask/options.h"
-#include "harness/ask/profile.h"
+#include "harness/ask/parameters.h"
 
 #define FILES ":files"
 
@@ -149,9 +149,6 @@ static void offer_values_of_row(const struct cursor *c, const struct option_row 
 		fprintf(c->f, FILES "\n");
 	else if (o->values)
 		offer_words(c, o->values);
-	if (!strcmp(o->name, "profile"))
-		for (enum profile i = QUICK; i < PROFILES; i++)
-			offer(c, profile_names[i], NULL);
 	if (b && !strcmp(o->name, "variant"))
 		for (const struct variant *v = b->variants; v < b->variants + b->n_variants; v++)
 			offer_more(c, v->name, v->summary);

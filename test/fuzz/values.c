@@ -8,6 +8,8 @@
 
 #include "base/numbers.h"
 #include "harness/ask/value.h"
+#include "base/quantity.h"
+#include "harness/ask/parameters.h"
 #include "harness/ask/values.h"
 #include "base/text.h"
 #include "machine/topology/topology.h"

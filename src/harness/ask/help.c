@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* --help of a benchmark and of the suite. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +7,8 @@
 #include "base/message.h"
 #include "harness/ask/help.h"
 #include "harness/ask/profile.h"
+#include "base/wrapped.h"
+#include "harness/ask/options.h"
 
 enum { VARIANT_COLUMN = 19, OPTION_COLUMN = 25 };
 
@@ -90,8 +93,7 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 			put_parameter(&b->parameters[i], f);
 }
 
-void help_options(const char *program, const struct benchmark *b, const struct option_row *common,
-		  FILE *f)
+void help_options(const char *program, const struct benchmark *b, FILE *f)
 {
 	fprintf(f, "Usage: %s [OPTION...]\n", program);
 	if (b)
@@ -101,7 +103,7 @@ void help_options(const char *program, const struct benchmark *b, const struct o
 			      "The profile quick runs only those that show most in a minute.",
 			      0, f);
 	fprintf(f, b ? "\nOptions of every benchmark:\n" : "\nOptions:\n");
-	for (const struct option_row *o = common; o->name; o++)
+	for (const struct option_row *o = option_rows; o->name; o++)
 		put_option(o->name, o->argument, o->help, f);
 	fprintf(f,
 		"  -?, --help             print this help\n"

@@ -1,105 +1,284 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <argp.h>
+/* The options of every benchmark: one table, and the functions that read their arguments. */
+#include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "harness/ask/argument.h"
 #include "harness/ask/options.h"
 #include "harness/ask/profile.h"
+#include "base/arithmetic.h"
 #include "base/message.h"
+#include "base/names.h"
+#include "base/quantity.h"
+#include "harness/ask/options.h"
 
-enum key {
-	VARIANT = 0x100,
-	THREADS,
-	BIND,
-	PROFILE,
-	OUTPUT,
-	RESUME,
-	APPEND,
-	REPEATS,
-	RUNS,
-	DURATION,
-	TIME_BUDGET,
-	CASE_BUDGET,
-	DRY_RUN,
-	TOPOLOGY,
-	OVERSUBSCRIBE,
-	SEED,
-	TAG,
-	QUIET,
-	FORMAT,
-	COUNTERS,
-	COUNTERS_OPTIONAL,
-	MULTIPLEX,
-	USAGE,
-	PARAMETER
-};
+/* Prints why. EINVAL ends argp_parse(), but not the program: callers clean up. */
+static __attribute__((format(printf, 3, 4))) int refuse(const char *program, const char *option,
+							const char *format, ...)
+{
+	va_list list;
+	char why[512];
+
+	va_start(list, format);
+	vsnprintf(why, sizeof(why), format, list);
+	va_end(list);
+	message("%s: --%s: %s", program, option, why);
+	return EINVAL;
+}
+
+/* ---- arguments of any option ---- */
+
+static void *member_of(struct options *o, const struct option_row *row)
+{
+	return (char *)o + row->field;
+}
+
+static int take_text(const struct option_row *row, const char *program, const char *text,
+		     struct options *o)
+{
+	(void)program;
+	*(const char **)member_of(o, row) = text;
+	return 0;
+}
+
+static int take_flag(const struct option_row *row, const char *program, const char *text,
+		     struct options *o)
+{
+	(void)program;
+	(void)text;
+	*(bool *)member_of(o, row) = true;
+	return 0;
+}
+
+static int take_seconds(const struct option_row *row, const char *program, const char *text,
+			struct options *o)
+{
+	double *s = member_of(o, row);
+	char why[256];
+
+	if (quantity_seconds(text, s, why, sizeof(why)))
+		return refuse(program, row->name, "%s", why);
+	return *s > 0 ? 0 : refuse(program, row->name, "must be more than zero");
+}
+
+static int read_count(const struct option_row *row, const char *program, const char *text,
+		      uint64_t least, uint64_t *n)
+{
+	char why[256];
+
+	if (quantity_count(text, n, why, sizeof(why)))
+		return refuse(program, row->name, "%s", why);
+	if (*n >= least && *n <= row->most)
+		return 0;
+	return refuse(program, row->name, "%s is not between %llu and %llu", text,
+		      (unsigned long long)least, (unsigned long long)row->most);
+}
+
+/* A number from 1 on. */
+static int take_count(const struct option_row *row, const char *program, const char *text,
+		      struct options *o)
+{
+	uint64_t n = 0;
+	const int failed = read_count(row, program, text, 1, &n);
+
+	*(unsigned *)member_of(o, row) = (unsigned)n;
+	return failed;
+}
+
+/* Refuses a word that is none of the row's values. */
+static int refuse_word(const struct option_row *row, const char *program, const char *text)
+{
+	enum { MOST_WORDS = 8 };
+	const char *list = row->values, *names[MOST_WORDS];
+	char word[MOST_WORDS][16], expected[128] = "", near[64] = "";
+	size_t n = 0, used = 0;
+	int nearest;
+
+	while (n < MOST_WORDS && names_next(&list, word[n], sizeof(*word))) {
+		used += (size_t)snprintf(expected + used, sizeof(expected) - used, "%s%s",
+					 !n	? ""
+					 : list ? ", "
+						: " or ",
+					 word[n]);
+		names[n] = word[n];
+		n++;
+	}
+	nearest = names_nearest(text, names, n);
+	if (nearest >= 0)
+		snprintf(near, sizeof(near), "; did you mean '%s'?", names[nearest]);
+	return refuse(program, row->name, "there is no '%s'; expected %s%s", text, expected, near);
+}
+
+/* One of the row's values. The member is an enum in their order. */
+static int take_word(const struct option_row *row, const char *program, const char *text,
+		     struct options *o)
+{
+	const char *list = row->values;
+	char word[16];
+
+	for (unsigned i = 0; names_next(&list, word, sizeof(word)); i++)
+		if (!strcmp(word, text)) {
+			*(unsigned *)member_of(o, row) = i;
+			return 0;
+		}
+	return refuse_word(row, program, text);
+}
+
+/* ---- arguments of one option ---- */
+
+static int take_seed(const struct option_row *row, const char *program, const char *text,
+		     struct options *o)
+{
+	return read_count(row, program, text, 0, &o->seed);
+}
+
+/* Names are separated by ","; alternatives, of which the first that works is taken, by "|". */
+static bool has_empty_name(const char *list)
+{
+	size_t length;
+
+	do {
+		length = strcspn(list, ",|");
+		list += length;
+	} while (length && *list++);
+	return !length;
+}
+
+/* Checks only the form of the list; whether the events exist is found out later. */
+static int take_counters(const struct option_row *row, const char *program, const char *list,
+			 struct options *o)
+{
+	char word[256], other[256];
+	const char *rest = list;
+
+	o->counters = list;
+	if (has_empty_name(list))
+		return refuse(program, row->name, "there is an empty name in the list");
+	for (const char *c = list; *c; c++)
+		/* it would break lines that show the name */
+		if (iscntrl((unsigned char)*c))
+			return refuse(program, row->name,
+				      "there is a control character in the list: a line break?");
+	while (names_next(&rest, word, sizeof(word))) {
+		const char *others = rest;
+
+		while (names_next(&others, other, sizeof(other)))
+			if (!strcmp(word, other))
+				return refuse(program, row->name, "%s is given twice", word);
+	}
+	return 0;
+}
+
+/* A key has the form of names in the record: [A-Za-z0-9][A-Za-z0-9_.-]* */
+static bool is_key(const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (!isascii(text[i]) ||
+		    (!isalnum((unsigned char)text[i]) && (i == 0 || !strchr("_.-", text[i]))))
+			return false;
+	return length > 0;
+}
+
+/* KEY=VALUE: no other tag has this key. */
+static int take_tag(const struct option_row *row, const char *program, const char *text,
+		    struct options *o)
+{
+	const size_t length = strcspn(text, "=");
+
+	if (!text[length] || !is_key(text, length))
+		return refuse(program, row->name,
+			      "'%.60s' is not KEY=VALUE, such as campaign=may; a key is of letters "
+			      "and digits, also with _.- in it",
+			      text);
+	for (unsigned i = 0; i < o->tags; i++)
+		if (!strncmp(o->tag[i], text, length + 1))
+			return refuse(program, row->name, "%.*s is given twice",
+				      (int)smaller(length, 60), text);
+	if (o->tags == OPTIONS_TAGS)
+		return refuse(program, row->name, "there are more than %d", OPTIONS_TAGS);
+	o->tag[o->tags++] = text;
+	return 0;
+}
+
+/* ---- the table ---- */
+
+#define MEMBER(name)	  offsetof(struct options, name)
+#define TEXT(name)	  take_text, MEMBER(name)
+#define FLAG(name)	  take_flag, MEMBER(name)
+#define SECONDS(name)	  take_seconds, MEMBER(name)
+#define COUNT(name, most) take_count, MEMBER(name), most
 
 const struct option_row option_rows[] = {
-	{ "variant", "LIST", "run only these variants", VARIANT },
+	{ "variant", "LIST", "run only these variants", TEXT(variant) },
 	{ "threads", "LIST",
 	  "numbers of threads (default: see `locus list BENCHMARK`, else one per core; a layout "
 	  "sets its own)",
-	  THREADS },
+	  TEXT(threads) },
 	{ "bind", "WHERE",
 	  "how threads are placed: close, spread, float (free to move), or only on the CPUs of a "
 	  "list such as 0,2-5; with a layout, within each node (default: the binding that the "
 	  "process inherits, else close)",
-	  BIND, "close,spread,float" },
+	  TEXT(bind), .values = "close,spread,float" },
 	{ "oversubscribe", NULL, "allow more threads than CPUs; the record says so",
-	  OVERSUBSCRIBE },
+	  FLAG(oversubscribe) },
 	{ "profile", "NAME",
 	  "quick (a minute), standard (many minutes), or paper: the published setting (default: "
 	  "quick)",
-	  PROFILE },
+	  take_word, MEMBER(profile), .values = "quick,standard,paper" },
 	{ "output", "FILE",
 	  "write the record (JSON Lines) to FILE, which must not exist; -: the record to standard "
 	  "output, the table to standard error",
-	  OUTPUT, ":files" },
+	  TEXT(output), .values = ":files" },
 	{ "resume", NULL, "continue the record in --output: complete trials are not run again",
-	  RESUME },
-	{ "append", NULL, "add this run to --output, as a repeat", APPEND },
+	  FLAG(resume) },
+	{ "append", NULL, "add this run to --output, as a repeat", FLAG(append) },
 	{ "repeats", "N",
 	  "samples of each trial, whatever their spread (default: until the interval is within 1 "
 	  "%, or the budget is spent)",
-	  REPEATS },
+	  COUNT(repeats, 1000000) },
 	{ "runs", "N",
 	  "run the command N times, each time in a new process, and report how far the runs differ "
 	  "(default: 1)",
-	  RUNS },
-	{ "duration", "TIME", "target length of a sample", DURATION },
+	  COUNT(runs, 1000) },
+	{ "duration", "TIME", "target length of a sample", SECONDS(duration) },
 	{ "time-budget", "TIME",
-	  "time limit of the whole command, all --runs together, such as 60s", TIME_BUDGET },
-	{ "case-budget", "TIME", "time limit of one trial", CASE_BUDGET },
-	{ "seed", "N", "seed of all random numbers (default: 1)", SEED },
+	  "time limit of the whole command, all --runs together, such as 60s",
+	  SECONDS(time_budget) },
+	{ "case-budget", "TIME", "time limit of one trial", SECONDS(case_budget) },
+	{ "seed", "N", "seed of all random numbers (default: 1)", take_seed,
+	  .most = UINT64_C(1) << 53 },
 	{ "tag", "KEY=VALUE",
-	  "label the run in the record's header, for example campaign=may; may be repeated", TAG },
+	  "label the run in the record's header, for example campaign=may; may be repeated",
+	  take_tag },
 	{ "counters", "LIST",
 	  "count these events beside the time: PAPI names, perf::NAME, kernel counters (faults, "
 	  "context-switches, migrations, ...), or default: the events that `locus list BENCHMARK` "
 	  "shows",
-	  COUNTERS, "default" },
+	  take_counters, .values = "default" },
 	{ "counters-optional", NULL, "measure even if none of them can be counted",
-	  COUNTERS_OPTIONAL },
+	  FLAG(counters_optional) },
 	{ "multiplex", NULL,
 	  "if there are more events than hardware counters, let them take turns within each sample "
 	  "and extrapolate (default: they take turns from batch to batch, and each is counted for "
 	  "whole samples)",
-	  MULTIPLEX },
+	  FLAG(multiplex) },
 	{ "dry-run", NULL,
 	  "print the trials, the CPUs of their threads, and the expected time; run nothing",
-	  DRY_RUN },
+	  FLAG(dry_run) },
 	{ "topology", "WHAT",
 	  "with --dry-run: a machine such as \"node:2 core:64 pu:2\", or an hwloc XML file",
-	  TOPOLOGY, ":files" },
+	  TEXT(topology), .values = ":files" },
 	{ "format", "NAME", "output format: table, csv, md (Markdown) or json (default: table)",
-	  FORMAT, "table,csv,md,json" },
-	{ "quiet", NULL, "print only errors and warnings", QUIET },
+	  take_word, MEMBER(format), .values = "table,csv,md,json" },
+	{ "quiet", NULL, "print only errors and warnings", FLAG(quiet) },
 	{ 0 }
 };
+_Static_assert(LENGTH(option_rows) <= OPTIONS_ROWS, "more options than OPTIONS_ROWS");
 
 bool options_select(const struct options *o)
 {
@@ -110,220 +289,21 @@ bool options_select(const struct options *o)
 	return selected;
 }
 
-static int parse_profile(const char *program, const char *text, enum profile *profile)
-{
-	unsigned number = 0;
-	const int failed = argument_name(program, "profile", text, profile_names, PROFILES,
-					 "quick, standard or paper", &number);
-
-	*profile = (enum profile)number;
-	return failed;
-}
-
-static int parse_format(const char *program, const char *text, enum format *format)
-{
-	static const char *const names[] = { [FORMAT_TABLE] = "table",
-					     [FORMAT_CSV] = "csv",
-					     [FORMAT_MARKDOWN] = "md",
-					     [FORMAT_JSON] = "json" };
-	unsigned number = 0;
-	const int failed =
-		argument_name(program, "format", text, names, sizeof(names) / sizeof(*names),
-			      "table, csv, md or json", &number);
-
-	*format = (enum format)number;
-	return failed;
-}
-
-/* Options that need or exclude each other. */
-static error_t check_together(struct argp_state *state, const struct options *o)
+int options_agree(const struct options *o, const char *program)
 {
 	if ((o->resume || o->append) && !o->output)
-		return argument_refuse(state->name, o->resume ? "resume" : "append",
-				       "needs --output FILE");
+		return refuse(program, o->resume ? "resume" : "append", "needs --output FILE");
 	if (o->resume && o->append)
-		return argument_refuse(state->name, "resume", "give either --resume or --append");
+		return refuse(program, "resume", "give either --resume or --append");
 	if ((o->resume || o->append) && !strcmp(o->output, "-"))
-		return argument_refuse(state->name, o->resume ? "resume" : "append",
-				       "needs a file, and --output - is standard output");
+		return refuse(program, o->resume ? "resume" : "append",
+			      "needs a file, and --output - is standard output");
 	if ((o->counters_optional || o->multiplex) && !o->counters)
-		return argument_refuse(state->name,
-				       o->multiplex ? "multiplex" : "counters-optional",
-				       "needs --counters LIST");
+		return refuse(program, o->multiplex ? "multiplex" : "counters-optional",
+			      "needs --counters LIST");
 	if (o->topology && !o->dry_run)
-		return argument_refuse(
-			state->name, "topology",
+		return refuse(
+			program, "topology",
 			"nothing can be run on a machine that is only described; add --dry-run");
 	return 0;
-}
-
-/* Ends argp_parse(): nothing is left to do. */
-static error_t print_usage(struct argp_state *state)
-{
-	setenv("ARGP_HELP_FMT", "rmargin=100", 0); /* the width of all other output */
-	argp_state_help(state, state->out_stream, ARGP_HELP_USAGE);
-	return ECANCELED;
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-	error_t failed = 0;
-	uint64_t n = 0;
-
-	switch (key) {
-	case VARIANT:
-		o->variant = arg;
-		break;
-	case THREADS:
-		o->threads = arg;
-		break;
-	case BIND:
-		o->bind = arg;
-		break;
-	case OVERSUBSCRIBE:
-		o->oversubscribe = true;
-		break;
-	case PROFILE:
-		return parse_profile(state->name, arg, &o->profile);
-	case OUTPUT:
-		o->output = arg;
-		break;
-	case RESUME:
-		o->resume = true;
-		break;
-	case APPEND:
-		o->append = true;
-		break;
-	case REPEATS:
-		failed = argument_count(state->name, "repeats", arg, 1, 1000000, &n);
-		o->repeats = (unsigned)n;
-		break;
-	case RUNS:
-		failed = argument_count(state->name, "runs", arg, 1, 1000, &n);
-		o->runs = (unsigned)n;
-		break;
-	case DURATION:
-		return argument_seconds(state->name, "duration", arg, &o->duration);
-	case TIME_BUDGET:
-		return argument_seconds(state->name, "time-budget", arg, &o->time_budget);
-	case CASE_BUDGET:
-		return argument_seconds(state->name, "case-budget", arg, &o->case_budget);
-	case SEED:
-		return argument_count(state->name, "seed", arg, 0, UINT64_C(1) << 53, &o->seed);
-	case TAG:
-		if (argument_tag(state->name, arg, o->tag, o->tags, OPTIONS_TAGS))
-			return EINVAL;
-		o->tag[o->tags++] = arg;
-		break;
-	case DRY_RUN:
-		o->dry_run = true;
-		break;
-	case TOPOLOGY:
-		o->topology = arg;
-		break;
-	case FORMAT:
-		return parse_format(state->name, arg, &o->format);
-	case QUIET:
-		o->quiet = true;
-		break;
-	case COUNTERS:
-		o->counters = arg;
-		return argument_events(state->name, arg);
-	case COUNTERS_OPTIONAL:
-		o->counters_optional = true;
-		break;
-	case MULTIPLEX:
-		o->multiplex = true;
-		break;
-	case '?':
-		help_options(state->name, o->benchmark, option_rows, state->out_stream);
-		return ECANCELED;
-	case USAGE:
-		return print_usage(state);
-	case ARGP_KEY_ARG:
-		message("%s: '%s' is not an option; options begin with --, as in --variant LIST",
-			state->name, arg);
-		return EINVAL;
-	case ARGP_KEY_END:
-		return check_together(state, o);
-	default:
-		if (key < PARAMETER || key >= PARAMETER + MOST_PARAMETERS)
-			return ARGP_ERR_UNKNOWN;
-		o->parameter[key - PARAMETER] = arg;
-	}
-	return failed;
-}
-
-/* Refuses unknown long options with a suggestion, which getopt would not make. */
-static int check_names(const char *program, const struct argp_option *known, size_t n, int argc,
-		       char **argv)
-{
-	const char *names[n];
-
-	for (size_t i = 0; i < n; i++)
-		names[i] = known[i].name;
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-		char name[64];
-		int near, matches = 0;
-
-		if (strncmp(argv[i], "--", 2))
-			continue;
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
-		for (size_t j = 0; j < n; j++)
-			matches += strncmp(names[j], name, strlen(name)) == 0;
-		if (matches)
-			continue;
-		near = names_nearest(name, names, n);
-		if (near >= 0)
-			message("%s: there is no option --%s; did you mean --%s?", program, name,
-				names[near]);
-		else
-			message("%s: there is no option --%s; %s --help lists them", program, name,
-				program);
-		return EXIT_COMMAND_LINE;
-	}
-	return 0;
-}
-
-/* Replace argp's own --help and --usage, which end the program. */
-static const struct argp_option helps[] = {
-	{ .name = "help", .key = '?', .group = -1 },
-	{ .name = "usage", .key = USAGE, .group = -1 },
-};
-
-int options_parse(struct options *o, const struct benchmark *b, int argc, char **argv)
-{
-	const size_t rows = sizeof(option_rows) / sizeof(*option_rows) - 1,
-		     all = sizeof(helps) / sizeof(*helps);
-	const unsigned parameters = b ? b->n_parameters : 0;
-	struct argp_option table[MOST_PARAMETERS + rows + all + 1];
-	struct argp argp = { .options = table, .parser = parse_option };
-	unsigned options = 0;
-	error_t failed;
-	int status;
-
-	*o = (struct options){
-		.benchmark = b, .profile = QUICK, .seed = 1, .argc = argc, .argv = argv
-	};
-	memset(table, 0, sizeof(table));
-	for (unsigned i = 0; i < parameters; i++) {
-		if (b->parameters[i].type == P_FOUND)
-			continue;
-		table[options++] = (struct argp_option){ .name = b->parameters[i].name,
-							 .key = PARAMETER + (int)i,
-							 .arg = help_argument(&b->parameters[i]),
-							 .group = 1 };
-	}
-	for (size_t i = 0; i < rows; i++)
-		table[options + i] = (struct argp_option){ .name = option_rows[i].name,
-							   .key = option_rows[i].key,
-							   .arg = option_rows[i].argument,
-							   .group = 2 };
-	memcpy(table + options + rows, helps, sizeof(helps));
-	status = check_names(argv[0], table, options + rows + all, argc, argv);
-	failed = status ? 0 : argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, o);
-	if (failed)
-		status = failed == ECANCELED ? OPTIONS_HELPED : EXIT_COMMAND_LINE;
-	return status;
 }

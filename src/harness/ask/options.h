@@ -6,8 +6,9 @@
 #ifndef LOCUS_OPTIONS_H
 #define LOCUS_OPTIONS_H
 
+#include <stdio.h>
+
 #include "benchmark.h"
-#include "harness/ask/help.h"
 #include "harness/ask/parameters.h"
 
 /* The statuses that a program ends with. */
@@ -21,7 +22,7 @@ enum {
 };
 
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_MARKDOWN, FORMAT_JSON };
-enum { OPTIONS_TAGS = 32 };
+enum { OPTIONS_TAGS = 32, OPTIONS_ROWS = 32 };
 
 /* NULL and 0: not given. */
 struct options {
@@ -57,8 +58,38 @@ bool options_select(const struct options *);
  */
 enum { OPTIONS_HELPED = -1 };
 int options_parse(struct options *, const struct benchmark *, int argc, char **argv);
+/* Whether no option excludes or lacks another: 0, or EINVAL after a message. */
+int options_agree(const struct options *, const char *program);
 
-/* The options of every benchmark, also for `locus list`, completion and the man page. */
+/*
+ * An option of every benchmark: a row of the table from which the command line is read, and help,
+ * `locus list`, completion and the man page are made. A row without a name ends it.
+ */
+struct option_row {
+	const char *name, *argument, *help; /* argument: NULL if there is none */
+	/*
+	 * Reads the argument into the options. 0, or EINVAL after a message that begins with the
+	 * program ("locus numa").
+	 */
+	int (*take)(const struct option_row *, const char *program, const char *text,
+		    struct options *);
+	size_t field;  /* the offset in struct options of what it sets */
+	uint64_t most; /* the largest number */
+	/*
+	 * Words that the argument may be, beside those that a benchmark defines: "close,spread";
+	 * ":files": names of files; NULL: none.
+	 */
+	const char *values;
+};
 extern const struct option_row option_rows[];
+
+/* ---- --help ---- */
+
+/* The placeholder of a parameter's value: "SIZES". A constant. */
+const char *help_argument(const struct parameter *);
+/* A line for each choice whose meaning the table has, from that column on. */
+void help_meanings(const struct parameter *, int column, FILE *);
+/* Prints --help of a benchmark; NULL: of the suite. The program is "locus numa". */
+void help_options(const char *program, const struct benchmark *, FILE *);
 
 #endif

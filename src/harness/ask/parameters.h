@@ -1,13 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which parameters a variant uses. */
+/* The parameters of a benchmark: which a variant uses, what a profile sets, the text of a value. */
 #ifndef LOCUS_PARAMETERS_H
 #define LOCUS_PARAMETERS_H
 
+#include <limits.h>
+
+#include "base/utf8.h"
 #include "benchmark.h"
 
 enum { MOST_PARAMETERS = 32 };
 
 /* Whether the variant uses this parameter, and users can set it. */
 bool parameter_applies(const struct benchmark *, const struct variant *, unsigned parameter);
+
+/* ---- what a profile sets; what it leaves out is as in the profile before it ---- */
+
+extern const char *const profile_names[PROFILES];
+
+const char *profile_value(const char *const value[PROFILES], enum profile);
+struct preset profile_preset(const struct benchmark *, enum profile);
+/* The default of a parameter, or P_THREADS, that a variant overrides; NULL: it does not. */
+const char *profile_override(const struct variant *, unsigned parameter, enum profile);
+
+/* ---- one value ---- */
+
+/*
+ * Prints the canonical form, as in identities and records: bytes and counts as plain numbers,
+ * choices by name, paths in UTF-8 (utf8.h). VALUE_ROOM is enough for any. Returns text.
+ */
+enum { VALUE_ROOM = UTF8_ROOM(PATH_MAX) };
+char *value_print(const struct parameter *, union value, char *text, size_t size);
+/* For people: "1 GiB"; the parameter's word for 0. */
+char *value_show(const struct parameter *, union value, char *text, size_t size);
+
+bool value_same(const struct parameter *, union value, union value);
 
 #endif

@@ -6,7 +6,7 @@
 #include "harness/sample/reports.h"
 #include "harness/judge/summary.h"
 #include "harness/record/json.h"
-#include "harness/ask/value.h"
+#include "harness/ask/parameters.h"
 
 /*
  * Whether two trials differ in this parameter alone. Parameters that one of them does not use do

@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 #include "harness/ask/options.h"
-#include "harness/ask/value.h"
+#include "harness/ask/parameters.h"
 #include "harness/judge/summary.h"
 #include "harness/record/json.h"
 #include "harness/sample/counts.h"

@@ -5,7 +5,6 @@
 #include "harness/plan/plan.h"
 #include "base/text.h"
 #include "harness/ask/parameters.h"
-#include "harness/ask/value.h"
 #include "machine/topology/topology.h"
 
 /* How many places from the first on are on one node, with a constant step between CPU numbers. */

@@ -7,8 +7,6 @@
 
 #include "base/message.h"
 #include "harness/ask/parameters.h"
-#include "harness/ask/profile.h"
-#include "harness/ask/value.h"
 #include "harness/plan/request.h"
 #include "machine/threads/places.h"
 #include "machine/topology/topology.h"

@@ -9,6 +9,8 @@
 #include "harness/plan/request.h"
 #include "harness/ask/profile.h"
 #include "base/text.h"
+#include "harness/ask/parameters.h"
+#include "base/names.h"
 #include "machine/threads/places.h"
 #include "machine/topology/topology.h"
 #include "base/message.h"

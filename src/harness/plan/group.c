@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "harness/plan/plan.h"
-#include "harness/ask/value.h"
+#include "harness/ask/parameters.h"
 #include "base/hash.h"
 #include "base/sysfs.h"
 #include "machine/topology/topology.h"

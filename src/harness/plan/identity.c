@@ -6,7 +6,7 @@
 
 #include "harness/plan/request.h"
 #include "harness/ask/options.h"
-#include "harness/ask/value.h"
+#include "harness/ask/parameters.h"
 #include "base/hash.h"
 #include "base/why.h"
 #include "kit/input.h"

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "harness/ask/profile.h"
+#include "harness/ask/parameters.h"
 #include "machine/topology/topology.h"
 #include "base/message.h"
 

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/ask/parameters.h"
+#include "harness/plan/plan.h"
+#include "harness/run/columns.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "harness/ask/value.h"

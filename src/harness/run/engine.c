@@ -7,6 +7,8 @@
 #include "base/message.h"
 #include "base/text.h"
 #include "harness/ask/profile.h"
+#include "harness/run/cut.h"
+#include "harness/ask/parameters.h"
 #include "harness/plan/plan.h"
 #include "harness/run/engine.h"
 #include "harness/run/run.h"
