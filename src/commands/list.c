@@ -8,9 +8,7 @@
 #include "commands/list.h"
 #include "count/counting.h"
 #include "harness/ask/options.h"
-#include "harness/ask/profile.h"
 #include "harness/ask/parameters.h"
-#include "base/wrapped.h"
 #include "base/message.h"
 
 enum { MOST_NAMES = 64, COLUMN = 19 };

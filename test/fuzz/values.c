@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "base/numbers.h"
-#include "harness/ask/value.h"
-#include "base/quantity.h"
 #include "harness/ask/parameters.h"
 #include "harness/ask/values.h"
 #include "base/text.h"

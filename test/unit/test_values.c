@@ -10,8 +10,6 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "harness/ask/value.h"
-#include "base/names.h"
 #include "harness/ask/parameters.h"
 #include "harness/ask/values.h"
 #include "machine/topology/topology.h"

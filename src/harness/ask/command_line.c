@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/message.h"
-#include "base/names.h"
+#include "base/text.h"
 #include "harness/ask/options.h"
 
 /* argp's key of an option: HELP, USAGE, or one of the others plus the index of its row. */

@@ -5,10 +5,8 @@
 
 #include "base/text.h"
 #include "base/message.h"
-#include "harness/ask/help.h"
-#include "harness/ask/profile.h"
-#include "base/wrapped.h"
 #include "harness/ask/options.h"
+#include "harness/ask/parameters.h"
 
 enum { VARIANT_COLUMN = 19, OPTION_COLUMN = 25 };
 

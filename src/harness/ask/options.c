@@ -8,14 +8,11 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "harness/ask/argument.h"
 #include "harness/ask/options.h"
-#include "harness/ask/profile.h"
+#include "harness/ask/parameters.h"
 #include "base/arithmetic.h"
 #include "base/message.h"
-#include "base/names.h"
-#include "base/quantity.h"
-#include "harness/ask/options.h"
+#include "base/numbers.h"
 
 /* Prints why. EINVAL ends argp_parse(), but not the program: callers clean up. */
 static __attribute__((format(printf, 3, 4))) int refuse(const char *program, const char *option,

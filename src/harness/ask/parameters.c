@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/names.h"
 #include "base/text.h"
 #include "harness/ask/parameters.h"
 

@@ -7,10 +7,8 @@
 #include <string.h>
 
 #include "harness/plan/request.h"
-#include "harness/ask/profile.h"
-#include "base/text.h"
 #include "harness/ask/parameters.h"
-#include "base/names.h"
+#include "base/text.h"
 #include "machine/threads/places.h"
 #include "machine/topology/topology.h"
 #include "base/message.h"

@@ -5,12 +5,9 @@
 
 #include "harness/ask/parameters.h"
 #include "harness/plan/plan.h"
-#include "harness/run/columns.h"
+#include "harness/run/table.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "harness/ask/value.h"
-#include "harness/plan/plan.h"
-#include "harness/run/table.h"
 
 /* --- cells --- */
 

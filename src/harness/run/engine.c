@@ -6,12 +6,10 @@
 
 #include "base/message.h"
 #include "base/text.h"
-#include "harness/ask/profile.h"
-#include "harness/run/cut.h"
 #include "harness/ask/parameters.h"
+#include "harness/run/run.h"
 #include "harness/plan/plan.h"
 #include "harness/run/engine.h"
-#include "harness/run/run.h"
 #include "kit/agree.h"
 #include "machine/topology/topology.h"
 #include "machine/watchdog.h"
