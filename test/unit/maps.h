@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "base/apart.h"
-#include "bench/hashmap/fast.h"
-#include "bench/hashmap/library.h"
 #include "bench/hashmap/map.h"
 
 struct map_row {

@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bench/hashmap/epoch.h"
+#include "bench/hashmap/entries.h"
 #include "bench/hashmap/mix.h"
-#include "bench/hashmap/stripes.h"
+#include "bench/hashmap/striped.h"
 #include "maps.h"
 
 /*

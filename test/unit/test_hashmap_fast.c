@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "solve/map/tables.h"
-#include "bench/hashmap/fast_memory.h"
+#include "bench/hashmap/map.h"
 #include "cases.h"
 #include "maps.h"
 
@@ -114,7 +114,7 @@ static void test_what_was_given_back_is_taken_again(void **state)
 
 	(void)state;
 	shape.keys = 5000;
-	bytes = fast_memory_bytes(&shape);
+	bytes = fast_map.shared(&shape);
 	shared = apart_alloc(bytes);
 	memory = fast_memory_open(&shape, shared);
 	first = memory.take(memory.from, SMALL);

@@ -7,11 +7,8 @@
  * padded. The paper does not give its mix of operations: `course` is the mix of a course that it
  * cites.
  */
-#include "bench/hashmap/fast.h"
-#include "bench/hashmap/library.h"
-#include "bench/hashmap/parameters.h"
-#include "bench/hashmap/results.h"
-#include "bench/hashmap/state.h"
+#include "bench/hashmap/map.h"
+#include "bench/hashmap/hashmap.h"
 #include "benchmark.h"
 #include "kit/events.h"
 

@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-#include "bench/hashmap/library.h"
+#include "bench/hashmap/map.h"
 #include "base/tsan.h"
 
 #ifdef HAVE_URCU

@@ -129,7 +129,12 @@ struct map_kind {
 	void (*batch)(void *map, struct worker *self, struct map_operation *, unsigned n);
 };
 
-extern const struct map_kind striped_map, waitfree_map; /* others: library.h, fast.h */
+/* library_map is empty where library_available() says why it is not available. */
+extern const struct map_kind striped_map, waitfree_map, library_map, fast_map;
+const char *library_available(void);
+/* fast_map's memory for tables, from the shared block. */
+struct cmap_memory;
+struct cmap_memory fast_memory_open(const struct map_shape *, void *shared);
 
 /* The hash of all maps: a bijection, so that a test can make keys that collide. */
 static inline uint64_t map_hash(uint64_t key)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/hashmap/sizes.h"
+#include "bench/hashmap/hashmap.h"
 
 #include "base/arithmetic.h"
-#include "bench/hashmap/parameters.h"
 #include "benchmark.h"
 #include "kit/histogram.h"
 #include "kit/spin.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/hashmap/state.h"
+#include "bench/hashmap/hashmap.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/hashmap/parameters.h"
 #include "kit/random.h"
 #include "kit/shares.h"
 #include "machine/memory/region.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The data of striped-waitfree (waitfree.c), and how its table doubles. */
+/* The data of striped-waitfree, for its test, too. */
 #ifndef LOCUS_HASHMAP_WAITFREE_H
 #define LOCUS_HASHMAP_WAITFREE_H
 
-#include "bench/hashmap/epoch.h"
-#include "bench/hashmap/stripes.h"
+#include "bench/hashmap/entries.h"
+#include "bench/hashmap/striped.h"
 
 struct waitfree_entry {
 	struct waitfree_entry *next;
@@ -30,14 +30,5 @@ struct waitfree {
 	struct waitfree_table table[WAITFREE_MOST_TABLES];
 	struct waitfree_table *_Atomic now;
 };
-
-/* Copies an entry; the copy is not in a chain yet. NULL: no memory. */
-struct waitfree_entry *waitfree_copy(struct waitfree *, struct worker *self,
-				     const struct waitfree_entry *);
-/*
- * Doubles the table, unless another thread has doubled it since it was `old`. Without memory it
- * stays as it is.
- */
-void waitfree_grow(struct waitfree *, struct worker *self, struct waitfree_table *old);
 
 #endif

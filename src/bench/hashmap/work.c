@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sample: blocks of operations, drawn first, then done. */
-#include "bench/hashmap/state.h"
+#include "bench/hashmap/hashmap.h"
 #include "kit/loop.h"
 #include "kit/opaque.h"
 #include "machine/clock.h"
