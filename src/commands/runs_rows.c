@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "commands/runs_table.h"
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "base/statistics.h"
 
 enum { RATIO_NAME = 128 };

@@ -161,6 +161,44 @@ static void a_trial_has_only_metrics_with_a_value_by_name(void **state)
 	expect(lean_trial, "{\"metrics\":[{\"name\":\"a\",\"value\":null}]}", "{}");
 }
 
+/* ---- parts ---- */
+
+static void expect_parts(const char *line, const char *left, const char *parts)
+{
+	json_t *trial = json_loads(line, 0, NULL), *lines = lean_parts(trial);
+	char *own = json_dumps(trial, JSON_COMPACT), *taken = json_dumps(lines, JSON_COMPACT);
+
+	assert_string_equal(own, left);
+	assert_string_equal(taken, parts);
+	free(own);
+	free(taken);
+	json_decref(lines);
+	json_decref(trial);
+}
+
+static void most_trials_have_no_parts(void **state)
+{
+	static const char line[] = "{\"run\":\"1\",\"id\":\"2\",\"metrics\":{\"time\":{}}}";
+
+	(void)state;
+	expect_parts(line, line, "[]");
+	expect_parts("{\"pairs\":{\"rounds\":1}}", "{\"pairs\":{\"rounds\":1}}", "[]");
+}
+
+static void cells_and_distributions_are_taken(void **state)
+{
+	(void)state;
+	expect_parts("{\"run\":\"1\",\"id\":\"2\",\"pairs\":{\"rounds\":1,\"cells\":{\"a\":[0]}}}",
+		     "{\"run\":\"1\",\"id\":\"2\",\"pairs\":{\"rounds\":1}}",
+		     "[{\"type\":\"matrix\",\"run\":\"1\",\"trial\":\"2\",\"a\":[0]}]");
+	expect_parts(
+		"{\"run\":\"1\",\"id\":\"2\",\"metrics\":{\"time\":{},"
+		"\"wait\":{\"distribution\":{\"n\":3}}}}",
+		"{\"run\":\"1\",\"id\":\"2\",\"metrics\":{\"time\":{},\"wait\":{}}}",
+		"[{\"type\":\"distribution\",\"run\":\"1\",\"trial\":\"2\",\"metric\":\"wait\","
+		"\"n\":3}]");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +213,8 @@ int main(void)
 		cmocka_unit_test(roles_are_told_where_there_are_several),
 		cmocka_unit_test(counts_and_what_was_asked_for_keep_all),
 		cmocka_unit_test(a_trial_has_only_metrics_with_a_value_by_name),
+		cmocka_unit_test(most_trials_have_no_parts),
+		cmocka_unit_test(cells_and_distributions_are_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

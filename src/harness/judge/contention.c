@@ -6,7 +6,7 @@
 #include "base/numbers.h"
 #include "base/statistics.h"
 #include "harness/judge/contention.h"
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "machine/topology/topology.h"
 
 /* --- what the batches saw --- */

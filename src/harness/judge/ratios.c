@@ -5,7 +5,7 @@
 
 #include "harness/sample/reports.h"
 #include "harness/judge/summary.h"
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "harness/ask/parameters.h"
 
 /*

@@ -4,7 +4,7 @@
 
 #include "base/statistics.h"
 #include "harness/judge/summary.h"
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "harness/sample/counts.h"
 #include "harness/sample/roles.h"
 

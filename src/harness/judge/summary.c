@@ -6,7 +6,7 @@
 #include "harness/ask/options.h"
 #include "harness/ask/parameters.h"
 #include "harness/judge/summary.h"
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "harness/sample/counts.h"
 #include "harness/sample/reductions.h"
 #include "harness/sample/reports.h"

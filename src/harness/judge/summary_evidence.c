@@ -10,7 +10,7 @@
 #include "harness/ask/options.h"
 #include "harness/judge/contention.h"
 #include "harness/judge/summary.h"
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "harness/sample/counts.h"
 #include "machine/topology/topology.h"
 

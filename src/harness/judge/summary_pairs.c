@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "base/statistics.h"
 #include "harness/judge/summary.h"
 #include "harness/plan/plan.h"

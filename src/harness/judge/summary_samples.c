@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "harness/judge/summary.h"
 #include "base/statistics.h"
 #include "base/numbers.h"

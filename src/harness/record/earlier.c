@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads what earlier runs left in a file, line by line. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/record/complete.h"
 #include "harness/record/earlier.h"
 #include "harness/record/lines.h"
 
@@ -25,14 +25,60 @@ void earlier_close(struct earlier *e)
 	json_decref(e->always);
 }
 
-/* The length of RECORD_SCHEMA up to the dot before the minor version. */
-enum { MAJOR = sizeof(RECORD_SCHEMA) - sizeof("0") };
-
 void earlier_forget(struct earlier *e)
 {
 	json_array_clear(e->runs);
 	json_object_clear(e->complete);
 }
+
+/* ---- one line ---- */
+
+/* Whether a trial line is complete: it need not be run again. */
+static bool is_complete(const json_t *trial)
+{
+	const char *status = json_string_value(json_object_get(trial, "status"));
+
+	return status && (!strcmp(status, "ok") || !strcmp(status, "noisy") ||
+			  !strcmp(status, "unconverged") || !strcmp(status, "bimodal") ||
+			  !strcmp(status, "impossible"));
+}
+
+/* Adds the names of a list's objects; skips elements without one, which locus does not write. */
+static void add_names(json_t *names, const json_t *list)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(list, i, one) {
+		const char *name = json_string_value(json_object_get(one, "name"));
+
+		if (name)
+			json_object_set_new(names, name, json_true());
+	}
+}
+
+/* Adds the names of the events that the kernel always counts, from a benchmark line. */
+static void learn_always(json_t *always, const json_t *benchmark)
+{
+	add_names(always, json_object_get(json_object_get(benchmark, "counters"), "kernel"));
+}
+
+/* Names of all events that were counted in a trial: {name: true}. */
+static json_t *counters_of(const json_t *trial, const json_t *always)
+{
+	json_t *names = json_copy((json_t *)always);
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach(json_object_get(trial, "kernel_unknown"), i, name)
+		if (json_is_string(name))
+			json_object_del(names, json_string_value(name));
+	add_names(names, json_object_get(trial, "counters"));
+	return names;
+}
+
+/* The length of RECORD_SCHEMA up to the dot before the minor version. */
+enum { MAJOR = sizeof(RECORD_SCHEMA) - sizeof("0") };
 
 /* Takes note of a line that is there already. NULL, or what is wrong with it. */
 static const char *take_note(struct earlier *e, json_t *line, bool first)
@@ -57,11 +103,13 @@ static const char *take_note(struct earlier *e, json_t *line, bool first)
 		e->ours = host && strcmp(host, e->host) == 0;
 	}
 	if (strcmp(type, "benchmark") == 0)
-		complete_learn(e->always, line);
-	if (strcmp(type, "trial") == 0 && e->ours && id && complete_is(line))
-		json_object_set_new(e->complete, id, complete_counters(line, e->always));
+		learn_always(e->always, line);
+	if (strcmp(type, "trial") == 0 && e->ours && id && is_complete(line))
+		json_object_set_new(e->complete, id, counters_of(line, e->always));
 	return NULL;
 }
+
+/* ---- all lines ---- */
 
 /*
  * Zeros stand where a disk lost what was written. The run then wrote no more, so what follows may

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What of a line is written. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,10 +37,10 @@ static int digits_of(const char *key, int digits)
 	static const struct {
 		const char *key;
 		int digits;
-	} own[] = { { "value", ALL },	/* results are compared */
-		    { "batches", 5 },	/* more than batches agree in */
-		    { "samples", 5 }, { "quantiles", 5 }, { "skew", 4 }, { "elapsed", 4 },
-		    { "noise", 3 } }; /* the kernel tells it in ticks */
+	} own[] = { { "value", ALL }, /* results are compared */
+		    { "batches", 5 }, /* more than batches agree in */
+		    { "samples", 5 }, { "quantiles", 5 }, { "skew", 4 },
+		    { "elapsed", 4 }, { "noise", 3 } }; /* the kernel tells it in ticks */
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (!strcmp(key, own[i].key))
@@ -55,7 +56,8 @@ static json_t *lean_list(const json_t *list, int digits)
 	const json_t *value;
 	size_t i;
 
-	json_array_foreach(list, i, value) json_array_append_new(copy, lean_value(value, digits));
+	json_array_foreach(list, i, value)
+		json_array_append_new(copy, lean_value(value, digits));
 	return copy;
 }
 
@@ -71,8 +73,7 @@ static json_t *lean_value(const json_t *of, int digits)
 	if (!json_is_object(of))
 		return json_copy((json_t *)of);
 	copy = json_object();
-	json_object_foreach((json_t *)of, key, value)
-	{
+	json_object_foreach((json_t *)of, key, value) {
 		/* parameters stay as they are: empty ones, and all digits */
 		json_t *own = !strcmp(key, "parameters")
 				      ? json_incref(value)
@@ -135,8 +136,8 @@ static void lean_roles(json_t *trial)
 	unsigned at_work = 0;
 	size_t i;
 
-	json_array_foreach(json_object_get(trial, "roles"), i, role) at_work +=
-		json_integer_value(json_object_get(role, "workers")) > 0;
+	json_array_foreach(json_object_get(trial, "roles"), i, role)
+		at_work += json_integer_value(json_object_get(role, "workers")) > 0;
 	if (at_work < 2)
 		json_object_del(trial, "roles");
 }
@@ -148,8 +149,7 @@ static void lean_columns(json_t *columns)
 	json_t *column;
 	void *next;
 
-	json_object_foreach_safe(columns, next, name, column)
-	{
+	json_object_foreach_safe(columns, next, name, column) {
 		if (json_is_number(column))
 			json_object_del(columns, name);
 	}
@@ -177,8 +177,7 @@ static void lean_metrics(json_t *trial, const json_t *columns)
 	json_t *metrics = json_object(), *metric;
 	size_t i;
 
-	json_array_foreach(json_object_get(trial, "metrics"), i, metric)
-	{
+	json_array_foreach(json_object_get(trial, "metrics"), i, metric) {
 		const char *name = json_string_value(json_object_get(metric, "name"));
 
 		if (!json_object_get(metric, "value"))
@@ -223,7 +222,8 @@ static json_t *scaled_list(const json_t *times, double scale)
 	const json_t *time;
 	size_t i;
 
-	json_array_foreach(times, i, time) json_array_append_new(list, scaled(time, scale));
+	json_array_foreach(times, i, time)
+		json_array_append_new(list, scaled(time, scale));
 	return list;
 }
 
@@ -258,8 +258,7 @@ static void lean_ratios(json_t *ratios)
 	json_t *ratio;
 	size_t i;
 
-	json_array_foreach(ratios, i, ratio)
-	{
+	json_array_foreach(ratios, i, ratio) {
 		const char *parameter = json_string_value(json_object_get(ratio, "parameter"));
 
 		if (parameter && strcmp(parameter, "threads"))
@@ -287,4 +286,33 @@ json_t *lean_trial(const json_t *line)
 	lean_times(copy, columns);
 	lean_ratios(json_object_get(copy, "ratios"));
 	return copy;
+}
+
+/* --- parts of a trial with their own lines --- */
+
+/* Moves an object out of another, into a line of this type. */
+static void take_part(json_t *lines, const char *type, const json_t *trial, json_t *from,
+		      const char *key, const char *metric)
+{
+	json_t *part = json_object_get(from, key), *line;
+
+	if (!part)
+		return;
+	line = json_pack("{s:s, s:O, s:O, s:s*}", "type", type, "run",
+			 json_object_get(trial, "run"), "trial", json_object_get(trial, "id"),
+			 "metric", metric);
+	json_object_update(line, part);
+	json_array_append_new(lines, line);
+	json_object_del(from, key);
+}
+
+json_t *lean_parts(json_t *trial)
+{
+	json_t *lines = json_array(), *metric;
+	const char *name;
+
+	take_part(lines, "matrix", trial, json_object_get(trial, "pairs"), "cells", NULL);
+	json_object_foreach(json_object_get(trial, "metrics"), name, metric)
+		take_part(lines, "distribution", trial, metric, "distribution", name);
+	return lines;
 }

@@ -14,10 +14,16 @@
  */
 json_t *lean(const json_t *line);
 /*
- * The same of a trial line; it also leaves out what follows from other keys or from the benchmark's
+ * Makes a trial line lean. Leaves out, too, what follows from other keys or from the benchmark's
  * line (doc/schema/README.md says how), and metrics without a value; the list of the others becomes
  * an object, by name. Lists of times become whole multiples of `scale`.
  */
 json_t *lean_trial(const json_t *line);
+/*
+ * Takes matrices and distributions, which few readers need, out of a trial line: the cells of pairs
+ * and the distributions of metrics. Returns them as a list of lines, which name run and trial;
+ * NULL: no memory.
+ */
+json_t *lean_parts(json_t *trial);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The file of a record: opened, locked, written line by line. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,7 +15,6 @@
 
 #include "harness/ask/options.h"
 #include "harness/record/lean.h"
-#include "harness/record/parts.h"
 #include "harness/record/record.h"
 #include "base/message.h"
 
@@ -27,6 +27,8 @@ struct record {
 	char run[17];
 	struct earlier earlier;
 };
+
+/* ---- times and numbers ---- */
 
 /* s since 1970, at the ends of the years 1 and 9999: readers' calendars have no others. */
 #define FIRST INT64_C(-62135596800)
@@ -53,6 +55,29 @@ char *record_time(char text[RECORD_TIME])
 	clock_gettime(CLOCK_REALTIME, &t);
 	return record_time_of(t, text);
 }
+
+json_t *record_number(double x)
+{
+	return isfinite(x) ? json_real(x) : json_null();
+}
+
+json_t *record_count(double value)
+{
+	return fabs(value) < 9e15 && value == floor(value) ? json_integer((json_int_t)value)
+							   : record_number(value);
+}
+
+json_t *record_interval(double low, double high)
+{
+	return isfinite(low) && isfinite(high) ? json_pack("[f, f]", low, high) : json_null();
+}
+
+double record_real(const json_t *value)
+{
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* ---- opening ---- */
 
 static const char exists[] = "exists; give another name, --resume it, or --append to it";
 
@@ -162,6 +187,8 @@ int record_open(struct record **out, const char *path, enum record_mode mode)
 	return status;
 }
 
+/* ---- what the file holds already ---- */
+
 json_t *record_runs(const struct record *r)
 {
 	return r->earlier.runs;
@@ -181,6 +208,8 @@ bool record_has_counter(const struct record *r, const char *trial_id, const char
 {
 	return json_object_get(json_object_get(r->earlier.complete, trial_id), event) != NULL;
 }
+
+/* ---- writing ---- */
 
 static bool write_whole(struct record *r, const char *text, size_t length)
 {
@@ -232,7 +261,7 @@ static json_t *as_written(json_t *line, const char *type)
 	if (strcmp(type, "trial"))
 		return json_pack("[O]", line);
 	own = lean_trial(line);
-	lines = parts_take(own);
+	lines = lean_parts(own);
 	json_array_append_new(lines, own);
 	return lines;
 }
@@ -266,7 +295,8 @@ void record_line(struct record *r, const char *type, json_t *object, bool sync)
 		goto out;
 	errno = ENOMEM;
 	good = !json_object_update(line, object) && (lines = as_written(line, type));
-	json_array_foreach(lines, i, one) good = good && write_line(r, one);
+	json_array_foreach(lines, i, one)
+		good = good && write_line(r, one);
 	if (!good || (sync && !put_on_disk(r)))
 		fail(r);
 out:

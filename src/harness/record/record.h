@@ -55,4 +55,10 @@ enum { RECORD_TIME = 80 };
 char *record_time(char text[RECORD_TIME]);
 char *record_time_of(struct timespec, char text[RECORD_TIME]);
 
+/* Numbers as records write them: null for NAN and infinity, which JSON does not have. */
+json_t *record_number(double);
+json_t *record_count(double);			  /* a whole number has all its digits */
+json_t *record_interval(double low, double high); /* a list of the two; null without both */
+double record_real(const json_t *);		  /* NAN: not a number, or NULL */
+
 #endif

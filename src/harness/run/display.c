@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/numbers.h"
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "harness/run/table.h"
 
 /* % of the value: half of a wider interval says nothing of its other half. */

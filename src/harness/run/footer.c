@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "base/message.h"
 #include "harness/judge/verdict.h"
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "harness/run/table.h"
 
 /* --- ratios --- */

@@ -10,7 +10,7 @@
 #include "count/counting.h"
 #include "harness/ask/parameters.h"
 #include "harness/judge/summary.h"
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "harness/run/run.h"
 #include "harness/plan/plan.h"
 #include "harness/sample/evidence.h"

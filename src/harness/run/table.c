@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "harness/judge/verdict.h"
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "harness/run/table.h"
 #include "machine/topology/topology.h"
 

@@ -6,7 +6,7 @@
 #include "base/arithmetic.h"
 #include "base/statistics.h"
 #include "base/utf8.h"
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "harness/sample/counts.h"
 
 /* --- quotients --- */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "harness/sample/reductions.h"
 #include "harness/sample/roles.h"
 #include "kit/agree.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-#include "harness/record/json.h"
+#include "harness/record/record.h"
 #include "harness/sample/reductions.h"
 #include "harness/sample/reports.h"
 #include "harness/sample/roles.h"
