@@ -11,7 +11,7 @@
 
 #include "cases.h"
 #include "harness/plan/plan.h"
-#include "harness/sample/pairs.h"
+#include "harness/sample/workers.h"
 #include "machine/topology/topology.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))

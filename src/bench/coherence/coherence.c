@@ -3,7 +3,7 @@
  * coherence - cost of the first load, or store, of a cache line that another core has: by the state
  * in which it has it. And of a stream of lines from one core to another.
  *
- * Every CPU meets every other one, in rounds of disjoint pairs (harness/sample/pairs.h).
+ * Every CPU meets every other one, in rounds of disjoint pairs (harness/sample/workers.h).
  */
 #include <errno.h>
 #include <stdlib.h>

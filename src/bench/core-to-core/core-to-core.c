@@ -2,7 +2,7 @@
 /*
  * core-to-core - latency of moving a cache line between each pair of cores.
  *
- * Every CPU meets every other one, in rounds of disjoint pairs (harness/sample/pairs.h).
+ * Every CPU meets every other one, in rounds of disjoint pairs (harness/sample/workers.h).
  */
 #include <stdlib.h>
 

@@ -39,12 +39,12 @@ static double fastest(const struct series *s, bool rested)
 }
 
 /* Threads of this process that work elsewhere are no neighbours: they show as < 0. */
-static double busy_beside(const struct series *s)
+static double busy_beside(const struct evidence *e)
 {
-	const struct noise *n = &s->evidence.noise;
+	const struct noise *n = &e->noise;
 	const double busy = n->beside + (n->foreign < 0 ? n->foreign : 0);
 
-	if (!s->evidence.neighbours.cpu)
+	if (!e->neighbours.cpu)
 		return 0;
 	return busy < 0 ? 0 : busy / n->watched;
 }
@@ -87,7 +87,7 @@ static void sum_up(const struct series *s, struct contention *seen, double *line
 
 struct contention contention_seen(const struct series *s)
 {
-	struct contention seen = { .busy = busy_beside(s), .line = NAN, .memory = NAN };
+	struct contention seen = { .busy = busy_beside(&s->evidence), .line = NAN, .memory = NAN };
 	double *lines = calloc(s->samples.batches + 1, sizeof(*lines)),
 	       *memory = calloc(s->samples.batches + 1, sizeof(*memory));
 
@@ -101,7 +101,7 @@ struct contention contention_seen(const struct series *s)
 
 void contention_learn(const struct series *s)
 {
-	const double least = fastest(s, !(busy_beside(s) < CONTENTION_QUIET));
+	const double least = fastest(s, !(busy_beside(&s->evidence) < CONTENTION_QUIET));
 	double *kept = quiet_of(s);
 
 	if (kept && least > 0 && (!(*kept > 0) || least < *kept))

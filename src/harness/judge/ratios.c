@@ -98,11 +98,11 @@ static double in_batch(const struct series *s, unsigned batch, const struct metr
 }
 
 /* The batch that a trial had in a round of the group; its number of batches if it had none. */
-static unsigned batch_of_round(const struct series *s, unsigned round)
+static unsigned batch_of_round(const struct samples *s, unsigned round)
 {
 	unsigned i = 0;
 
-	while (i < s->samples.batches && s->samples.batch[i].round != round)
+	while (i < s->batches && s->batch[i].round != round)
 		i++;
 	return i;
 }
@@ -121,7 +121,7 @@ static struct estimate estimate_rounds(const struct series *of, const struct ser
 	struct estimate e = ESTIMATE_UNKNOWN;
 
 	for (unsigned i = 0; x && i < of->samples.batches; i++) {
-		const unsigned other = batch_of_round(to, of->samples.batch[i].round);
+		const unsigned other = batch_of_round(&to->samples, of->samples.batch[i].round);
 
 		x[i] = other < to->samples.batches ? log(in_batch(of, i, m, aside[0]) /
 							 in_batch(to, other, m, aside[1]))

@@ -6,7 +6,7 @@
 #include "harness/judge/summary.h"
 #include "harness/record/record.h"
 #include "harness/sample/counts.h"
-#include "harness/sample/roles.h"
+#include "harness/sample/workers.h"
 
 /* Raw samples of a trial that go into the record; beyond that, quantiles of each batch. */
 #define MOST_RAW_SAMPLES 10000
@@ -39,26 +39,26 @@ static json_t *list_of(const double *values, size_t n)
 	return list;
 }
 
-static json_t *noisy_json(const struct series *s, size_t first, size_t n)
+static json_t *noisy_json(const struct samples *s, size_t first, size_t n)
 {
 	json_t *noisy = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		if (s->samples.noisy[first + i])
+		if (s->noisy[first + i])
 			json_array_append_new(noisy, json_integer((json_int_t)i));
 	return noisy;
 }
 
 /* Quantiles of all samples of the batches that share a line. */
-static json_t *sketch_json(const struct series *s, size_t first, size_t samples)
+static json_t *sketch_json(const struct samples *s, size_t first, size_t samples)
 {
 	double *sorted = calloc(samples + 1, sizeof(*sorted));
 	json_t *sketch;
 	size_t n = 0;
 
 	for (size_t k = 0; sorted && k < samples; k++)
-		if (isfinite(s->samples.time[first + k]))
-			sorted[n++] = s->samples.time[first + k];
+		if (isfinite(s->time[first + k]))
+			sorted[n++] = s->time[first + k];
 	sketch = json_pack("{s:i}", "n", (int)n);
 	if (n) /* else no two workers were ever at work together */
 		json_object_set_new(sketch, "quantiles", samples_quantiles(sorted, n));
@@ -72,9 +72,9 @@ static bool is_raw(const struct series *s, const struct batch *b)
 	return !s->pairs && b->first + b->samples <= MOST_RAW_SAMPLES;
 }
 
-static bool is_counted(const struct series *s, unsigned batch)
+static bool is_counted(const struct tally *t, unsigned batch)
 {
-	json_t *counters = counts_batch_json(s, batch);
+	json_t *counters = counts_batch_json(t, batch);
 	const bool counted = json_object_size(counters) > 0;
 
 	json_decref(counters);
@@ -114,7 +114,7 @@ bool samples_join(const struct series *s, unsigned first, unsigned batch)
 
 	return is_raw(s, a) == is_raw(s, b) && a->allocation == b->allocation &&
 	       (a->units == b->units || roles_until(s->planned, 0) == BY_DEADLINE) &&
-	       !is_counted(s, first) && !is_counted(s, batch);
+	       !is_counted(&s->tally, first) && !is_counted(&s->tally, batch);
 }
 
 json_t *samples_line(const struct series *s, unsigned first, unsigned n)
@@ -127,12 +127,12 @@ json_t *samples_line(const struct series *s, unsigned first, unsigned n)
 			  "allocation", (int)b->allocation, "batch", (int)first, "at",
 			  record_number(b->at), "units", units_json(s, b), "times",
 			  raw ? list_of(s->samples.time + b->first, samples) : json_null(), "noisy",
-			  raw ? noisy_json(s, b->first, samples) : json_array(), "cycle",
+			  raw ? noisy_json(&s->samples, b->first, samples) : json_array(), "cycle",
 			  b->cycle > 0 ? record_number(b->cycle) : json_null(), "counters",
-			  counts_batch_json(s, first));
+			  counts_batch_json(&s->tally, first));
 
 	if (!raw)
-		json_object_set_new(line, "sketch", sketch_json(s, b->first, samples));
+		json_object_set_new(line, "sketch", sketch_json(&s->samples, b->first, samples));
 	if (n > 1)
 		put_columns(b, n, raw, line);
 	return line;
@@ -145,19 +145,19 @@ json_t *samples_line(const struct series *s, unsigned first, unsigned n)
  * batches with a time share it, unless it is a time. `value`: by sample, NULL: the time. Returns
  * NULL if no batch has one.
  */
-static json_t *column_json(const struct series *s, const double *value)
+static json_t *column_json(const struct samples *s, const double *value)
 {
-	const bool aside = samples_sets_noise_aside(&s->samples);
+	const bool aside = samples_sets_noise_aside(s);
 	json_t *list = json_array();
 	double first = NAN;
 	bool same = value;
 
-	for (unsigned i = 0; i < s->samples.batches; i++) {
-		const double one = estimates_batch(&s->samples, i, value, aside);
+	for (unsigned i = 0; i < s->batches; i++) {
+		const double one = estimates_batch(s, i, value, aside);
 
 		first = isfinite(first) ? first : one;
 		same &= isfinite(one) ? one == first
-				      : !isfinite(estimates_batch(&s->samples, i, NULL, aside));
+				      : !isfinite(estimates_batch(s, i, NULL, aside));
 		json_array_append_new(list, record_number(one));
 	}
 	if (isfinite(first) && !same)
@@ -166,15 +166,14 @@ static json_t *column_json(const struct series *s, const double *value)
 	return isfinite(first) ? record_number(first) : NULL;
 }
 
-static json_t *metrics_json(const struct series *s)
+static json_t *metrics_json(const struct samples *s, const struct benchmark *b)
 {
-	const struct benchmark *b = s->planned->trial.benchmark;
 	json_t *object = json_object(), *column = column_json(s, NULL);
 
 	if (column)
 		json_object_set_new(object, "time", column);
 	for (unsigned m = 0; m < b->n_metrics; m++) {
-		column = s->samples.value[m] ? column_json(s, s->samples.value[m]) : NULL;
+		column = s->value[m] ? column_json(s, s->value[m]) : NULL;
 		if (column)
 			json_object_set_new(object, b->metrics[m].name, column);
 	}
@@ -182,14 +181,14 @@ static json_t *metrics_json(const struct series *s)
 }
 
 /* How many batches each allocation has. */
-static json_t *allocations_json(const struct series *s)
+static json_t *allocations_json(const struct samples *s)
 {
 	json_t *list = json_array();
 
-	for (unsigned a = 0, i = 0; i < s->samples.batches; a++) {
+	for (unsigned a = 0, i = 0; i < s->batches; a++) {
 		const unsigned first = i;
 
-		while (i < s->samples.batches && s->samples.batch[i].allocation == a)
+		while (i < s->batches && s->batch[i].allocation == a)
 			i++;
 		json_array_append_new(list, json_integer(i - first));
 	}
@@ -197,14 +196,14 @@ static json_t *allocations_json(const struct series *s)
 }
 
 /* The group's round of each batch; null if these are 0, 1, 2, ... */
-static json_t *rounds_json(const struct series *s)
+static json_t *rounds_json(const struct samples *s)
 {
 	json_t *list = json_array();
 	bool plain = true;
 
-	for (unsigned i = 0; i < s->samples.batches; i++) {
-		plain &= s->samples.batch[i].round == i;
-		json_array_append_new(list, json_integer(s->samples.batch[i].round));
+	for (unsigned i = 0; i < s->batches; i++) {
+		plain &= s->batch[i].round == i;
+		json_array_append_new(list, json_integer(s->batch[i].round));
 	}
 	if (!plain)
 		return list;
@@ -213,16 +212,15 @@ static json_t *rounds_json(const struct series *s)
 }
 
 /* Null if no allocation had a page frame of an earlier one. */
-static json_t *fresh_json(const struct series *s)
+static json_t *fresh_json(const struct samples *s)
 {
-	return s->samples.fresh < s->samples.allocations ? json_integer(s->samples.fresh)
-							 : json_null();
+	return s->fresh < s->allocations ? json_integer(s->fresh) : json_null();
 }
 
-json_t *batches_json(const struct series *s)
+json_t *batches_json(const struct samples *s, const struct benchmark *b)
 {
-	if (!s->samples.batches)
+	if (!s->batches)
 		return json_null();
 	return json_pack("{s:o, s:o, s:o, s:o}", "allocations", allocations_json(s), "fresh",
-			 fresh_json(s), "round", rounds_json(s), "metrics", metrics_json(s));
+			 fresh_json(s), "round", rounds_json(s), "metrics", metrics_json(s, b));
 }

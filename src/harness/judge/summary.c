@@ -131,10 +131,10 @@ static double change(const double *x, size_t n)
 }
 
 /* A machine that changes makes a value of the time in which it was measured, and of no other. */
-static void note_trend(const struct series *s, struct verdict *v)
+static void note_trend(const struct samples *s, struct verdict *v)
 {
-	double *medians = calloc(s->samples.batches + 1, sizeof(*medians));
-	const size_t n = medians ? estimates_allocations(&s->samples, medians) : 0;
+	double *medians = calloc(s->batches + 1, sizeof(*medians));
+	const size_t n = medians ? estimates_allocations(s, medians) : 0;
 	const double percent = n < LEAST_VALUES ? 0 : 100 * (change(medians, n) - 1);
 
 	if (statistics_has_trend(medians, n) && fabs(percent) >= LEAST_CHANGE)
@@ -164,7 +164,7 @@ static void judge_samples(const struct series *s, struct estimates time, struct 
 		judge_width(s, time.kept, v);
 	if (known)
 		noise_judge(s, time, v);
-	note_trend(s, v);
+	note_trend(&s->samples, v);
 	placement_note_huge(s, v);
 	samples_note_doubts(s, v);
 }
@@ -229,10 +229,11 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	counters = counts_json(s, s->samples.n ? NULL : why);
 	counters_note(s, counters, counting, &v);
 	json_object_update_new(
-		line, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "status", status_names[v.status],
-				"reasons", v.reasons, "notes", v.notes, "metrics",
-				reports_json(s->reports, &s->samples, &p->trial, time, why),
-				"samples", samples, "batches", batches_json(s)));
+		line,
+		json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "status", status_names[v.status],
+			  "reasons", v.reasons, "notes", v.notes, "metrics",
+			  reports_json(s->reports, &s->samples, &p->trial, time, why), "samples",
+			  samples, "batches", batches_json(&s->samples, p->trial.benchmark)));
 	json_object_set_new(line, "roles", throughput_json(s->throughput, &p->trial, &s->samples));
 	json_object_update_new(
 		line,
@@ -240,10 +241,10 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 			  "s:o, s:o, s:o, s:o}",
 			  "ratios", ratios, "pairs", pairs, "counters", counters, "kernel",
 			  counts_kernel_json(s), "kernel_unknown", counts_kernel_unknown_json(s),
-			  "counting", counting, "placement", placement_json(s), "noise",
-			  noise_json(s), "cycle", record_number(cycle), "cycles",
-			  record_number(time.kept.value / cycle), "skew",
-			  record_number(samples_skew(s)), "group", (int)p->group, "stopped",
+			  "counting", counting, "placement",
+			  placement_json(&s->evidence.placements), "noise", noise_json(s), "cycle",
+			  record_number(cycle), "cycles", record_number(time.kept.value / cycle),
+			  "skew", record_number(samples_skew(s)), "group", (int)p->group, "stopped",
 			  stopped_json(s), "at", record_number(at), "measured",
 			  s->to > 0 ? record_interval(s->from, s->to) : json_null(), "elapsed",
 			  record_number(s->elapsed), "region", region_json(s)));

@@ -36,7 +36,7 @@ json_t *samples_quantiles(double *values, size_t n);
  */
 json_t *samples_units(const struct series *);
 /* `batches` of the trial line: the numbers of each batch, from which statistics can be computed. */
-json_t *batches_json(const struct series *);
+json_t *batches_json(const struct samples *, const struct benchmark *);
 
 /* --- summary_samples.c: all samples together --- */
 
@@ -83,13 +83,13 @@ json_t *summary_pairs(struct pairs *, const struct trial *, struct verdict *);
 #define NOISE_MOST_STOLEN  0.1
 #define NOISE_MOST_SAMPLES 0.1
 
-size_t noise_samples(const struct series *); /* noisy ones */
-json_t *noise_json(const struct series *);   /* `noise` of the trial line */
+size_t noise_samples(const struct samples *); /* noisy ones */
+json_t *noise_json(const struct series *);    /* `noise` of the trial line */
 /* Judges a series that has samples and a time. */
 void noise_judge(const struct series *, struct estimates time, struct verdict *);
 
 /* `placement` of the trial line: before its samples; in it `after`, if that differs. */
-json_t *placement_json(const struct series *);
+json_t *placement_json(const struct placements *);
 /*
  * Judges misplaced pages; notes pages that were not read back one by one, and threads on nodes
  * where first touch leaves none.

@@ -48,14 +48,14 @@ static json_t *one_placement_json(const struct placement *p)
 	return object;
 }
 
-json_t *placement_json(const struct series *s)
+json_t *placement_json(const struct placements *p)
 {
 	json_t *before, *after;
 
-	if (!s->evidence.placements.known)
+	if (!p->known)
 		return json_null();
-	before = one_placement_json(&s->evidence.placements.before);
-	after = one_placement_json(&s->evidence.placements.after);
+	before = one_placement_json(&p->before);
+	after = one_placement_json(&p->after);
 	if (!json_equal(before, after))
 		json_object_set(before, "after", after);
 	json_decref(after);
@@ -152,12 +152,12 @@ void placement_note_huge(const struct series *s, struct verdict *v)
 /* s: the unit of times in /proc/stat. */
 #define TICK 0.01
 
-size_t noise_samples(const struct series *s)
+size_t noise_samples(const struct samples *s)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->samples.n; i++)
-		n += s->samples.noisy[i];
+	for (size_t i = 0; i < s->n; i++)
+		n += s->noisy[i];
 	return n;
 }
 
@@ -168,19 +168,19 @@ json_t *noise_json(const struct series *s)
 	if (!s->samples.n)
 		return json_null();
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o*}", "samples",
-			 record_number((double)noise_samples(s) / (double)s->samples.n), "off_cpu",
-			 record_number(n->off_cpu), "run_delay", record_number(n->delay), "foreign",
-			 record_number(n->foreign < 0 ? 0 : n->foreign), "wall",
+			 record_number((double)noise_samples(&s->samples) / (double)s->samples.n),
+			 "off_cpu", record_number(n->off_cpu), "run_delay", record_number(n->delay),
+			 "foreign", record_number(n->foreign < 0 ? 0 : n->foreign), "wall",
 			 record_number(n->wall), "beside", contention_json(s));
 }
 
 /* Allocations in which noise has left too few samples. */
-static unsigned allocations_lost(const struct series *s)
+static unsigned allocations_lost(const struct samples *s)
 {
 	unsigned n = 0;
 
-	for (unsigned a = 0; a < s->samples.allocations; a++)
-		n += !samples_has_clean(&s->samples, a);
+	for (unsigned a = 0; a < s->allocations; a++)
+		n += !samples_has_clean(s, a);
 	return n;
 }
 
@@ -188,8 +188,8 @@ static unsigned allocations_lost(const struct series *s)
 void noise_judge(const struct series *s, struct estimates time, struct verdict *v)
 {
 	const struct noise *n = &s->evidence.noise;
-	const double share = (double)noise_samples(s) / (double)s->samples.n;
-	const unsigned lost = allocations_lost(s);
+	const double share = (double)noise_samples(&s->samples) / (double)s->samples.n;
+	const unsigned lost = allocations_lost(&s->samples);
 	double steal = n->steal > 2 * TICK ? n->steal : 0; /* NAN, unknown, counts as 0 */
 	char seen[160], migrations[48] = "", stolen[48] = "";
 

@@ -110,8 +110,8 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 		statistics_sort(sorted, n);
 		object = json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o*, s:s*}", "n",
 				   (int)s->samples.n, "batches", (int)s->samples.batches, "noisy",
-				   (int)noise_samples(s), "duration", record_number(s->duration),
-				   "units", samples_units(s), "parts",
+				   (int)noise_samples(&s->samples), "duration",
+				   record_number(s->duration), "units", samples_units(s), "parts",
 				   record_count(s->tally.done * tally_amount(&s->tally)),
 				   "quantiles", samples_quantiles(sorted, n), "mean",
 				   record_number(statistics_mean(sorted, n)), "deviation",

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "harness/sample/roles.h"
+#include "harness/sample/workers.h"
 #include "harness/sample/series.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
@@ -179,7 +179,7 @@ static bool prepared(struct series *s)
 
 	t->arena = arena_open(t->machine);
 	errno = t->arena ? 0 : errno;
-	watchdog_away(ROLES_PREPARING);
+	watchdog_away(TRIAL_PREPARING);
 	s->state = t->arena && ops->prepare ? ops->prepare(t) : NULL;
 	watchdog_back();
 	return all_prepared(s, t->arena && (!ops->prepare || s->state)) && is_as_planned(s) &&
@@ -213,7 +213,7 @@ bool allocation_open(struct series *s, struct team *team)
 	t->team = team;
 	if (!prepared(s) && !prepared_alone(s))
 		return false;
-	watchdog_away(ROLES_PREPARING);
+	watchdog_away(TRIAL_PREPARING);
 	if (ops->enter)
 		team_run(team, ops->enter, s->state);
 	placements_begin(&s->evidence.placements, t->arena);
@@ -236,13 +236,13 @@ void allocation_close(struct series *s, struct team *team)
 
 	if (!s->ready)
 		return;
-	watchdog_away(ROLES_VERIFYING);
+	watchdog_away(TRIAL_VERIFYING);
 	placed = placements_end(&s->evidence.placements, t->arena, &after);
 	watchdog_back();
 	placements_keep(&s->evidence.placements, placed ? &after : NULL);
 	note_misplaced(s);
 	sample_seat(s, team);
-	watchdog_away(ROLES_VERIFYING);
+	watchdog_away(TRIAL_VERIFYING);
 	wrong = s->worked && !s->evidence.failure && roles_ops(t)->verify
 			? roles_ops(t)->verify(s->state, t)
 			: NULL;

@@ -5,7 +5,7 @@
 #include "harness/plan/plan.h"
 #include "harness/sample/reductions.h"
 #include "harness/sample/reports.h"
-#include "harness/sample/roles.h"
+#include "harness/sample/workers.h"
 #include "harness/sample/series.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
@@ -165,7 +165,7 @@ static struct batch_cores core_cycles(struct team *team)
 	struct cycles c;
 	size_t n = team_threads(team);
 
-	watchdog_away(ROLES_MEASURING);
+	watchdog_away(TRIAL_MEASURING);
 	team_run(team, time_cycle, &c);
 	watchdog_back();
 	n = n < sizeof(c.of) / sizeof(*c.of) ? n : sizeof(c.of) / sizeof(*c.of);
@@ -180,11 +180,10 @@ double batch_cycle(struct batch_cores before, struct batch_cores after)
 	return least > 0 && most <= SAME * least ? (before.median + after.median) / 2 : 0;
 }
 
-static struct batch *new_batch(struct series *s)
+static struct batch *new_batch(struct samples *s)
 {
-	s->samples.batch[s->samples.batches] =
-		(struct batch){ .first = s->samples.n, .allocation = s->samples.allocations - 1 };
-	return &s->samples.batch[s->samples.batches++];
+	s->batch[s->batches] = (struct batch){ .first = s->n, .allocation = s->allocations - 1 };
+	return &s->batch[s->batches++];
 }
 
 /*
@@ -247,11 +246,10 @@ static void warm_again(struct series *s, struct team *team)
 		sample_take(s, team, &unused, sample_turn(s, 0), false);
 }
 
-static double batch_quantile(const struct series *s, const struct batch *b, bool clean)
+static double batch_quantile(const struct samples *s, const struct batch *b, bool clean)
 {
-	return statistics_quantile_known(s->samples.time + b->first,
-					 clean ? s->samples.noisy + b->first : NULL, b->samples,
-					 0.5);
+	return statistics_quantile_known(s->time + b->first, clean ? s->noisy + b->first : NULL,
+					 b->samples, 0.5);
 }
 
 /* A batch of pairs has an estimate only if `whole`: all its samples were taken. */
@@ -263,8 +261,8 @@ static void estimate(struct series *s, struct team *team, struct batch *b, bool 
 		take_alone(s, team);
 		b->estimate = b->clean = whole ? mean : NAN;
 	} else {
-		b->estimate = batch_quantile(s, b, false);
-		b->clean = batch_quantile(s, b, true);
+		b->estimate = batch_quantile(&s->samples, b, false);
+		b->clean = batch_quantile(&s->samples, b, true);
 	}
 }
 
@@ -279,7 +277,7 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 
 	if (!sample_seat(s, team) || agree_any(p->trial.ranks, !series_room(s, samples)))
 		return false;
-	b = new_batch(s);
+	b = new_batch(&s->samples);
 	number = s->samples.batches - 1;
 	tally_begin(&s->tally, team, number);
 	before = core_cycles(team);

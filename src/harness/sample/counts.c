@@ -218,9 +218,8 @@ json_t *counts_kernel_unknown_json(const struct series *s)
 	return list;
 }
 
-json_t *counts_batch_json(const struct series *s, unsigned batch)
+json_t *counts_batch_json(const struct tally *t, unsigned batch)
 {
-	const struct tally *t = &s->tally;
 	json_t *object = json_object();
 
 	for (unsigned i = 0; i < t->events && tally_counts(t, batch); i++)

@@ -24,7 +24,7 @@ void counts_add_quotients(json_t *list);
 json_t *counts_kernel_json(const struct series *);
 json_t *counts_kernel_unknown_json(const struct series *);
 /* `counters` of a batch's samples line. */
-json_t *counts_batch_json(const struct series *, unsigned batch);
+json_t *counts_batch_json(const struct tally *, unsigned batch);
 /* `counting` of the trial line: its time in batches that count events, and in those that don't. */
 json_t *counts_cost_json(const struct series *);
 

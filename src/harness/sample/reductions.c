@@ -5,7 +5,7 @@
 
 #include "harness/record/record.h"
 #include "harness/sample/reductions.h"
-#include "harness/sample/roles.h"
+#include "harness/sample/workers.h"
 #include "kit/agree.h"
 
 /* --- by worker --- */

@@ -6,7 +6,7 @@
 #include "harness/record/record.h"
 #include "harness/sample/reductions.h"
 #include "harness/sample/reports.h"
-#include "harness/sample/roles.h"
+#include "harness/sample/workers.h"
 #include "machine/watchdog.h"
 
 static bool is_by_worker(const struct metric *m)
@@ -119,7 +119,7 @@ void reports_collect(struct reports *r, struct samples *s, const struct trial *t
 			*value_of(s, m) = NAN;
 	if (!roles_ops(t)->collect)
 		return;
-	watchdog_away(ROLES_VERIFYING);
+	watchdog_away(TRIAL_VERIFYING);
 	roles_ops(t)->collect(state, t, &result);
 	watchdog_back();
 	for (unsigned m = 0; m < n; m++) {

@@ -7,7 +7,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "harness/plan/plan.h"
-#include "harness/sample/roles.h"
+#include "harness/sample/workers.h"
 #include "harness/sample/series.h"
 #include "kit/agree.h"
 #include "kit/shares.h"
@@ -62,7 +62,7 @@ static bool seat_here(struct series *s, struct team *team)
 	unsigned culprit;
 	int failed;
 
-	watchdog_away(ROLES_PREPARING);
+	watchdog_away(TRIAL_PREPARING);
 	failed = take_seats(s, team, &culprit);
 	watchdog_back();
 	if (failed) {
@@ -256,7 +256,7 @@ struct sample sample_take(struct series *s, struct team *team, struct noise *noi
 	struct sample sample = { .communicated = NAN };
 	double spent;
 
-	watchdog_away(ROLES_MEASURING);
+	watchdog_away(TRIAL_MEASURING);
 	if (s->pairs)
 		pair_up(s, team, turn);
 	if (ops->reset)

@@ -11,7 +11,7 @@
 #include "count/tally.h"
 #include "harness/plan/plan.h"
 #include "harness/sample/evidence.h"
-#include "harness/sample/pairs.h"
+#include "harness/sample/workers.h"
 #include "harness/sample/samples.h"
 #include "machine/provenance/conditions.h"
 

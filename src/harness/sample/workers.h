@@ -1,13 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The times of pairs of workers (IN_PAIRS): of all pairs, measured while the other pairs of their
- * round meet; and of some pairs, measured alone.
+ * Who does what in a trial: its functions, the workers' roles, what ends their work; and, where
+ * workers meet in pairs (IN_PAIRS), who meets whom, and how long that takes.
  */
-#ifndef LOCUS_PAIRS_H
-#define LOCUS_PAIRS_H
+#ifndef LOCUS_WORKERS_H
+#define LOCUS_WORKERS_H
 
 #include "benchmark.h"
+#include "harness/plan/plan.h"
 #include "machine/topology/topology.h"
+
+/* What the main thread is doing to a trial while it is away from the books (watchdog.h). */
+#define TRIAL_PREPARING "preparing"
+#define TRIAL_MEASURING "measuring"
+#define TRIAL_VERIFYING "checking"
+
+const struct ops *roles_ops(const struct trial *);
+unsigned roles_count(const struct trial *);
+const char *roles_name(const struct trial *, unsigned number);
+/* The role that a worker plays; they are filled in order. */
+unsigned roles_number(const struct trial *, unsigned worker);
+/* The workers whose units count, and whose end ends the sample: those of the first role. */
+unsigned roles_leading(const struct trial *);
+/* What ends the work of a role. With a single role, fixed units end it instead of a deadline. */
+enum until roles_until(const struct planned *, unsigned number);
+
+/*
+ * The times of pairs of workers: of all pairs, measured while the other pairs of their round meet;
+ * and of some pairs, measured alone.
+ */
 
 /* This many pairs of each level are measured alone as well. */
 enum { PAIRS_ALONE = 2, PAIRS_MOST_ALONE = PAIRS_ALONE * LEVELS };
