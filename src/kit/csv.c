@@ -10,7 +10,6 @@
 #include "base/why.h"
 #include "base/utf8.h"
 #include "kit/csv.h"
-#include "kit/csv_reader.h"
 
 #define ROWS_APART 1024
 

@@ -8,6 +8,8 @@
 #define LOCUS_CSV_H
 
 #include <locale.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "kit/input.h"
 #include "kit/real.h"
@@ -35,5 +37,71 @@ void csv_close(struct csv *);
  */
 int csv_read(const struct csv *, const struct input *, size_t first, size_t n, enum real as,
 	     void *to, const char **why);
+
+/* Reading a text file by lines and fields (csv_reader.c). */
+
+/* Where a line begins: its offset in the file, and its number, from 1. */
+struct csv_mark {
+	size_t offset, line;
+};
+
+struct csv_reader {
+	const struct input *in;
+	const char **why;
+	char separator; /* ' ': blanks and tabs; or CSV_ANY */
+	char *block;
+	size_t at, end; /* in the block: the next character; its end */
+	size_t offset;	/* of the block, in the file */
+	size_t line;
+	bool failed; /* and said why */
+};
+
+/* In place of the separator, for a line that has two of comma, semicolon and tab. */
+#define CSV_ANY '?'
+
+/* False, and why. The block is to be freed. */
+bool csv_reader_open(struct csv_reader *, const struct input *, char separator, const char **why);
+void csv_reader_go_to(struct csv_reader *, struct csv_mark);
+void csv_reader_next_line(struct csv_reader *);
+
+/*
+ * From a line's beginning, goes to the first line with values: this or a later one. Others are
+ * empty, or begin with # (but not as "#N/A", which Excel writes for a value).
+ */
+bool csv_reader_find_row(struct csv_reader *, struct csv_mark *begin);
+
+/* What separates the values of the line: ' ' if nothing else does. */
+char csv_reader_separator(struct csv_reader *);
+
+/* Refuses what is no text in the first block; skips a byte order mark. -1, and why. */
+int csv_reader_check(struct csv_reader *);
+
+/* Without quotes, and blanks around it. Longer fields are cut, and then are no numbers. */
+struct csv_field {
+	char text[512];
+	size_t length;
+	bool quoted;
+};
+
+/* Leaves the reader at the separator or line end; separators within quotes don't count. */
+void csv_reader_take(struct csv_reader *, struct csv_field *);
+
+/* Goes to the next field of the line, where there is one. */
+bool csv_reader_more(struct csv_reader *);
+
+/*
+ * Whatever strtod takes, in this locale, except hexadecimal digits. NaN and infinity count: as
+ * values they are refused later, and they are no names.
+ */
+bool csv_field_number(const struct csv_field *, locale_t, double *value);
+
+/* False for a number written as an integer that the value, rounded to a double, is not. */
+bool csv_field_is_exact(const struct csv_field *, double value);
+
+/*
+ * Whether it can name a column: it has a letter, does not begin as a number does, and is no word
+ * for a value, such as NA. So a line with a missing or misspelt number is not taken for names.
+ */
+bool csv_field_names(const struct csv_field *);
 
 #endif

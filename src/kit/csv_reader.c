@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kit/csv_reader.h"
+#include "kit/csv.h"
 
 #include <ctype.h>
 #include <math.h>

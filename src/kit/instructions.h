@@ -26,8 +26,38 @@ enum isa {
 #endif
 #endif
 
-const char *isa_name(enum isa);
-unsigned isa_width(enum isa); /* bytes of a vector */
-bool isa_usable(enum isa);    /* by this CPU and its system */
+static inline const char *isa_name(enum isa set)
+{
+	static const char *const names[ISAS] = { [ISA_SCALAR] = "scalar",
+						 [ISA_BASELINE] = "baseline",
+						 [ISA_AVX2] = "avx2",
+						 [ISA_AVX512] = "avx512" };
+
+	return names[set];
+}
+
+/* Bytes of a vector. */
+static inline unsigned isa_width(enum isa set)
+{
+	static const unsigned widths[ISAS] = { [ISA_SCALAR] = sizeof(double),
+					       [ISA_BASELINE] = 16,
+					       [ISA_AVX2] = 32,
+					       [ISA_AVX512] = 64 };
+
+	return widths[set];
+}
+
+/* Whether this CPU and its system have them. */
+static inline bool isa_usable(enum isa set)
+{
+#ifdef __x86_64__
+	if (set == ISA_AVX2)
+		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+	if (set == ISA_AVX512)
+		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+		       __builtin_cpu_supports("avx512cd");
+#endif
+	return set <= ISA_BASELINE;
+}
 
 #endif

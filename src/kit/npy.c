@@ -11,7 +11,6 @@
 
 #include "base/why.h"
 #include "kit/npy.h"
-#include "kit/npy_header.h"
 
 static const char magic[] = "\x93NUMPY";
 _Static_assert(sizeof(magic) - 1 == NPY_MAGIC, "the magic has as many bytes as the header says");

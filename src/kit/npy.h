@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NumPy's file format: a header of one line, then the values as in memory. Reads versions 1 to 3,
- * the types of kit/npy_type.h, C or Fortran order, one dimension (one column) or two.
+ * real numbers of at most 8 bytes in any byte order, C or Fortran order, one dimension (one column)
+ * or two.
  */
 #ifndef LOCUS_NPY_H
 #define LOCUS_NPY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "kit/input.h"
-#include "kit/npy_type.h"
 #include "kit/real.h"
+
+/* The type of the values. */
+struct npy_type {
+	char kind; /* NumPy's letter: f, i, u, or b for a truth value */
+	unsigned bytes;
+	bool swapped; /* big endian */
+};
 
 /* What a header says. */
 struct npy {
@@ -48,5 +56,34 @@ int npy_finish(struct npy_writer *, const char **why);
 /* The same, all values at once. */
 int npy_save(const char *path, const char *type, const void *, size_t rows, size_t columns,
 	     const char **why);
+
+/* Parts of a header (npy_header.c). */
+
+/* Parses what a header says, "<f8". NULL; or what it is instead, "complex numbers". */
+const char *npy_type_parse(struct npy_type *, const char *text);
+
+/* The i-th of values as a double; NAN where a double does not hold it exactly. */
+double npy_type_get(const struct npy_type *, const void *values, size_t i);
+
+/* Prints the i-th of values, with all digits of an integer. Returns text. */
+#define NPY_TYPE_TEXT 32
+const char *npy_type_print(const struct npy_type *, const void *values, size_t i,
+			   char text[NPY_TYPE_TEXT]);
+
+/*
+ * A header is a Python dict: {'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }
+ */
+struct npy_header {
+	char type[16];
+	bool fortran;
+	size_t shape[2];     /* undefined for more than two dimensions */
+	unsigned dimensions; /* any number */
+};
+
+/*
+ * Parses the text from *at to `end`, where there is a terminating zero. Returns NULL, or what was
+ * expected at *at.
+ */
+const char *npy_header_parse(struct npy_header *, char **at, const char *end);
 
 #endif

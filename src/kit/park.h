@@ -11,7 +11,6 @@
 #define LOCUS_PARK_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/apart.h"
@@ -21,8 +20,6 @@ struct parking {
 };
 
 void park(struct parking *);
-/* The same, for so many seconds at most; false: no token came. */
-bool park_for(struct parking *, double seconds);
 void unpark(struct parking *);
 
 #endif

@@ -81,3 +81,18 @@ void *pool_used_up(struct pool *p, struct worker *self, size_t bytes)
 	self->failed = part->why;
 	return NULL;
 }
+
+void *trial_pieces(const struct trial *t, const char *name, unsigned first, unsigned pieces,
+		   size_t bytes, bool alone)
+{
+	struct region *region = region_map(t->arena, name, pieces * bytes, PAGES_BASE);
+
+	for (unsigned i = 0; region && i < pieces; i++) {
+		const int node = t->place[first + i].node;
+
+		region_home(region, i * bytes, bytes, node);
+		if (alone)
+			region_user(region, i * bytes, bytes, node);
+	}
+	return region ? region_base(region) : NULL;
+}

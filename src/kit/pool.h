@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that grows inside work(): each worker has a part of its own, on its node, that is mapped,
+ * Memory of a trial for its workers: divided into one piece for each, or a pool that grows.
+ *
+ * A pool is memory that grows inside work(): each worker has a part of its own, on its node, that is mapped,
  * claimed and touched before the clock starts. To take some of it moves a pointer. It is memory of
  * the trial's arena, so where its pages lie is read back like that of any other.
  *
@@ -17,6 +19,14 @@
 #include <stdint.h>
 
 #include "trial.h"
+
+/*
+ * Maps contiguous `pieces` of `bytes` each, on base pages, for the workers from `first` on: each
+ * must touch its own first, so that it lies on its node. `alone`: no other worker uses it. The
+ * arena owns it. Returns NULL as region_map() does.
+ */
+void *trial_pieces(const struct trial *, const char *name, unsigned first, unsigned pieces,
+		   size_t bytes, bool alone);
 
 struct pool_part {
 	_Alignas(APART) uintptr_t next, end;

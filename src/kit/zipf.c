@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "kit/zipf.h"
 #include "kit/random.h"
 
 /* expm1(x) / x and log1p(x) / x, also at 0. */

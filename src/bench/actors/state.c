@@ -11,7 +11,7 @@
 #include "bench/actors/crew.h"
 #include "bench/actors/parameters.h"
 #include "bench/actors/sizes.h"
-#include "kit/pieces.h"
+#include "kit/pool.h"
 #include "kit/shares.h"
 #include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"
@@ -98,7 +98,7 @@ static bool map_memory(struct state *s, const struct trial *t)
 {
 	const size_t own = crew_bytes(t->variant->data, s->threads, s->actors);
 
-	s->crew.memory = pieces_map(t, "queues", 0, s->threads, own, false);
+	s->crew.memory = trial_pieces(t, "queues", 0, s->threads, own, false);
 	s->actor = map_items(s, t, "actors", sizeof(*s->actor), first_actor, HOME_OWN);
 	s->message = map_items(s, t, "messages", sizeof(*s->message), first_message, HOME_OWN);
 	s->states = map_items(s, t, "states", s->stride, first_actor, t->value[HOME].choice);

@@ -15,7 +15,7 @@
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/loop.h"
-#include "kit/pieces.h"
+#include "kit/pool.h"
 #include "machine/memory/region.h"
 #include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"
@@ -175,7 +175,7 @@ static void *prepare(const struct trial *trial)
 	s->bytes = bytes_of_counters(trial);
 	s->own = apart_alloc(trial->threads * sizeof(*s->own));
 	s->counters = region_on_node(trial->arena, "counters", s->bytes, trial->place[0].node);
-	s->strings = pieces_map(trial, "strings", 0, trial->threads, BYTES_OF_ONE, false);
+	s->strings = trial_pieces(trial, "strings", 0, trial->threads, BYTES_OF_ONE, false);
 	if (s->own && s->counters && s->strings)
 		return s;
 	release(s);

@@ -7,7 +7,7 @@
 #define LOCUS_HASHMAP_MIX_H
 
 #include "bench/hashmap/map.h"
-#include "kit/zipf.h"
+#include "kit/random.h"
 
 enum distribution {
 	DISTRIBUTION_UNIFORM,

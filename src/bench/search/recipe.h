@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kit/zipf.h"
+#include "kit/random.h"
 
 enum distribution {
 	DISTRIBUTION_UNIFORM, /* all keys equally likely */

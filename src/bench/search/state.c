@@ -3,7 +3,7 @@
 
 #include "bench/search/sizes.h"
 #include "bench/search/state.h"
-#include "kit/pieces.h"
+#include "kit/pool.h"
 #include "kit/shares.h"
 #include "base/apart.h"
 
@@ -136,7 +136,7 @@ static int map_trees(struct state *s, const struct trial *t)
 static int map_streams(struct state *s, const struct trial *t)
 {
 	unsigned char *keys =
-		pieces_map(t, "streams of keys", 0, s->streams, stream_stride(t), true);
+		trial_pieces(t, "streams of keys", 0, s->streams, stream_stride(t), true);
 
 	for (unsigned i = 0; keys && i < s->streams; i++)
 		s->stream[i] = (struct stream){ .key = keys + i * stream_stride(t),
@@ -149,14 +149,14 @@ static int map_streams(struct state *s, const struct trial *t)
 static int map(struct state *s, const struct trial *t)
 {
 	s->own_stride = own_stride(t);
-	s->own = pieces_map(t, "packets and answers", dispatchers_of(t), s->searchers,
+	s->own = trial_pieces(t, "packets and answers", dispatchers_of(t), s->searchers,
 			    s->own_stride, false);
 	if (!s->own || map_streams(s, t) || map_array(s, t) || (has_tree(t) && map_trees(s, t)))
 		return -1;
 	if (s->way->kind != PARTITION)
 		return 0;
 	s->partitioned.blocks =
-		pieces_map(t, "keys to be partitioned", 0, t->threads, block_stride(t), false);
+		trial_pieces(t, "keys to be partitioned", 0, t->threads, block_stride(t), false);
 	return s->partitioned.blocks ? 0 : -1;
 }
 
