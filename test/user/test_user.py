@@ -108,7 +108,7 @@ def test_the_tarball_builds_passes_its_tests_installs_and_cleans_up(user, built)
         built,
         "distcheck",
         "DISTCHECK_CONFIGURE_FLAGS=--without-papi --without-likwid",
-        "TESTS=$(check_PROGRAMS) $(smoke_tests)",
+        "TESTS=$(programs) $(smoke_tests)",
         "RESULTS=/mnt/work/results",
         "CASES=25",  # without optimisation each takes longer
         timeout=2400,
