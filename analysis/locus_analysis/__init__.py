@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .frames import Frames
+    from .records.frames import Frames
 
 __all__ = ["load"]
 
@@ -18,7 +18,7 @@ __all__ = ["load"]
 def load(paths: str | PathLike[str] | Iterable[str | PathLike[str]]) -> Frames:
     """Records as data frames: `runs`, `trials`, `metrics`, `ratios`, `counters`, `samples`. Needs
     pandas. A file that is not a record raises records.BadInput."""
-    from . import frames  # here: `locus report` works without pandas
+    from .records import frames  # here: `locus report` works without pandas
 
     given = [paths] if isinstance(paths, (str, PathLike)) else paths
     return frames.load([Path(path) for path in given])

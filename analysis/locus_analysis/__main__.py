@@ -15,8 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
-from . import compare_command, likwid, speech
-from .sources import GIVEN, BadInput, CannotWrite
+from .base import streams
+from .compare import command_line
+from .records import likwid
+from .records.sources import GIVEN, BadInput, CannotWrite
 
 GOOD, CANNOT, BAD_INPUT, FAULT, INTERRUPTED = 0, 1, 2, 70, 130
 DATA = ("csv", "json", "jsonl", "google-benchmark")  # formats for programs
@@ -27,11 +29,11 @@ NO_CURVE = (
 )
 
 if TYPE_CHECKING:
-    from .records import Records
+    from .records.database import Records
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    speech.begin()
+    streams.begin()
     try:
         return _run(list(sys.argv[1:] if arguments is None else arguments))
     except BadInput as error:
@@ -39,11 +41,11 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except CannotWrite as error:
         return _complain(error, CANNOT)
     except BrokenPipeError:  # SIGPIPE, which Python ignores: the reader (`| head`) has ended
-        speech.abandon(sys.stdout)
+        streams.abandon(sys.stdout)
         return 128 + signal.SIGPIPE
     except OSError as error:
         if not error.filename:
-            speech.abandon(sys.stdout)
+            streams.abandon(sys.stdout)
         return _complain(f"{error.filename or 'standard output'}: {error.strerror}", CANNOT)
     except MemoryError:
         return _complain("not enough memory for these records: give fewer of them", FAULT)
@@ -67,7 +69,7 @@ def _run(words: list[str]) -> int:
         sys.stdout.flush()  # of --help: at exit Python could only say that it failed
     options.behind = words[end:]
     if getattr(options, "format", "table") in DATA:
-        speech.as_data()
+        streams.as_data()
     return int(options.run(options))
 
 
@@ -108,7 +110,7 @@ def _fault(error: BaseException) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from . import draw
+    from .pictures import draw
 
     first = options.file[0]
     output = options.output or (first if first.is_dir() else first.parent)
@@ -117,9 +119,10 @@ def _report(options: argparse.Namespace) -> int:
     if len(tables) == len(options.file):
         raise BadInput(f"{tables[0]}: a table of LIKWID's: give the record of its run, too")
     draw.painters()
-    from . import records, report  # while they start
+    from .page import report  # while they start
+    from .records import database
 
-    given = records.read([file for file in options.file if file not in tables])
+    given = database.read([file for file in options.file if file not in tables])
     with _noting(given):
         given.counted = likwid.read(tables)
         for path in report.write(given, page, options.force):
@@ -128,18 +131,19 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _levels(options: argparse.Namespace) -> int:
-    from . import between, levels, padding, records
+    from .insight import levels, padding, run_variation
+    from .records import database
 
     with _read(options) as given:
-        db = records.tables(given)
+        db = database.tables(given)
     found = [text for text in (levels.text(db), padding.text(db)) if text]
-    runs = max((len(wholes) for wholes in between.series(db)), default=0)
-    print("\n\n".join([*found, between.about(runs)]) if found else NO_CURVE, flush=True)
+    runs = max((len(wholes) for wholes in run_variation.series(db)), default=0)
+    print("\n\n".join([*found, run_variation.about(runs)]) if found else NO_CURVE, flush=True)
     return GOOD
 
 
 def _summary(options: argparse.Namespace) -> int:
-    from . import summary
+    from .card import summary
 
     with _read(options) as given:
         told = summary.text(given)
@@ -149,15 +153,15 @@ def _summary(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     if options.expect:
-        from . import expected, sides
+        from .compare import expected, observations
 
         likwid.refuse(options.file)
-        side, notes = sides.load(options.file, "these")
+        side, notes = observations.load(options.file, "these")
         told, without = expected.document(side)
-        compare_command.note(notes + without)
+        command_line.note(notes + without)
         print(told, flush=True)
         return GOOD
-    from . import export
+    from .records import export
 
     with _read(options) as given:
         export.write(given, options.format, sys.stdout)
@@ -165,13 +169,13 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from . import hosts, validate
+    from .records import hosts, validate
 
     likwid.refuse(options.file)
     checked = validate.Checked()
     for flaw in validate.flaws(options.file, checked):
         _complain(flaw, BAD_INPUT)
-    compare_command.note(hosts.told_apart(checked.machines)[1])
+    command_line.note(hosts.told_apart(checked.machines)[1])
     print(checked, flush=True)
     return BAD_INPUT if checked.wrong else GOOD
 
@@ -184,10 +188,10 @@ def _tables(options: argparse.Namespace) -> list[Path]:
 @contextmanager
 def _read(options: argparse.Namespace) -> Iterator[Records]:
     """The records without their samples, for commands that need no samples."""
-    from . import records
+    from .records import database
 
     likwid.refuse(options.file)
-    given = records.read(options.file, samples=False)
+    given = database.read(options.file, samples=False)
     with _noting(given):
         yield given
 
@@ -198,11 +202,11 @@ def _noting(given: Records) -> Iterator[None]:
     try:
         yield
     finally:
-        compare_command.note(given.notes)
+        command_line.note(given.notes)
 
 
 def _complain(error: object, status: int) -> int:
-    speech.tell(str(error))
+    streams.tell(str(error))
     return status
 
 
@@ -266,7 +270,7 @@ def _parser() -> argparse.ArgumentParser:
             " record."
         ),
     )
-    compare_command.add(commands)
+    command_line.add(commands)
     _command(
         commands,
         "levels",

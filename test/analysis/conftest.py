@@ -16,9 +16,9 @@ from urllib.parse import quote
 import pytest
 from jsonschema_rs import Draft7Validator
 from lacking import lacking
-from locus_analysis import draw
-from locus_analysis.charts import Picture
-from locus_analysis.processes import Processes
+from locus_analysis.base.processes import Processes
+from locus_analysis.pictures import draw
+from locus_analysis.pictures.charts import Picture
 
 
 def quoted(schema: Any) -> Any:

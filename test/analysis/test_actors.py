@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lesson of actors quotes reference/actors.csv: sums over sizes, and their quotients."""
 
-from locus_analysis import published
-from locus_analysis.schema import HERE
+from locus_analysis.base.folders import LESSONS
+from locus_analysis.records import published
 
 
 def sums(metric: str) -> dict[str, float]:
@@ -26,7 +26,7 @@ def test_quotients_are_those_of_the_sums() -> None:
 
 
 def test_the_lesson_says_what_was_published() -> None:
-    lesson = " ".join((HERE / "lessons/actors.html.j2").read_text().split())
+    lesson = " ".join((LESSONS / "actors.html.j2").read_text().split())
     times, misses = sums("time"), sums("cache-misses")
     for of, digits in ((times, (2, 1)), (misses, (1, 1))):
         stealing, pool = (of[v] / of["dedicated"] for v in ("stealing", "pool"))

@@ -6,9 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from locus_analysis import advice, records, summary
-from locus_analysis.advice import Place, Run, Wish
-from locus_analysis.card import UNTOLD, Card
+from locus_analysis.card import summary
+from locus_analysis.card.content import UNTOLD, Card
+from locus_analysis.insight import advice
+from locus_analysis.insight.advice import Place, Run, Wish
+from locus_analysis.records import database
 from make_records import (
     ONE,
     TWO,
@@ -115,7 +117,7 @@ def card_of(machine: Machine, points: list[Point], *command: str, allowed: str =
     lines = record(machine, points, run_id("a"), command=["locus", *command])
     topology = lines[0]["machine"]["topology"]
     topology["allowed"] = allowed or topology["allowed"]
-    (made,) = summary.cards(records.tables(of_lines(lines)))
+    (made,) = summary.cards(database.tables(of_lines(lines)))
     return made
 
 

@@ -11,16 +11,9 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import (
-    between,
-    card,
-    claims,
-    described,
-    levels,
-    published,
-    records,
-    summary,
-)
+from locus_analysis.card import content, summary
+from locus_analysis.insight import claims, levels, run_variation
+from locus_analysis.records import database, description, published
 from make_records import (
     ONE,
     TWO,
@@ -71,10 +64,10 @@ def a_series(
 
 
 def merged_of(lines: list[Line]) -> dict[str, Any]:
-    db = records.tables(of_lines(lines))
-    series = between.series(db)
+    db = database.tables(of_lines(lines))
+    series = run_variation.series(db)
     assert len(series) == 1
-    found = between.judged(records.measured(db, "sharing"), series)
+    found = run_variation.judged(database.measured(db, "sharing"), series)
     assert len(found) == 2
     return {t["variant"]: t for t in found}
 
@@ -102,14 +95,14 @@ def test_an_interval_covers_what_it_says() -> None:
     """95 % at least of the samples of n values have the median between its bounds."""
     rng = random.Random(1)
     for n in (6, 9, 20):
-        outside = between._outside(n)
+        outside = run_variation._outside(n)
         assert outside is not None
         held = 0
         for _ in range(2000):
             values = sorted(rng.random() for _ in range(n))
             held += values[outside] <= 0.5 <= values[-1 - outside]
         assert held > 0.94 * 2000
-    assert [between._outside(n) for n in (1, 5, 6, 8, 9)] == [None, None, 0, 0, 1]
+    assert [run_variation._outside(n) for n in (1, 5, 6, 8, 9)] == [None, None, 0, 0, 1]
 
 
 def test_runs_that_are_not_ok_do_not_count() -> None:
@@ -153,11 +146,11 @@ def test_ratios_are_compared_run_by_run() -> None:
     assert (ratio["sound_runs"], ratio["tried"]) == (7, 7)
 
 
-@pytest.mark.parametrize(("step", "sure"), [(0.01, card.CERTAIN), (0.1, card.ROUGH)])
+@pytest.mark.parametrize(("step", "sure"), [(0.01, content.CERTAIN), (0.1, content.ROUGH)])
 def test_the_card_has_the_intervals_between_runs(step: float, sure: str) -> None:
     """Those of the single runs, 1 to 9, are wider."""
     lines = with_ratios(a_series(TIMES), step)
-    (made,) = summary.cards(records.tables(of_lines(lines)))
+    (made,) = summary.cards(database.tables(of_lines(lines)))
     (line,) = (line for line in made.lines if line.name == "false sharing")
     assert line.numbers["ratio"] == pytest.approx(4 + 6 * step) and line.sure == sure
     assert "medians and intervals of 7 runs, where these are ok" in made.results
@@ -165,8 +158,8 @@ def test_the_card_has_the_intervals_between_runs(step: float, sure: str) -> None
 
 def test_trials_that_no_run_measured_well_are_shown_as_those_of_the_last() -> None:
     lines = a_series(TIMES, dict.fromkeys(range(7), "noisy"))
-    db = records.tables(of_lines(lines))
-    dense, padded = between.of_time(db, "sharing")
+    db = database.tables(of_lines(lines))
+    dense, padded = run_variation.of_time(db, "sharing")
     assert (dense["status"], padded["status"]) == ("noisy", "ok")
     assert dense["value"] == pytest.approx(values_of(lines, "dense")[-1])
     assert dense["whole"] == padded["whole"] == run_id("run 6")
@@ -190,8 +183,8 @@ def with_a_bad_run(points: Callable[[], list[Point]]) -> list[Line]:
     return lines
 
 
-def carded(lines: list[Line], name: str) -> card.Line:
-    (made,) = summary.cards(records.tables(of_lines(lines)))
+def carded(lines: list[Line], name: str) -> content.Line:
+    (made,) = summary.cards(database.tables(of_lines(lines)))
     (line,) = (line for line in made.lines if line.name == name)
     return line
 
@@ -222,7 +215,7 @@ def test_both_levels_are_named_where_runs_see_two(runs: tuple[float, ...], said:
         started = f"2025-03-14T09:{n:02}:00.000Z"
         lines += record(ONE, [point], run_id(f"run {n}"), series=series, started=started)
     line = carded(lines, "core to core")
-    assert line.text == said and line.sure == card.ROUGH
+    assert line.text == said and line.sure == content.ROUGH
 
 
 def test_both_levels_are_named_where_one_run_sees_two() -> None:
@@ -245,7 +238,7 @@ def test_memory_of_other_nodes_is_the_median_of_runs() -> None:
 def test_levels_are_found_in_the_medians_of_runs() -> None:
     """A curve that one run of seven measured wrongly has the levels of the others."""
     lines = with_a_bad_run(lambda: [p for p in latency(TWO) if p.variant == "cycle"])
-    found = levels.findings(records.tables(of_lines(lines)))
+    found = levels.findings(database.tables(of_lines(lines)))
     assert {f.whole for f in found} == {run_id("run 6")}
     (first,) = (f for f in found if f.first)
     assert [level.time for level in first.levels] == pytest.approx(
@@ -258,9 +251,9 @@ LESSON = {"claims": [{"claim": "Padded is faster.", "value": "dense / padded", "
 
 def verdicts(lines: list[Line], monkeypatch: pytest.MonkeyPatch) -> list[Line]:
     monkeypatch.setattr(published, "lesson", lambda _: LESSON)
-    db = records.tables(of_lines(lines))
-    trials = between.judged(records.measured(db, "sharing"), between.series(db))
-    of = described.Described("sharing")
+    db = database.tables(of_lines(lines))
+    trials = run_variation.judged(database.measured(db, "sharing"), run_variation.series(db))
+    of = description.Described("sharing")
     return [row for claim in claims.told(of, trials) for row in claim["rows"]]
 
 
@@ -291,8 +284,8 @@ def test_other_runs_of_a_file_are_none() -> None:
         [*command, "--append", "--threads", "2"],
         [*command, "--append", "--seed"],
     ]
-    db = records.tables(of_lines(a_series(TIMES[:3], commands=others)))
-    assert between.series(db) == []
+    db = database.tables(of_lines(a_series(TIMES[:3], commands=others)))
+    assert run_variation.series(db) == []
 
 
 def test_the_report_says_how_far_runs_lie_apart(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from lacking import lacking
 from locus_analysis import __main__ as program
-from locus_analysis.schema import HERE
+from locus_analysis.base.folders import LESSONS, TEMPLATES
 from make_records import TWO, Machine, core_to_core, flag, numa, record, run_id, write
 from some import some
 
@@ -311,5 +311,5 @@ def test_the_page_forbids_what_it_does_not_need(made: Path, seen: Seen) -> None:
 
 def test_no_file_of_the_page_names_another_place() -> None:
     """The page's sources contain no URL."""
-    for file in some([*HERE.glob("report.*"), *HERE.glob("*.j2"), *HERE.glob("lessons/*")]):
+    for file in some([*TEMPLATES.glob("*"), *LESSONS.glob("*")]):
         assert not re.search(r"https?:|//[a-z]+\.", file.read_text(encoding="utf-8")), file

@@ -18,7 +18,7 @@ from typing import Any, Optional
 import duckdb
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import compare, sides
+from locus_analysis.compare import comparison, observations
 from make_records import ONE, Line, Point, record, run_id, write
 from some import some
 
@@ -353,9 +353,9 @@ def test_bimodal_times_are_compared_by_the_mean_of_their_modes(tmp_path: Path) -
 
         return bimodal
 
-    one = sides.load([runs(tmp_path / "old", 4, change=modes(0.9))], "OLD")[0]
-    other = sides.load([runs(tmp_path / "new", 4, change=modes(0.4))], "NEW")[0]
-    made = compare.compare(one, other)
+    one = observations.load([runs(tmp_path / "old", 4, change=modes(0.9))], "OLD")[0]
+    other = observations.load([runs(tmp_path / "new", 4, change=modes(0.4))], "NEW")[0]
+    made = comparison.compare(one, other)
     (copied,) = [m for m in made.metrics if m["words"] == "kernel copy"]
     assert copied["name"] == "numa/static/bandwidth"
     assert copied["change"] == pytest.approx(2**-0.5 - 1, abs=0.02)
@@ -406,8 +406,8 @@ def test_a_slower_clock_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_metric_that_follows_the_time_is_compared_once(tmp_path: Path) -> None:
-    one, other = (sides.load([runs(tmp_path / name, 4)], name)[0] for name in ("a", "b"))
-    made = compare.compare(one, other)
+    one, other = (observations.load([runs(tmp_path / name, 4)], name)[0] for name in ("a", "b"))
+    made = comparison.compare(one, other)
     names = [m["name"] for m in made.metrics]
     assert sorted(set(names)) == ["latency/cycle/time", "numa/static/bandwidth"]
     assert len(names) == len(points())
@@ -449,7 +449,7 @@ def test_a_failure_is_no_metric_that_is_slower(
         raise error
 
     old, new = runs(tmp_path / "old", 1), runs(tmp_path / "new", 1)
-    monkeypatch.setattr(compare, "compare", fail)
+    monkeypatch.setattr(comparison, "compare", fail)
     out, err = told(capsys, old, new, status=FAULT)
     assert not out and err.count("\n") == 1 and err.startswith("locus: ")
 

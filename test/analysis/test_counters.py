@@ -10,15 +10,11 @@ from pathlib import Path
 from typing import Any, Optional
 
 import pytest
-from locus_analysis import (
-    counter_curves,
-    counters,
-    described,
-    meanings,
-    records,
-    units,
-)
-from locus_analysis.along import Scene
+from locus_analysis.base import units
+from locus_analysis.insight import counters, event_meanings
+from locus_analysis.page import counter_curves
+from locus_analysis.pictures.sweeps import Scene
+from locus_analysis.records import database, description
 from make_records import (
     CACHES,
     MEMORY,
@@ -87,7 +83,7 @@ def curve(machine: Any = TWO, octave: int = 2) -> list[Point]:
 
 def told(lines: list[Line], benchmark: str, folder: Path) -> tuple[Any, list[dict[str, Any]]]:
     """The tables, and the trials with their counters."""
-    db = records.tables(records.read([write(folder / "told.jsonl", lines)]))
+    db = database.tables(database.read([write(folder / "told.jsonl", lines)]))
     return db, counters.counted(db, benchmark)
 
 
@@ -126,7 +122,7 @@ def test_all_that_was_counted_is_in_the_table(tmp_path: Path) -> None:
         for c in t["counters"]
         if t["samples"] or c["name"] not in OWN
     ]
-    kept = records.rows(db, "FROM counter")
+    kept = database.rows(db, "FROM counter")
     keys = ("id", "name", "source", "value", "low", "high", "total", "per_thread", "trusted")
     assert sorted([tuple(r[k] for k in keys) for r in kept], key=repr) == sorted(given, key=repr)
     measured = [t["id"] for t in trials([lines]) if t["samples"]]
@@ -149,7 +145,7 @@ def test_counts_stand_on_the_page_with_interval_and_unit(tmp_path: Path) -> None
     assert "per pass" in page.text
     assert "In 2 passes" in page.text and "PAPI 7.0.0.0" in page.text
     for name in (*EVENTS, "instructions per cycle"):
-        assert meanings.meaning(name) in page.text
+        assert event_meanings.meaning(name) in page.text
 
 
 def test_a_zero_in_doubt_is_never_shown_as_one(tmp_path: Path) -> None:
@@ -444,9 +440,9 @@ def test_each_benchmark_with_a_curve_has_one_of_its_counters(
     )
     lines = [line for line in lines if line["type"] != "samples"]
     db, own = told(lines, benchmark, tmp_path)
-    machine = records.machines(db)[run_id("a")]
+    machine = database.machines(db)[run_id("a")]
     columns = counters.section(db, own)[run_id("a")]["columns"]
-    of = described.of(db, benchmark)
+    of = description.of(db, benchmark)
     pictures = counter_curves.pictures(Scene(of, own, machine), columns, benchmark, benchmark)
     assert {p.title.split(" over ")[1].split(" (")[0] for p in pictures} == over
     assert len({p.name for p in pictures}) == len(pictures)
@@ -460,7 +456,7 @@ def test_each_benchmark_with_a_curve_has_one_of_its_counters(
 def test_best_is_in_the_panels_of_both_methods(tmp_path: Path) -> None:
     lines = count(record(ONE, search(sizes=SIZES[:3]), run_id("a")), EVENTS)
     db, own = told([line for line in lines if line["type"] != "samples"], "search", tmp_path)
-    ((x, found),) = described.curved(described.of(db, "search"), own)
+    ((x, found),) = description.curved(description.of(db, "search"), own)
     assert x == "size"
     assert sorted(g.setting["search"] for g in found) == ["branchless", "branchy"]
     for group in found:
@@ -561,8 +557,11 @@ def test_every_event_of_a_default_set_and_every_ratio_has_a_meaning() -> None:
     assert {"PAPI_TOT_CYC", "perf::CACHE-MISSES"} <= names and ratios
     names |= {name for row in ratios for name in row}
     names |= {*OWN, "faults", "context-switches", "cpu-time", "run-delay"}
-    assert [name for name in sorted(names) if not meanings.meaning(name)] == []
-    assert meanings.meaning("no_such::EVENT") == "" and meanings.meaning("branches_of_oak") == ""
+    assert [name for name in sorted(names) if not event_meanings.meaning(name)] == []
+    assert (
+        event_meanings.meaning("no_such::EVENT") == ""
+        and event_meanings.meaning("branches_of_oak") == ""
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ from math import inf
 from typing import Any, Optional
 
 import pytest
-from locus_analysis import compared, described, evidence, records, sections
-from locus_analysis.evidence import ABOVE, BELOW, OPEN, SAME
+from locus_analysis.insight import evidence
+from locus_analysis.insight.evidence import ABOVE, BELOW, OPEN, SAME
+from locus_analysis.page import ratio_pictures, sections
+from locus_analysis.records import database, description
 from make_records import ONE, TWO, Line, Point, core_to_core, latency, of_lines, record, run_id
 from some import some
 
@@ -44,7 +46,7 @@ def test_every_mode_has_to_agree() -> None:
 
 def test_nothing_is_concluded_without_an_interval_or_from_another_trials_value() -> None:
     assert evidence.holds(known(10, None, None), 1, inf) is None
-    for status in some(records.UNUSABLE):
+    for status in some(database.UNUSABLE):
         assert evidence.holds(known(10, 9, 11, status=status), 1, inf) is None
 
 
@@ -99,8 +101,8 @@ def measured(*points: Point) -> dict[str, Line]:
                 {"time": time * 0.5, "share": 0.3},
                 {"time": time, "share": 0.7},
             ]
-    db = records.tables(of_lines(lines))
-    return {t["variant"]: t for t in records.measured(db, "newcomer")}
+    db = database.tables(of_lines(lines))
+    return {t["variant"]: t for t in database.measured(db, "newcomer")}
 
 
 def values(metric: Line) -> list[float]:
@@ -142,7 +144,7 @@ def barriers(status: str = "ok", width: float = 0.006, slow: float = 65e-8) -> s
               reasons=[status] * (status != "ok"))
         for variant, seconds in (("tree", 1.1e-8), ("pthread", slow), ("central", 1e-8))
     ]  # fmt: skip
-    db = records.tables(of_lines(record(TWO, points, RUN)))
+    db = database.tables(of_lines(record(TWO, points, RUN)))
     (said,) = sections.section(db, "barriers", {RUN: "here"})["results"]
     return str(said)
 
@@ -173,13 +175,13 @@ def test_the_ratio_furthest_from_1_is_told_as_far_as_it_may_be(status: str, said
         "newcomer", "dense", {}, 8, 3e-6, ratios=[("variant", "dense", "padded", 1e-6)],
         other=padded.id,
     )  # fmt: skip
-    db = records.tables(of_lines(record(TWO, [padded, dense], RUN)))
-    told = compared.result(described.of(db, "newcomer"), records.measured(db, "newcomer"))
+    db = database.tables(of_lines(record(TWO, [padded, dense], RUN)))
+    told = ratio_pictures.result(description.of(db, "newcomer"), database.measured(db, "newcomer"))
     assert told and told.startswith(f"slowdown by what differs: dense/padded {said}"), told
 
 
 def sentence(*points: Point) -> str:
-    db = records.tables(of_lines(record(ONE, list(points), RUN)))
+    db = database.tables(of_lines(record(ONE, list(points), RUN)))
     (said, *_) = sections.section(db, points[0].benchmark, {RUN: "here"})["results"]
     return str(said)
 

@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from locus_analysis import compared, described, drift, insights, published, records
+from locus_analysis.insight import plugins
+from locus_analysis.page import ratio_pictures
+from locus_analysis.pictures import drift
+from locus_analysis.records import database, description, published
 from make_records import (
     BENCHMARKS,
     ONE,
@@ -100,7 +103,7 @@ def titles(of: Any) -> set[str]:
 
 
 def test_no_plugin_knows_it() -> None:
-    assert "novel" not in insights.REGISTERED and "dummy" not in insights.REGISTERED
+    assert "novel" not in plugins.REGISTERED and "dummy" not in plugins.REGISTERED
     assert published.lesson("novel") == {}
 
 
@@ -274,10 +277,10 @@ def test_what_one_variant_alone_has_tells_its_lines_apart() -> None:
         for way in ("this", "that")
         for n in (1, 2)
     ]
-    db = records.tables(of_lines(record(ONE, points, RUN)))
-    of, own = described.of(db, "novel"), records.measured(db, "novel")
-    ((x, groups),) = described.curved(of, own)
+    db = database.tables(of_lines(record(ONE, points, RUN)))
+    of, own = description.of(db, "novel"), database.measured(db, "novel")
+    ((x, groups),) = description.curved(of, own)
     assert x == "threads" and len(groups) == 1
-    lines = described.lines(of, groups[0].trials, own)
+    lines = description.lines(of, groups[0].trials, own)
     assert [line.name for line in lines] == ["plain", "best, that", "best, this"]
-    assert compared.result(of, own) is None
+    assert ratio_pictures.result(of, own) is None

@@ -6,16 +6,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from locus_analysis import claims, described, published, records
-from locus_analysis.evidence import AGREES
-from locus_analysis.schema import HERE
+from locus_analysis.base.folders import LESSONS
+from locus_analysis.insight import claims
+from locus_analysis.insight.evidence import AGREES
+from locus_analysis.records import database, description, published
 from make_records import ONE, Line, Point, of_lines, record, run_id
 from some import some
 from test_report import make
 
 
 def test_the_lesson_says_what_was_published() -> None:
-    lesson = " ".join((HERE / "lessons/hashmap.html.j2").read_text().split())
+    lesson = " ".join((LESSONS / "hashmap.html.j2").read_text().split())
     gains: dict[str, list[float]] = {}
     for figure in published.ratios("hashmap"):
         gains.setdefault(figure.machine, []).append(figure.value)
@@ -38,9 +39,9 @@ def padding(nothing: float, both: float) -> list[Line]:
 
 
 def test_the_gain_of_padding_is_held_against_the_published_one() -> None:
-    db = records.tables(of_lines(padding(1.4e-7, 1e-7)))
-    of = described.of(db, "hashmap")
-    judged, drawn = claims.told(of, records.measured(db, "hashmap"))
+    db = database.tables(of_lines(padding(1.4e-7, 1e-7)))
+    of = description.of(db, "hashmap")
+    judged, drawn = claims.told(of, database.measured(db, "hashmap"))
     assert (judged["name"], drawn["name"]) == ("striped-waitfree", "striped")
     assert [(r["where"], r["verdict"]) for r in judged["rows"]] == [
         ("2 threads", AGREES),

@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from locus_analysis import inference
-from locus_analysis.inference import LEVEL, shown
+from locus_analysis.compare import inference
+from locus_analysis.compare.inference import LEVEL, shown
 from suites import BANDWIDTH, CORE, NAMES, halves, runs
 
 # All of the 2,000 take minutes: COMPARISONS=2000.

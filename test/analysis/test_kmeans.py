@@ -12,8 +12,11 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import between, claims, described, draw, peers, records, scaling
-from locus_analysis.evidence import AGREES, DIFFERS, IN_PART, UNSURE
+from locus_analysis.insight import claims, run_variation
+from locus_analysis.insight.evidence import AGREES, DIFFERS, IN_PART, UNSURE
+from locus_analysis.page import peers, scaling
+from locus_analysis.pictures import draw
+from locus_analysis.records import database, description
 from make_records import (
     FLAGS,
     PEERS,
@@ -40,12 +43,12 @@ EIGHT = Machine("n8", "a machine", cpu_nodes=1, cores=8)
 def told(*runs: list[Line]) -> list[dict[str, Any]]:
     brief = [line for lines in runs for line in lines if line["type"] != "samples"]
     given = of_lines(brief)
-    return between.of_time(records.tables(given), "kmeans")
+    return run_variation.of_time(database.tables(given), "kmeans")
 
 
 def scaled(*runs: list[Line]) -> list[dict[str, Any]]:
-    db = records.tables(of_lines([line for run in runs for line in run]))
-    return scaling.found_in(described.of(db, "kmeans"), between.of_time(db, "kmeans"))
+    db = database.tables(of_lines([line for run in runs for line in run]))
+    return scaling.found_in(description.of(db, "kmeans"), run_variation.of_time(db, "kmeans"))
 
 
 def compared(*changes: Line) -> list[Line]:
@@ -85,8 +88,8 @@ def ladder(threads: int, width: float = 0.01, **times: float) -> list[Line]:
 def claimed(*runs: list[Line]) -> dict[str, dict[str, Any]]:
     """What is concluded of each claim, with its only row as `row`; trials count as one run's."""
     lines = runs[0] + [line for run in runs[1:] for line in run if line["type"] == "trial"]
-    db = records.tables(of_lines(lines))
-    own = claims.told(described.of(db, "kmeans"), records.measured(db, "kmeans"))
+    db = database.tables(of_lines(lines))
+    own = claims.told(description.of(db, "kmeans"), database.measured(db, "kmeans"))
     found = {}
     for c in own:
         (row,) = c["rows"]

@@ -12,11 +12,13 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import caches as cache_levels
-from locus_analysis import levels, records, summary, units
-from locus_analysis import tlb as tlb_levels
-from locus_analysis.card import ROUGH
-from locus_analysis.level import (
+from locus_analysis.base import units
+from locus_analysis.card import summary
+from locus_analysis.card.content import ROUGH
+from locus_analysis.insight import caches as cache_levels
+from locus_analysis.insight import levels
+from locus_analysis.insight import tlb as tlb_levels
+from locus_analysis.insight.memory_level import (
     AGREES,
     DIFFERS,
     NOT_FOUND,
@@ -27,7 +29,8 @@ from locus_analysis.level import (
     bracketed,
     count,
 )
-from locus_analysis.steps import Edge, Plateau, Steps, find
+from locus_analysis.insight.steps import Edge, Plateau, Steps, find
+from locus_analysis.records import database
 from make_records import (
     FOUR,
     ONE,
@@ -57,7 +60,7 @@ def brief(lines: list[Line]) -> list[Line]:
 
 
 def findings(lines: list[Line]) -> list[Finding]:
-    return levels.findings(records.tables(of_lines(brief(lines))))
+    return levels.findings(database.tables(of_lines(brief(lines))))
 
 
 def curves(
@@ -318,7 +321,7 @@ def test_the_tlb_s_entries_are_in_a_bracket() -> None:
         entry["entries"] = 96 if entry["level"] == 1 else entry["entries"]
     level = the_one(findings(lines), "TLB").levels[0]
     assert (level.bracket, level.size, level.is_certain) == ((64, 128), 96, False)
-    (made,) = summary.cards(records.tables(of_lines(lines)))
+    (made,) = summary.cards(database.tables(of_lines(lines)))
     (line,) = [line for line in made.lines if line.name == "TLB"]
     assert line.text.startswith("L1 96 pages (found 64..128) ") and line.sure == ROUGH
     assert "locus latency --variant page-random --pages base,thp --size 64K..64M*1.2" in line.text
@@ -508,7 +511,7 @@ def test_the_page_and_the_card_take_the_record_s_ratio_of_pages(tmp_path: Path) 
     assert names == [f"latency{of}" for of in ("", "-claims", "-published", "-ratios-slowdown")]
     text = re.sub(r"\s+", " ", page.text)
     assert re.search(r"size 16 MiB ?1\.2[0-9]* \(", text)
-    (run,) = summary.cards(records.tables(of_lines(lines)))
+    (run,) = summary.cards(database.tables(of_lines(lines)))
     (line,) = (one for one in run.lines if one.name == "huge pages")
     assert line.numbers["ratio"] == pytest.approx(1 / 1.25, rel=0.03)
 

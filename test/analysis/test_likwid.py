@@ -14,7 +14,8 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import likwid, likwid_joined, records
+from locus_analysis.page import likwid_tables
+from locus_analysis.records import database, likwid
 from make_records import ONE, TWO, Line, machine_record, write
 from test_report import Page
 
@@ -92,8 +93,8 @@ def report(folder: Path, *files: Path) -> Page:
 
 def joined(record: Path, *tables: Path) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
     notes: list[str] = []
-    return likwid_joined.join(
-        records.tables(records.read([record])), likwid.read(tables), notes
+    return likwid_tables.join(
+        database.tables(database.read([record])), likwid.read(tables), notes
     ), notes
 
 
@@ -496,7 +497,7 @@ def test_twice_and_cut_off(tmp_path: Path) -> None:
         (FIRST + "\n", "it was cut off"),
         ("STRUCT,Info,3\n", "holds no region"),
     ):
-        with pytest.raises(records.BadInput, match=said):
+        with pytest.raises(database.BadInput, match=said):
             likwid.read([give(tmp_path / "a.csv", text)])
 
 
@@ -509,8 +510,8 @@ def test_of_several_runs_the_one_beside_it(tmp_path: Path) -> None:
         give(tmp_path / "n2.1.csv", table(metrics={"CPI": [1, 1]})),
     ]
     notes: list[str] = []
-    found = likwid_joined.join(
-        records.tables(records.read([first, second])), likwid.read(files), notes
+    found = likwid_tables.join(
+        database.tables(database.read([first, second])), likwid.read(files), notes
     )
     by_host = {line["file"]: line["metrics"] for group in found["numa"] for line in group["lines"]}
     assert (
@@ -519,8 +520,8 @@ def test_of_several_runs_the_one_beside_it(tmp_path: Path) -> None:
         and by_host[str(second)].keys() == {"CPI"}
     )
     elsewhere = give(tmp_path / "other.csv", table())
-    found = likwid_joined.join(
-        records.tables(records.read([first, second])), likwid.read([elsewhere]), notes
+    found = likwid_tables.join(
+        database.tables(database.read([first, second])), likwid.read([elsewhere]), notes
     )
     assert not found and "fits 2 trials equally well" in notes[0]
 
@@ -534,8 +535,8 @@ def test_of_several_beside_it_the_one_of_its_name(tmp_path: Path) -> None:
         give(tmp_path / "n1.cluster.csv", table(metrics={"CPI": [1, 1]})),
         give(tmp_path / "n1.csv", table()),
     ]
-    found = likwid_joined.join(
-        records.tables(records.read([first, second])), likwid.read(files), notes
+    found = likwid_tables.join(
+        database.tables(database.read([first, second])), likwid.read(files), notes
     )
     by_record = {
         line["file"]: line["metrics"].keys() for group in found["numa"] for line in group["lines"]
@@ -600,20 +601,20 @@ def test_whatever_a_table_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """It is read, or refused in a sentence with its name; what is read can be joined."""
     rng, file = random.Random(7), tmp_path / "n1.csv"
     record, _ = marked(tmp_path)
-    db = records.tables(records.read([record]))
-    trials = likwid_joined._marked(db)
-    monkeypatch.setattr(likwid_joined, "_marked", lambda _: trials)  # the same each time
+    db = database.tables(database.read([record]))
+    trials = likwid_tables._marked(db)
+    monkeypatch.setattr(likwid_tables, "_marked", lambda _: trials)  # the same each time
     whole = [ZEROS.read_text(), table() + table(group="L3", number=2)]
     refused = 0
     for n in range(1500):
         give(file, mutate(whole[n % 2], rng))
         try:
             counted = likwid.read([file])
-        except records.BadInput as error:
+        except database.BadInput as error:
             assert str(error).startswith(str(file)) and "\n" not in str(error)
             refused += 1
             continue
-        json.dumps(likwid_joined.join(db, counted, []), default=str, allow_nan=False)
+        json.dumps(likwid_tables.join(db, counted, []), default=str, allow_nan=False)
     assert 100 < refused < 1400
 
 

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple, Union
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import records, schema, summary
-from locus_analysis.processes import Processes
+from locus_analysis.base.processes import Processes
+from locus_analysis.card import summary
+from locus_analysis.records import database, schema
 from make_records import (
     PEERS,
     TWO,
@@ -208,24 +209,24 @@ def write(path: Path, runs: Sequence[Sequence[Mutant]]) -> None:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file is read once for all commands; nothing is drawn, but all that would be is defined."""
     given: dict[Any, Any] = {}
-    read, tables = records.read, records.tables
+    read, tables = database.read, database.tables
 
-    def read_once(paths: Sequence[Path], **how: Any) -> records.Records:
+    def read_once(paths: Sequence[Path], **how: Any) -> database.Records:
         if how.get("lean"):  # compare keeps less of each line
             return read(paths, **how)
         key = [path.read_bytes() for path in paths]
         if given.get("read") != key:
             made = read(paths)
             given.update(read=key, records=made, db=tables(made))
-        return records.Records(given["records"].db, runs=given["records"].runs)
+        return database.Records(given["records"].db, runs=given["records"].runs)
 
     def undrawn(processes: Processes, function: str, *arguments: Any) -> Future[Any]:
         drawn: Future[Any] = Future()
         drawn.set_result("<svg/>")
         return drawn
 
-    monkeypatch.setattr(records, "read", read_once)
-    monkeypatch.setattr(records, "tables", lambda _: given["db"])
+    monkeypatch.setattr(database, "read", read_once)
+    monkeypatch.setattr(database, "tables", lambda _: given["db"])
     monkeypatch.setattr(Processes, "call", undrawn)
     monkeypatch.setattr(summary, "MOST", TOGETHER)
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from locus_analysis import compare, plan
-from locus_analysis.inference import Array
+from locus_analysis.compare import comparison, plan
+from locus_analysis.compare.inference import Array
 from make_records import ONE
 from some import some
 from test_compare import BAD_INPUT, CANNOT_TELL, GOOD, as_json, hosts, runs, told
@@ -37,7 +37,7 @@ def found(rng: np.random.Generator, n: int, scatter: Array, shared: float, chang
     for _ in range(COMPARISONS):
         old, new = (drawn(rng, n, scatter, shared) for _ in range(2))
         new[:, 0] += np.log1p(change)
-        made = compare.compare(side("a", old), side("b", new))
+        made = comparison.compare(side("a", old), side("b", new))
         times += any(m["name"] == "b0/v0/time" and m["verdict"] == "slower" for m in made.metrics)
     return times
 

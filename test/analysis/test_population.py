@@ -13,17 +13,11 @@ from typing import Any, Callable
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import (
-    compare,
-    compare_command,
-    compare_page,
-    draw,
-    population,
-    processes,
-    records,
-    schema,
-    sides,
-)
+from locus_analysis.base import processes
+from locus_analysis.compare import command_line, comparison, html_page, observations
+from locus_analysis.page import population
+from locus_analysis.pictures import draw
+from locus_analysis.records import database, schema
 from make_records import ONE, Line, numa, record, run_id, write
 from some import some
 from test_report import Page, make
@@ -82,7 +76,7 @@ def test_who_stands_out_is_named(many: tuple[Path, Page]) -> None:
 def test_a_median_is_that_of_the_hosts(many: tuple[Path, Page], tmp_path: Path) -> None:
     runs = hosts(20)
     files = [write(tmp_path / f"{i}.jsonl", lines) for i, lines in enumerate(runs)]
-    db = records.tables(records.read(files))
+    db = database.tables(database.read(files))
     found = population.sections(db)["numa"]["trials"]
     values = sorted(
         next(line for line in lines if line["type"] == "trial")["metrics"][0]["value"]
@@ -97,7 +91,7 @@ def test_what_is_done_grows_with_the_hosts_and_no_faster(
 ) -> None:
     """Files opened, lines checked, queries to the database: counted, not timed."""
     opened, asked, checked = [], [], []
-    first_open, first_rows, first_check = Path.open, records.rows, schema.check
+    first_open, first_rows, first_check = Path.open, database.rows, schema.check
 
     def noted_open(path: Path, *mode: Any, **named: Any) -> Any:
         if path.suffix == ".jsonl" and mode == ("rb",):
@@ -113,7 +107,7 @@ def test_what_is_done_grows_with_the_hosts_and_no_faster(
         first_check(line, strict)
 
     monkeypatch.setattr(Path, "open", noted_open)
-    monkeypatch.setattr(records, "rows", noted_rows)
+    monkeypatch.setattr(database, "rows", noted_rows)
     monkeypatch.setattr(population, "rows", noted_rows)
     monkeypatch.setattr(schema, "check", noted_check)
     counts = []
@@ -125,7 +119,7 @@ def test_what_is_done_grows_with_the_hosts_and_no_faster(
         written = sum(file.read_bytes().count(b"\n") for file in files)
         for list_ in (opened, asked, checked):
             list_.clear()
-        db = records.tables(records.read([folder]))
+        db = database.tables(database.read([folder]))
         found = population.sections(db)
         assert population.hosts(db)
         counts.append((len(opened) / number, len(checked) / written, len(asked)))
@@ -175,7 +169,7 @@ def test_a_comparison_holds_no_more_than_values(made: Any) -> None:
                 line["batches"]["allocations"] = [n * times for n in line["batches"]["allocations"]]
                 line["notes"] = ["so it was"] * times
         folder = made(lines, 3, seed)
-        read = records.read([folder], samples=False, lean=sides.lean)
+        read = database.read([folder], samples=False, lean=observations.lean)
         ((own,),) = read.db.execute("SELECT sum(length(json)) FROM line").fetchall()
         written = sum(file.stat().st_size for file in folder.iterdir())
         kept.append((own, written))
@@ -187,11 +181,11 @@ def test_the_page_of_a_comparison_has_few_points(
     made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thousand points in each of hundreds of rows are no picture: quantiles, with both ends."""
-    monkeypatch.setattr(compare_page, "MOST", 5)
+    monkeypatch.setattr(html_page, "MOST", 5)
     lines = record(ONE, numa(ONE, kernels=("sum",))[:4], run_id("a"))
-    old, new = (sides.load([made(lines, n, n)], "a")[0] for n in (4, 12))
-    metrics = compare.compare(old, new).metrics
-    data = compare_page.picture(metrics, "numa", "numa").spec["datasets"]
+    old, new = (observations.load([made(lines, n, n)], "a")[0] for n in (4, 12))
+    metrics = comparison.compare(old, new).metrics
+    data = html_page.picture(metrics, "numa", "numa").spec["datasets"]
     points = [row for rows in data.values() for row in rows if "ratio" in row]
     for i, m in enumerate(some(metrics)):
         shown = [
@@ -212,7 +206,7 @@ def test_a_process_that_reads_one_side(
     folders = [str(made(record(ONE, points, run_id("a")), 6, seed)) for seed in (1, 2)]
     assert program.main(["compare", "--format", "json", *folders]) == 0
     alone = capsys.readouterr().out
-    monkeypatch.setattr(compare_command, "MANY", 1)
+    monkeypatch.setattr(command_line, "MANY", 1)
     asked = []
     call = processes.Processes.call
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import cpus, draw
-from locus_analysis.processes import Processes
+from locus_analysis.base import processes
+from locus_analysis.base.processes import Processes
+from locus_analysis.pictures import draw
 from make_records import ONE, numa, record, run_id, write
 from some import some
 
@@ -94,18 +95,20 @@ def test_a_process_that_ends_leaves_no_report(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    mortal = Processes("render", 1)
+    mortal = Processes("pictures.render", 1)
     mortal.call("as_svg", draw.SMALL, "first").result()
     monkeypatch.setattr(draw, "painters", lambda: mortal)
     (process,) = mortal.started
     process.kill()
     assert program.main(["report", str(file), "--output", str(tmp_path)]) == CANNOT
-    assert "the process locus_analysis.render ended with status -9" in capsys.readouterr().err
+    assert (
+        "the process locus_analysis.pictures.render ended with status -9" in capsys.readouterr().err
+    )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_error_there_is_an_error_here() -> None:
-    own = Processes("render", 1)
+    own = Processes("pictures.render", 1)
     with pytest.raises(ValueError, match="conversion failed"):
         own.call("as_svg", {"mark": 7}, "a").result()
     with pytest.raises(KeyError, match="as_gif"):
@@ -114,7 +117,7 @@ def test_an_error_there_is_an_error_here() -> None:
 
 
 def test_an_argument_may_be_the_result_of_another_call(tmp_path: Path) -> None:
-    several = Processes("render", 2)
+    several = Processes("pictures.render", 2)
     svg = several.call("as_svg", draw.SMALL, "a")
     given = [several.call("as_files", svg, f"{tmp_path}/{i}", 1, None) for i in range(4)]
     assert {whole.result() for whole in some(given)} == {svg.result()}
@@ -124,7 +127,7 @@ def test_an_argument_may_be_the_result_of_another_call(tmp_path: Path) -> None:
 def test_processes_end_with_the_one_that_started_them() -> None:
     told = """
 import sys
-from locus_analysis import draw
+from locus_analysis.pictures import draw
 draw.painters().call("as_svg", draw.SMALL, "a").result()
 print(*(process.pid for process in draw.painters().started))
 """
@@ -138,7 +141,7 @@ def test_only_cpus_that_it_may_use_count() -> None:
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     try:
-        assert cpus.usable() == 1
+        assert processes.usable_cpus() == 1
     finally:
         os.sched_setaffinity(0, before)
-    assert cpus.usable() == len(before)
+    assert processes.usable_cpus() == len(before)

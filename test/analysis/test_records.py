@@ -20,8 +20,8 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import records, sources
-from locus_analysis import validate as strict
+from locus_analysis.records import database, sources
+from locus_analysis.records import validate as strict
 from make_records import MACHINES, Line, as_written, header, run_id, write
 from make_records import machine_record as made_up
 
@@ -38,13 +38,13 @@ def flaws(*paths: Path) -> list[str]:
     return list(strict.flaws(paths, strict.Checked()))
 
 
-def count(given: records.Records) -> int:
-    return int(records.rows(given.db, "SELECT count(*) AS n FROM line")[0]["n"])
+def count(given: database.Records) -> int:
+    return int(database.rows(given.db, "SELECT count(*) AS n FROM line")[0]["n"])
 
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_the_schema_accepts_what_the_document_says(name: str, tmp_path: Path) -> None:
-    given = records.read([write(tmp_path / "a.jsonl", machine_record(name))])
+    given = database.read([write(tmp_path / "a.jsonl", machine_record(name))])
     assert count(given) == len(machine_record(name))
     assert given.notes == []
 
@@ -106,7 +106,7 @@ def counted() -> list[Line]:
 
 
 def test_what_was_counted_may_be_told(tmp_path: Path) -> None:
-    assert records.read([write(tmp_path / "a.jsonl", counted())]).notes == []
+    assert database.read([write(tmp_path / "a.jsonl", counted())]).notes == []
 
 
 def drop(key: str) -> Callable[[Line], Any]:
@@ -248,10 +248,10 @@ def test_a_sketch_is_no_sample_and_is_drawn(tmp_path: Path) -> None:
     own = [line for line in lines if line["type"] == "samples" and line["trial"] == sample["trial"]]
     kept = sum(len(line["times"]) for line in own[1:])
     sample.update(times=None, sketch={"n": 7, "quantiles": SKETCH})
-    db = records.tables(records.read([write(tmp_path / "a.jsonl", lines)]))
-    found = records.rows(db, "SELECT count(*) AS n FROM sample WHERE id = ?", sample["trial"])
+    db = database.tables(database.read([write(tmp_path / "a.jsonl", lines)]))
+    found = database.rows(db, "SELECT count(*) AS n FROM sample WHERE id = ?", sample["trial"])
     assert found == [{"n": kept}] and kept > 0
-    marks = records.rows(
+    marks = database.rows(
         db, "SELECT sum(n) AS n FROM drift WHERE id = ? GROUP BY id", sample["trial"]
     )
     assert marks == [{"n": kept + 7}]
@@ -264,8 +264,8 @@ def test_a_trial_of_sketches_alone_is_drawn(tmp_path: Path) -> None:
         if line["type"] == "samples" and line["trial"] == sample["trial"]:
             quantiles = SKETCH
             line.update(times=None, sketch={"n": 7, "quantiles": quantiles})
-    db = records.tables(records.read([write(tmp_path / "a.jsonl", lines)]))
-    marks = records.rows(
+    db = database.tables(database.read([write(tmp_path / "a.jsonl", lines)]))
+    marks = database.rows(
         db,
         "SELECT DISTINCT ratio, least, greatest FROM drift WHERE id = ?",
         sample["trial"],
@@ -282,15 +282,15 @@ def test_a_sketch_of_no_times_is_valid_and_draws_nothing(tmp_path: Path) -> None
             line.update(times=None, sketch={"n": 0})
     path = write(tmp_path / "a.jsonl", lines)
     assert validate(path) == 0
-    db = records.tables(records.read([path]))
-    assert records.rows(db, "SELECT * FROM drift WHERE id = ?", sample["trial"]) == []
+    db = database.tables(database.read([path]))
+    assert database.rows(db, "SELECT * FROM drift WHERE id = ?", sample["trial"]) == []
 
 
 def test_the_start_of_a_batch_is_its_moment(tmp_path: Path) -> None:
     lines = machine_record("one")
     sample = next(line for line in lines if line["type"] == "samples")
     sample.update(at=1e6, units=10, times=[0.5, 0.25])
-    db = records.tables(records.read([write(tmp_path / "a.jsonl", lines)]))
+    db = database.tables(database.read([write(tmp_path / "a.jsonl", lines)]))
     found = db.execute("SELECT moment FROM sample WHERE moment >= 1e6 ORDER BY 1").fetchall()
     assert found == [(1e6 + 5,), (1e6 + 7.5,)]
 
@@ -299,7 +299,7 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", machine_record("one"))
     whole = path.read_bytes()
     path.write_bytes(whole[:-10])
-    given = records.read([path])
+    given = database.read([path])
     assert count(given) == len(machine_record("one")) - 1
     assert given.notes == [f"{path}:{count(given) + 1}: the last line was cut off, and is left out"]
 
@@ -343,11 +343,11 @@ def test_what_is_no_record_is_named(
 def test_samples_can_be_passed_over(tmp_path: Path) -> None:
     """The tables of trials are complete without them."""
     path = write(tmp_path / "a.jsonl", machine_record("one"))
-    whole, part = records.read([path]), records.read([path], samples=False)
+    whole, part = database.read([path]), database.read([path], samples=False)
     query = "SELECT DISTINCT type FROM line WHERE type <> 'samples' ORDER BY ALL"
     assert whole.db.execute(query).fetchall() == part.db.execute(query).fetchall()
     assert 0 < count(part) < count(whole)
-    told = [records.tables(given).execute("FROM headline").fetchall() for given in (whole, part)]
+    told = [database.tables(given).execute("FROM headline").fetchall() for given in (whole, part)]
     assert told[0] == told[1] != []
 
 
@@ -374,7 +374,7 @@ def test_the_place_of_what_is_wrong_is_named(tmp_path: Path) -> None:
     told = rf"a.jsonl:{place + 1}: is not a line of a record: \$\.times\[1\]: .*1.* not of type"
     (flaw,) = flaws(path)
     assert re.search(told, flaw)
-    given = records.read([path])
+    given = database.read([path])
     assert count(given) == len(lines) - 1 and given.notes == [flaw]
 
 
@@ -403,16 +403,16 @@ def test_a_long_batch_is_no_huge_line(tmp_path: Path) -> None:
     lines = machine_record("one")
     sample = next(line for line in lines if line["type"] == "samples")
     sample["times"] = [0.123456789012345] * 10_000
-    assert records.read([write(tmp_path / "a.jsonl", lines)]).notes == []
+    assert database.read([write(tmp_path / "a.jsonl", lines)]).notes == []
 
 
 def test_a_million_of_any_numbers_are_looked_over(tmp_path: Path) -> None:
     lines = machine_record("one")
     sample = next(line for line in lines if line["type"] == "samples")
     sample["times"] = [0.123456789012345, 1, None, 1e99] * 250_000
-    assert records.read([write(tmp_path / "a.jsonl", lines)]).notes == []
+    assert database.read([write(tmp_path / "a.jsonl", lines)]).notes == []
     sample["times"][-1] = True
-    (note,) = records.read([write(tmp_path / "a.jsonl", lines)]).notes
+    (note,) = database.read([write(tmp_path / "a.jsonl", lines)]).notes
     assert "times[999999]" in note
 
 
@@ -434,7 +434,7 @@ def test_numbers_that_not_all_readers_hold_are_refused(
         (tmp_path / "b.jsonl").write_text(text)
         told = flaws(tmp_path / "b.jsonl")
         assert [flaw] == [t[-len(flaw) :] for t in told] if flaw else told == [], value
-        given = records.read([tmp_path / "b.jsonl"])
+        given = database.read([tmp_path / "b.jsonl"])
         assert count(given) == len(lines) - bool(flaw)
 
 
@@ -452,7 +452,7 @@ def test_of_two_copies_the_whole_one_counts(tmp_path: Path, order: tuple[str, st
     lines = machine_record("one")
     write(tmp_path / "whole.jsonl", lines)
     write(tmp_path / "cut.jsonl", lines[: len(lines) // 2])
-    given = records.read([tmp_path / name for name in order])
+    given = database.read([tmp_path / name for name in order])
     assert count(given) == len(lines)
     assert given.notes == [
         f"{tmp_path}/cut.jsonl: run {run_id('one')} is in {tmp_path}/whole.jsonl, too: the most"
@@ -463,7 +463,7 @@ def test_of_two_copies_the_whole_one_counts(tmp_path: Path, order: tuple[str, st
 def test_a_run_that_is_twice_in_a_file_counts_once(tmp_path: Path) -> None:
     lines = machine_record("one")
     path = write(tmp_path / "a.jsonl", lines[:5] + lines)
-    given = records.read([path])
+    given = database.read([path])
     assert count(given) == len(lines)
     assert "is there twice" in given.notes[0]
 
@@ -487,7 +487,7 @@ def test_files_folders_and_compressed_ones_are_read_once_each(
         return first(path, *mode, **named)
 
     monkeypatch.setattr(Path, "open", noted)
-    given = records.read([folder, plain, tmp_path / "link.jsonl", folder / "deep"])
+    given = database.read([folder, plain, tmp_path / "link.jsonl", folder / "deep"])
     assert opened == ["a.jsonl", "b.jsonl.gz"]
     assert count(given) == len(one) + len(two) and given.notes == []
 
@@ -505,7 +505,7 @@ def test_a_folder_may_hold_compressed_records(name: str, tmp_path: Path) -> None
     lines = machine_record("one")
     plain = write(tmp_path / "a", lines)
     (tmp_path / f"a.jsonl.{ending}").write_bytes(COMPRESS[name](plain.read_bytes()))
-    assert count(records.read([tmp_path])) == len(lines)
+    assert count(database.read([tmp_path])) == len(lines)
 
 
 # What is recognised by its first bytes, and the command that makes it plain.
@@ -556,7 +556,7 @@ def test_zstd_is_read_where_a_module_is(tmp_path: Path, monkeypatch: pytest.Monk
     lines = machine_record("one")
     path = tmp_path / "a.jsonl.zst"
     path.write_bytes(b"\x28\xb5\x2f\xfd" + write(tmp_path / "plain", lines).read_bytes())
-    given = records.read([tmp_path])
+    given = database.read([tmp_path])
     assert count(given) == len(lines)
     assert given.notes == [
         f"{path}:{len(lines) + 1}: the compressed data were cut off: nothing is read from here on"
@@ -570,7 +570,7 @@ def test_a_byte_order_mark_costs_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     texts = [write(tmp_path / str(i), lines).read_bytes() for i, lines in enumerate((one, two))]
     path.write_bytes(b"".join(mark + text for text in texts))
-    given = records.read([path])
+    given = database.read([path])
     assert count(given) == len(one) + len(two) and given.notes == [] == flaws(path)
 
 
@@ -592,14 +592,14 @@ def test_compressed_data_may_end_early(tmp_path: Path) -> None:
     whole = gzip.compress(write(tmp_path / "a.jsonl", lines).read_bytes())
     path = tmp_path / "b.jsonl.gz"
     path.write_bytes(whole[: len(whole) // 2])
-    given = records.read([path])
+    given = database.read([path])
     assert 0 < count(given) < len(lines)
     assert given.notes == [
         f"{path}:{count(given) + 1}: the compressed data were cut off: nothing is read from here on"
     ]
     path.write_bytes(whole[:20])
-    with pytest.raises(records.BadInput, match="the compressed data were cut off"):
-        records.read([path])
+    with pytest.raises(database.BadInput, match="the compressed data were cut off"):
+        database.read([path])
     path.write_bytes(whole[:1000] + bytes(100) + whole[1100:])
     (*_, flaw) = flaws(path)
     assert "the compressed data" in flaw
@@ -611,7 +611,7 @@ def test_a_bad_line_costs_that_line(tmp_path: Path) -> None:
     text = path.read_bytes().splitlines(keepends=True)
     text[3], text[5] = b"\xff\xfe\n", b'{"type": "end"}\n'
     path.write_bytes(b"".join(text))
-    given = records.read([path])
+    given = database.read([path])
     assert count(given) == len(lines) - 2
     assert [note.partition(": ")[0] for note in given.notes] == [
         f"{path}:4",
@@ -623,7 +623,7 @@ def test_many_bad_lines_are_counted(tmp_path: Path) -> None:
     lines = machine_record("one")
     path = write(tmp_path / "a.jsonl", lines)
     path.write_bytes(path.read_bytes() + b"noise\n" * 1000)
-    given = records.read([path])
+    given = database.read([path])
     assert count(given) == len(lines) and len(given.notes) == 4
     assert given.notes[-1] == f"{path}: 997 more lines like these are left out"
 
@@ -635,7 +635,7 @@ def test_a_file_that_is_no_record_spoils_no_other(
     (tmp_path / "b.jsonl").write_bytes(bytes(range(256)) * 10_000)
     (tmp_path / "c.jsonl").write_bytes(b"")
     (tmp_path / "d.jsonl").write_bytes(b"noise\n" * 100_000)
-    given = records.read([tmp_path])
+    given = database.read([tmp_path])
     assert count(given) == len(machine_record("one"))
     assert [note.partition(": ")[0] for note in given.notes] == [
         f"{tmp_path}/b.jsonl:1",
@@ -656,9 +656,9 @@ def test_lines_and_keys_of_a_later_minor_version_are_ignored(tmp_path: Path) -> 
             line["metrics"]["time"]["mood"] = {"good": [1, 2]}
     later = [*lines, {"type": "forecast", "run": lines[0]["run"], "rain": 1}]
     path = write(tmp_path / "a.jsonl", later)
-    given = records.read([path])
+    given = database.read([path])
     assert count(given) == len(lines) and given.notes == []
-    trials = records.rows(records.tables(given), "SELECT count(*) AS n FROM headline")
+    trials = database.rows(database.tables(given), "SELECT count(*) AS n FROM headline")
     assert trials == [{"n": sum(line["type"] == "trial" for line in lines)}]
     told = flaws(path)
     assert "was unexpected" in told[0] and "mood" in told[1] and "more lines are wrong" in told[-1]
@@ -667,10 +667,10 @@ def test_lines_and_keys_of_a_later_minor_version_are_ignored(tmp_path: Path) -> 
 def test_a_run_goes_on_with_none_of_another_host(tmp_path: Path) -> None:
     first, resumed = machine_record("one"), machine_record("two")
     resumed[0]["resumes"] = [first[0]["run"]]
-    db = records.tables(
-        records.read([write(tmp_path / "a.jsonl", first), write(tmp_path / "b.jsonl", resumed)])
+    db = database.tables(
+        database.read([write(tmp_path / "a.jsonl", first), write(tmp_path / "b.jsonl", resumed)])
     )
-    assert {row["resumed_by"] for row in records.rows(db, "FROM outcome")} == {None}
+    assert {row["resumed_by"] for row in database.rows(db, "FROM outcome")} == {None}
 
 
 @pytest.mark.parametrize("started", ["2025-03-14T10:00:00.000Z", "2015-03-14T10:00:00.000Z"])
@@ -693,8 +693,8 @@ def test_a_resumed_run_is_one_whole_and_its_last_word_counts(tmp_path: Path, sta
         ),
         again,
     ]
-    db = records.tables(records.read([write(tmp_path / "a.jsonl", cut + second)]))
-    trials = records.rows(db, "SELECT whole, id, status FROM headline")
+    db = database.tables(database.read([write(tmp_path / "a.jsonl", cut + second)]))
+    trials = database.rows(db, "SELECT whole, id, status FROM headline")
     assert {row["whole"] for row in trials} == {run_id("again")}
     assert [row["status"] for row in trials if row["id"] == trial["id"]] == ["ok"]
     assert len(trials) == sum(line["type"] == "trial" for line in cut)
@@ -710,14 +710,14 @@ def test_an_appended_run_is_a_repeat(tmp_path: Path) -> None:
         ),
         *({**copy.deepcopy(trial), "run": run_id("again")} for trial in trials),
     ]
-    db = records.tables(records.read([write(tmp_path / "a.jsonl", first + second)]))
+    db = database.tables(database.read([write(tmp_path / "a.jsonl", first + second)]))
     shown = [
-        (row["whole"], row["id"]) for row in records.rows(db, "SELECT whole, id FROM headline")
+        (row["whole"], row["id"]) for row in database.rows(db, "SELECT whole, id FROM headline")
     ]
     assert trials and sorted(shown) == sorted(
         (run_id(run), trial["id"]) for run in ("one", "again") for trial in trials
     )
-    assert [row["resumed_by"] for row in records.rows(db, "FROM outcome")] == [None, None]
+    assert [row["resumed_by"] for row in database.rows(db, "FROM outcome")] == [None, None]
 
 
 def test_samples_of_a_moment_are_thinned_out_alike_each_time(tmp_path: Path) -> None:
@@ -728,7 +728,7 @@ def test_samples_of_a_moment_are_thinned_out_alike_each_time(tmp_path: Path) -> 
     path = tmp_path / "a.jsonl"
     write(path, lines)
     drawn = [
-        records.tables(records.read([path])).execute("FROM drift ORDER BY ALL").fetchall()
+        database.tables(database.read([path])).execute("FROM drift ORDER BY ALL").fetchall()
         for _ in range(4)
     ]
     assert drawn[0] and drawn[1:] == drawn[:-1]
@@ -761,8 +761,8 @@ def test_no_input_crashes_the_reader(tmp_path: Path) -> None:
         ten.append(tmp_path / f"{n}.jsonl")
         ten[-1].write_bytes(text)
         if len(ten) == 10:
-            found = records.read(ten)
-            runs = records.rows(records.tables(found), "FROM run")
+            found = database.read(ten)
+            runs = database.rows(database.tables(found), "FROM run")
             refused += 10 - len(runs)
             for said in found.notes:
                 assert said.startswith(tuple(map(str, ten))) and "\n" not in said

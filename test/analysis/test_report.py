@@ -20,8 +20,12 @@ from typing import Any, Optional
 import pytest
 import vl_convert
 from locus_analysis import __main__ as program
-from locus_analysis import charts, draw, records, report, units
-from locus_analysis import vega_lite as vl
+from locus_analysis.base import units
+from locus_analysis.base.folders import PACKAGE
+from locus_analysis.page import report
+from locus_analysis.pictures import charts, draw
+from locus_analysis.pictures import vega_lite as vl
+from locus_analysis.records import database
 from make_records import (
     FLAGS,
     MACHINES,
@@ -498,12 +502,12 @@ def test_the_page_is_there_before_its_files(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
     page, pictures = tmp_path / "report.html", tmp_path / "report-pictures"
     page.write_text("mine")
-    written = report.write(records.read([path]), page, force=True)
+    written = report.write(database.read([path]), page, force=True)
     assert next(written) == page and page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert not pictures.exists()
     written.close()
     assert page.read_text() == "mine" and names(tmp_path) == ["a.jsonl", "report.html"]
-    written = report.write(records.read([path]), page, force=True)
+    written = report.write(database.read([path]), page, force=True)
     assert list(written) == [page, pictures] and page.read_text(encoding="utf-8") != "mine"
 
 
@@ -582,7 +586,7 @@ def test_bad_input_makes_no_report(tmp_path: Path) -> None:
 
 def test_it_runs_as_a_module(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:1], run_id("a")))
-    package = Path(report.__file__).parents[1]
+    package = PACKAGE.parent
     run = [sys.executable, "-m", "locus_analysis"]
     done = subprocess.run(
         [*run, "validate", str(path)], cwd=package, capture_output=True, text=True, check=False

@@ -11,9 +11,12 @@ from typing import Any
 
 import duckdb
 import pytest
-from locus_analysis import claims, described, draw, evidence, published, records, scaling, terms
-from locus_analysis.evidence import AGREES, DIFFERS, UNSURE
-from locus_analysis.schema import HERE
+from locus_analysis.base.folders import LESSONS
+from locus_analysis.insight import claim_terms, claims, evidence
+from locus_analysis.insight.evidence import AGREES, DIFFERS, UNSURE
+from locus_analysis.page import scaling
+from locus_analysis.pictures import draw
+from locus_analysis.records import database, description, published
 from make_records import (
     FLAGS,
     HOT,
@@ -41,17 +44,17 @@ KIB, MIB = 1 << 10, 1 << 20
 
 def tables(*runs: list[Line]) -> duckdb.DuckDBPyConnection:
     brief = [line for lines in runs for line in lines if line["type"] != "samples"]
-    return records.tables(of_lines(brief))
+    return database.tables(of_lines(brief))
 
 
 def scaled(*runs: list[Line]) -> list[dict[str, Any]]:
     db = tables(*runs)
-    return scaling.found_in(described.of(db, "search"), records.measured(db, "search"))
+    return scaling.found_in(description.of(db, "search"), database.measured(db, "search"))
 
 
 def claimed(lines: list[Line]) -> dict[str, dict[str, Any]]:
     db = tables(lines)
-    found = claims.told(described.of(db, "search"), records.measured(db, "search"))
+    found = claims.told(description.of(db, "search"), database.measured(db, "search"))
     return {c["name"]: c for c in found}
 
 
@@ -205,14 +208,14 @@ def test_what_is_expected_is_a_range(value: str, expected: tuple[float, float]) 
 
 def test_claims_need_an_effect_that_matters() -> None:
     """No interval of one run is so sure of its process that 1 % decides."""
-    for file in some(HERE.glob("lessons/*.json")):
+    for file in some(LESSONS.glob("*.json")):
         for claim in published.lesson(file.stem).get("claims", []):
             ends = claims.bounds(claim["expected"]) if "expected" in claim else ()
             assert not [e for e in ends if 0.951 < e < 1.049], claim["claim"]
 
 
 def test_a_value_names_its_trials() -> None:
-    one, other = terms.terms("3p|private-dense[layout=dense,lock=none] / [layout=padded]")
+    one, other = claim_terms.terms("3p|private-dense[layout=dense,lock=none] / [layout=padded]")
     assert (one.names, one.divides) == (("3p", "private-dense"), False)
     assert one.where == (("layout", "dense"), ("lock", "none"))
     assert (other.names, other.where, other.divides) == ((), (("layout", "padded"),), True)

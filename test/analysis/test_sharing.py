@@ -13,23 +13,15 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import (
-    advice,
-    between,
-    claims,
-    cpu_pairs,
-    described,
-    draw,
-    evidence,
-    generic,
-    padding,
-    published,
-    records,
-    units,
-)
-from locus_analysis.along import Scene
-from locus_analysis.charts import INK
-from locus_analysis.evidence import AGREES, DIFFERS, IN_PART, UNSURE
+from locus_analysis.base import units
+from locus_analysis.base.folders import LESSONS
+from locus_analysis.insight import advice, claims, evidence, padding, run_variation
+from locus_analysis.insight.evidence import AGREES, DIFFERS, IN_PART, UNSURE
+from locus_analysis.page import generic
+from locus_analysis.pictures import cpu_pairs, draw
+from locus_analysis.pictures.charts import INK
+from locus_analysis.pictures.sweeps import Scene
+from locus_analysis.records import database, description, published
 from make_records import (
     DISTANCES,
     FLAGS,
@@ -63,7 +55,7 @@ RUN = run_id("a")
 def told(lines: list[Line], benchmark: str = "sharing") -> list[dict[str, Any]]:
     brief = [line for line in lines if line["type"] != "samples"]
     given = of_lines(brief)
-    return between.of_time(records.tables(given), benchmark)
+    return run_variation.of_time(database.tables(given), benchmark)
 
 
 # Padding.
@@ -205,7 +197,7 @@ def test_it_is_held_against_the_line_that_is_reported(
     for cache in lines[0]["machine"]["topology"]["caches"]:
         cache["line"] = line
     given = of_lines(lines)
-    text = padding.text(records.tables(given))
+    text = padding.text(database.tables(given))
     # The curve that needs most decides.
     assert f"on this machine (fetch-add, 8 threads); {words}" in text
     assert "  add, 2 threads: 32 B (found 16..32 B)" in text
@@ -353,8 +345,8 @@ def test_every_flagged_trial_is_marked(whole: Whole) -> None:
 
 
 def of_sharing(lines: list[Line]) -> list[dict[str, Any]]:
-    db = records.tables(of_lines(lines))
-    return claims.told(described.of(db, "sharing"), records.measured(db, "sharing"))
+    db = database.tables(of_lines(lines))
+    return claims.told(description.of(db, "sharing"), database.measured(db, "sharing"))
 
 
 def paired(lines: list[Line]) -> list[Line]:
@@ -383,7 +375,7 @@ def test_what_sharing_costs_is_what_the_record_says(whole: Whole) -> None:
         assert claim["name"] == f"{layout}/padded" and len(claim["rows"]) == 3 + len(LOCKS)
         for row in claim["rows"]:
             assert row["setting"]["threads"] == "8"
-            assert row["verdict"] == (AGREES if records.is_sound(row) else UNSURE)
+            assert row["verdict"] == (AGREES if database.is_sound(row) else UNSURE)
             value, ends = ratios[row["id"], layout]
             assert row["value"] == pytest.approx(value)
             assert (row["low"], row["high"]) == pytest.approx(tuple(ends))
@@ -708,7 +700,7 @@ def of(
 
 def claimed(*trials: Optional[Line]) -> dict[str, list[Line]]:
     """By name, the rows of those claims of checkpoint that these trials can judge."""
-    found = claims.told(described.Described("checkpoint"), [t for t in trials if t])
+    found = claims.told(description.Described("checkpoint"), [t for t in trials if t])
     return {c["name"]: c["rows"] for c in found}
 
 
@@ -843,7 +835,7 @@ EXACT = {"word": "4", "section": "empty"}
 
 def test_the_conclusion_tells_all_settings() -> None:
     own = told(record(SMALL, checkpoint_points(SMALL, threads=(1, 2, 4)), RUN), "checkpoint")
-    cause, *_ = claims.told(described.Described("checkpoint"), own)
+    cause, *_ = claims.told(description.Described("checkpoint"), own)
     assert [(r["where"], r["verdict"]) for r in cause["rows"]] == [
         (f"body {body}, {n} threads", DIFFERS) for body in ("loop", "reverse") for n in (2, 4)
     ]
@@ -881,9 +873,9 @@ def test_published_figures_stand_beside_the_same_operation_and_layout() -> None:
 
 def drawn(lines: list[Line], benchmark: str) -> list[Any]:
     """The pictures that the generic page draws."""
-    db = records.tables(of_lines(lines))
-    of, own = described.of(db, benchmark), records.measured(db, benchmark)
-    scene = Scene(of, own, records.machines(db)[RUN])
+    db = database.tables(of_lines(lines))
+    of, own = description.of(db, benchmark), database.measured(db, benchmark)
+    scene = Scene(of, own, database.machines(db)[RUN])
     return generic.pictures(scene, benchmark, benchmark)
 
 
@@ -905,11 +897,10 @@ def test_published_repeats_of_checkpoint_are_drawn() -> None:
         sorted(f.value * (f.threads or 0) / 1e9 for f in figures)
     )
     assert {round(r["value"], 4) for r in published_rows(others)} >= {0.0, 0.0497, -0.0172}
-    (row,) = [c for c in claims.told(described.Described("checkpoint"), BOTH) if c["theirs"]]
+    (row,) = [c for c in claims.told(description.Described("checkpoint"), BOTH) if c["theirs"]]
     assert [t.value for t in row["theirs"]] == [pytest.approx(3.805 / 1.233)]
     assert row["published"] == "3.09 (Core Duo MacBook Pro, 2 cores, 2 threads)"
-    lessons = Path(claims.__file__).parent / "lessons"
-    text = (lessons / "checkpoint.html.j2").read_text(encoding="utf-8")
+    text = (LESSONS / "checkpoint.html.j2").read_text(encoding="utf-8")
     assert "3.09 times" in " ".join(text.split())
     assert {(f.variant, f.parameters["java"]) for f in figures} == {
         ("together", "6"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from locus_analysis.slim import share_clips, slim
+from locus_analysis.pictures.slim import share_clips, slim
 
 GIVEN = """<svg xmlns="http://www.w3.org/2000/svg"><g transform="translate(0,0)">
 <path class="background" d="M0,0h760v170h-760Z" /><g><g class="mark-rule">

@@ -15,7 +15,8 @@ from typing import Any
 import duckdb
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import records, schema, summary
+from locus_analysis.card import summary
+from locus_analysis.records import database, schema
 from make_records import ONE, numa, record, run_id, write
 from some import some
 
@@ -203,7 +204,7 @@ def test_what_is_short_is_named(
 def test_little_memory_of_the_database_is_said(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(records, "MOST_MEMORY", "1MB")
+    monkeypatch.setattr(database, "MOST_MEMORY", "1MB")
     assert program.main(["summary", str(file)]) == FAULT
     (line,) = some(capsys.readouterr().err.splitlines())
     assert "emory" in line

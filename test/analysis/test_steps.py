@@ -11,8 +11,10 @@ from typing import Any, Optional
 
 import numpy as np
 import pytest
-from locus_analysis import published, units
-from locus_analysis.steps import Steps, find
+from locus_analysis.base import units
+from locus_analysis.base.folders import REFERENCE
+from locus_analysis.insight.steps import Steps, find
+from locus_analysis.records import published
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -251,7 +253,7 @@ def published_curve(machine: str, *runs: str) -> tuple[list[float], list[float]]
 
 
 def machine_of(name: str) -> dict[str, float]:
-    with (published.FOLDER / "machines.csv").open(encoding="utf-8", newline="") as file:
+    with (REFERENCE / "machines.csv").open(encoding="utf-8", newline="") as file:
         return {r["item"]: float(r["value"]) for r in csv.DictReader(file) if name in r["machine"]}
 
 

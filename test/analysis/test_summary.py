@@ -13,8 +13,9 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import card, records, spoils, summary
-from locus_analysis.card import CERTAIN, NOISY, ROUGH, UNTOLD, Card
+from locus_analysis.card import content, problems, summary
+from locus_analysis.card.content import CERTAIN, NOISY, ROUGH, UNTOLD, Card
+from locus_analysis.records import database
 from make_records import (
     FOUR,
     ONE,
@@ -53,7 +54,7 @@ def all_of(machine: Machine) -> list[Point]:
 
 
 def cards(*lines: Line) -> list[Card]:
-    return summary.cards(records.tables(of_lines(list(lines))))
+    return summary.cards(database.tables(of_lines(list(lines))))
 
 
 def card_of(
@@ -71,15 +72,15 @@ def said_of(machine: Machine) -> Line:
     return dict(header(machine, RUN, random.Random(1))["machine"])
 
 
-def told(made: Card, name: str) -> card.Line:
+def told(made: Card, name: str) -> content.Line:
     (line,) = [line for line in made.lines if line.name == name]
     return line
 
 
 def screen(made: Card) -> list[str]:
     """The card's lines as printed, which must fit the width."""
-    lines = card.text(made).splitlines()
-    assert max(map(len, some(lines))) <= card.COLUMNS, max(lines, key=len)
+    lines = content.text(made).splitlines()
+    assert max(map(len, some(lines))) <= content.COLUMNS, max(lines, key=len)
     return lines
 
 
@@ -260,7 +261,7 @@ def test_confidence_in_a_word(status: str, width: float, word: str) -> None:
         assert not line.numbers
 
 
-def ratio_of(low: float, high: float, status: str = "ok") -> card.Line:
+def ratio_of(low: float, high: float, status: str = "ok") -> content.Line:
     """The line of a workload whose ratio has this interval, of two trials of this status."""
     reasons = [] if status == "ok" else ["other work"]
     points = [
@@ -310,20 +311,20 @@ def known(low: float, high: float, status: str = "ok", *modes: float) -> Line:
 
 def test_settings_are_told_by_the_side_on_which_they_are() -> None:
     near = known(1.99, 2.01)
-    assert card.compared([near, known(2.9, 3.1)]) == ("2 to 3x", CERTAIN)
-    assert card.compared([near, known(2, 4)]) == ("2 to 3x", ROUGH)
-    assert card.compared([near, known(5, 6, "noisy")]) == ("2x", NOISY)
-    assert card.compared([near, known(0.99, 1.01), known(0.7, 1.3)]) == (
+    assert content.compared([near, known(2.9, 3.1)]) == ("2 to 3x", CERTAIN)
+    assert content.compared([near, known(2, 4)]) == ("2 to 3x", ROUGH)
+    assert content.compared([near, known(5, 6, "noisy")]) == ("2x", NOISY)
+    assert content.compared([near, known(0.99, 1.01), known(0.7, 1.3)]) == (
         "2x in 1 of 3, no difference in 1 of 3, open (0.7 to 1.3x) in 1 of 3",
         ROUGH,
     )
-    assert card.compared([known(1.9, 2.1, "bimodal", 1.5, 2.0)]) == ("1.5 to 2.1x", ROUGH)
+    assert content.compared([known(1.9, 2.1, "bimodal", 1.5, 2.0)]) == ("1.5 to 2.1x", ROUGH)
 
 
 def test_the_wider_half_of_an_interval_counts() -> None:
-    assert card.sure({**known(96, 105), "value": 100}) == CERTAIN
-    assert card.sure({**known(99, 106), "value": 100}) == ROUGH
-    assert card.sure({**known(94, 101), "value": 100}) == ROUGH
+    assert content.sure({**known(96, 105), "value": 100}) == CERTAIN
+    assert content.sure({**known(99, 106), "value": 100}) == ROUGH
+    assert content.sure({**known(94, 101), "value": 100}) == ROUGH
 
 
 # Machines and records of other kinds.
@@ -425,8 +426,8 @@ def test_of_a_repeat_the_last_counts() -> None:
 
 
 def test_names_do_not_command_the_terminal() -> None:
-    made = card.Card(["evil\x1b[31m\n·" + "x" * 300])
-    assert "\x1b" not in card.text(made)
+    made = content.Card(["evil\x1b[31m\n·" + "x" * 300])
+    assert "\x1b" not in content.text(made)
     screen(made)
 
 
@@ -436,7 +437,7 @@ def test_names_do_not_command_the_terminal() -> None:
 def spoiled(**machine: Any) -> list[str]:
     line = header(TWO, RUN, random.Random(1))
     line["machine"].update(machine)
-    return [f"{s.what}: {s.remedy}" for s in spoils.spoilers(line, [])]
+    return [f"{s.what}: {s.remedy}" for s in problems.spoilers(line, [])]
 
 
 def test_what_spoils_has_its_remedy() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from locus_analysis import compare, inference, sides
-from locus_analysis.compare import CANNOT_TELL, GOOD, WORSE, Comparison
-from locus_analysis.inference import LEVEL
+from locus_analysis.compare import comparison, inference, observations
+from locus_analysis.compare.comparison import CANNOT_TELL, GOOD, WORSE, Comparison
+from locus_analysis.compare.inference import LEVEL
 
 # For the table in doc/compare.md: COMPARISONS=2000.
 COMPARISONS = int(os.environ.get("COMPARISONS", "60"))
@@ -21,7 +21,7 @@ HARMLESS, HARMFUL = 0.02, 0.05  # changes, with a threshold of 3 %
 Row = dict[str, Any]
 
 
-def side(name: str, y: inference.Array) -> sides.Side:
+def side(name: str, y: inference.Array) -> observations.Side:
     """A side with these logarithms of times: a row for each run, a column for each trial."""
     n, many = y.shape
     runs = [
@@ -45,7 +45,7 @@ def side(name: str, y: inference.Array) -> sides.Side:
     metrics = {(id_, "time"): {**t, **time} for id_, t in trials.items()}
     unknown = np.full((n, many), np.nan)
     of = np.zeros((n, many), dtype=int)
-    return sides.Side(name, runs, trials, metrics, of, unknown, unknown, np.exp(y))
+    return observations.Side(name, runs, trials, metrics, of, unknown, unknown, np.exp(y))
 
 
 def compared(
@@ -55,7 +55,7 @@ def compared(
     y = rng.normal(0, scatter, (2 * runs, many))
     y[:, 1:] *= np.exp(rng.normal(0, 0.7, many - 1))
     y[runs:, :changed] += np.log1p(change)
-    return compare.compare(side("a", y[:runs]), side("b", y[runs:]))
+    return comparison.compare(side("a", y[:runs]), side("b", y[runs:]))
 
 
 def first(made: Comparison) -> Row:
@@ -110,7 +110,7 @@ def test_a_harmless_change_of_other_populations(population: str) -> None:
         for _ in range(COMPARISONS):
             y = scatter * POPULATIONS[population](rng, (2 * runs, 1))
             y[runs:] += np.log1p(HARMLESS)
-            made = compare.compare(side("a", y[:runs]), side("b", y[runs:]))
+            made = comparison.compare(side("a", y[:runs]), side("b", y[runs:]))
             worse += made.status == WORSE
         print(f"2 %, {runs} runs, {population}, {scatter:.1%}: {worse}")
         assert worse <= at_most(LEVEL, COMPARISONS)
@@ -125,7 +125,7 @@ def test_a_harmless_change_between_pairs() -> None:
         old, new = (side("a", drift + rng.normal(d, 0.01, (8, 1))) for d in (0, HARMLESS))
         for i, (one, other) in enumerate(zip(old.runs, new.runs)):
             one["started"], other["started"] = f"{2 * i:03}", f"{2 * i + 1:03}"
-        made = compare.compare(old, new)
+        made = comparison.compare(old, new)
         assert made.paired
         worse += made.status == WORSE
     print(f"2 %, 8 pairs, 1.0%: {worse}")

@@ -118,7 +118,7 @@ def test_commands_of_the_analysis_are_handed_on(locus, tmp_path, command):
     done = locus(command, "--output", "a page.html", env={"LOCUS_PYTHON": python})
     isolated, _, _, analysis, *arguments = done.out.splitlines()
     assert done.status == 5 and arguments == [command, "--output", "a page.html"]
-    assert isolated == "-I" and (pathlib.Path(analysis) / "locus_analysis/report.py").exists()
+    assert isolated == "-I" and (pathlib.Path(analysis) / "locus_analysis/page/report.py").exists()
 
 
 def test_a_venv_beside_the_package_is_found_when_it_is_made(locus, tmp_path):

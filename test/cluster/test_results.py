@@ -9,7 +9,7 @@ import signal
 
 import pytest
 from lacking import lacking
-from locus_analysis import records
+from locus_analysis.records import database
 from mounts import Disk
 from slurm import MANY, ask, check_complete, minicluster, wait_until_idle
 
@@ -162,6 +162,6 @@ def test_clocks_an_hour_apart(submit, source, read, gate):
             line["started"] for line in read(job.record(node)) if line["type"] == "header"
         )
         assert first > second
-        db = records.tables(records.read([job.record(node)]))
-        shown = [row["status"] for row in records.rows(db, "FROM headline")]
+        db = database.tables(database.read([job.record(node)]))
+        shown = [row["status"] for row in database.rows(db, "FROM headline")]
         assert shown and "interrupted" not in shown

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make peers`: one rule says whether a goal is reached, and what misses one ends nothing."""
 
+import importlib
 import importlib.machinery
 import itertools
 import math
@@ -18,7 +19,7 @@ need_modules()
 PEERS = pathlib.Path(__file__).parents[1] / "peers"
 sys.path[:0] = [str(PEERS), str(PEERS.parents[1] / "analysis")]
 beside = __import__("beside")
-report = __import__("locus_analysis.peers").peers
+report = importlib.import_module("locus_analysis.page.peers")
 
 INTERVALS = [
     (low, high) for low, high in itertools.product((0.9, 1, 1.1, 2, 3), repeat=2) if low <= high

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from locus_analysis import records
+from locus_analysis.records import database
 
 from .counters import OWN
 from .machines import MACHINES, Line, Machine, header
@@ -265,7 +265,7 @@ def write(path: Path, lines: list[Line]) -> Path:
     return path
 
 
-def of_lines(lines: list[Line]) -> records.Records:
+def of_lines(lines: list[Line]) -> database.Records:
     """What the analysis reads from these lines."""
     with TemporaryDirectory() as folder:
-        return records.read([write(Path(folder) / "made.jsonl", lines)])
+        return database.read([write(Path(folder) / "made.jsonl", lines)])

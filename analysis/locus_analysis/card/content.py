@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The card: on one screen, what a machine has and what its use costs. Here are its lines as data,
+the words for how far a value can be trusted, and the card as text for a terminal."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+import duckdb
+
+from ..base import units
+from ..insight import advice, evidence
+from ..insight.advice import Advice, Place
+from ..insight.evidence import ABOVE, BELOW, OPEN, SAME
+from ..records.database import UNUSABLE, is_sound
+
+Row = dict[str, Any]
+
+CERTAIN, ROUGH, NOISY, UNTOLD = "certain", "rough", "noisy", "cannot tell"
+MEANING = {
+    CERTAIN: "known within 5 %",
+    ROUGH: "the interval is wider, or there is none, or two modes",
+    NOISY: "other work disturbed it: only the side of 1 on which it surely lies is told",
+    UNTOLD: "the reason, what to do, and what is safe until then",
+}
+WITHIN = 0.05  # of the value: how far an interval reaches that still counts as certain
+COLUMNS = 100
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the card. `numbers` are in base units, by name, to compare machines by."""
+
+    block: str
+    name: str
+    text: str
+    sure: str
+    numbers: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """The line as a sentence, where there are no columns."""
+        return re.sub(" {2,}", " · ", self.text.strip())
+
+
+@dataclass(frozen=True)
+class Spoiler:
+    """Something that spoils measurements here, and its remedy, if there is one."""
+
+    what: str
+    remedy: str = ""
+
+
+@dataclass
+class Card:
+    title: list[str]
+    scope: str = ""  # what its numbers are about
+    advice: str = ""  # how its numbers may be used
+    lines: list[Line] = field(default_factory=list)
+    missing: str = ""  # what was not measured
+    results: list[str] = field(default_factory=list)
+    spoilers: list[Spoiler] = field(default_factory=list)
+
+
+@dataclass
+class Host:
+    """A machine and its trials; of trials with the same id, the last."""
+
+    db: duckdb.DuckDBPyConnection
+    name: str
+    runs: list[Row]  # rows of `outcome`, in order, with `header` parsed
+    wholes: list[str]  # runs that no other one resumed, in order: the `whole` of trials
+    trials: list[Row]  # of between.of_time(), all benchmarks
+    place: Place  # what advice goes by
+
+    @property
+    def machine(self) -> Row:
+        return dict(self.runs[-1]["header"]["machine"])
+
+    def of(self, benchmark: str, *variants: str) -> list[Row]:
+        """A benchmark's trials that have a value."""
+        return [
+            t
+            for t in self.trials
+            if t["benchmark"] == benchmark
+            and (not variants or t["variant"] in variants)
+            and t["value"]
+            and t["status"] not in UNUSABLE
+        ]
+
+    @property
+    def nodes(self) -> list[Row]:
+        return list(self.machine["topology"]["nodes"] or [])
+
+
+def sure(of: Row) -> str:
+    """How far a value can be trusted."""
+    low, high, value = of["low"], of["high"], of["value"]
+    if evidence.is_noisy(of):
+        return NOISY
+    if not is_sound(of) or low is None or high is None or not value:
+        return ROUGH
+    return CERTAIN if max(value - low, high - value) <= WITHIN * abs(value) else ROUGH
+
+
+def compared(found: Sequence[Row]) -> tuple[str, str]:
+    """A ratio in one or several settings, as far as it may be told: "1.1 to 1.4x", "no difference",
+    ">1x" where noise hides the value; and how far that can be trusted."""
+    sides: dict[str, list[Row]] = {}
+    for r in found:
+        sides.setdefault(evidence.side(r), []).append(r)
+    said, words = [], []
+    for side in (s for s in (ABOVE, BELOW, SAME, OPEN) if s in sides):
+        text, word = _of_side(side, sides[side])
+        said.append(f"{text} in {len(sides[side])} of {len(found)}" if len(sides) > 1 else text)
+        words.append(word)
+    told = [word for word in words if word != UNTOLD]
+    return ", ".join(said), worst([*told, *[ROUGH] * (len(told) < len(words))]) if told else UNTOLD
+
+
+def _of_side(side: str, own: Sequence[Row]) -> tuple[str, str]:
+    """What ratios on one side of 1 say."""
+    clear = [r for r in own if not evidence.is_noisy(r)]
+    if side == SAME:
+        return "no difference", CERTAIN if clear == list(own) else NOISY
+    ends = [end for r in clear for end in _ends(r, side)]
+    said = times(min(ends), max(ends)) if ends else ""
+    if side == OPEN:
+        return f"open ({said})" if said else "open", UNTOLD
+    noisy = len(clear) < len(own)
+    return said or (">1x" if side == ABOVE else "<1x"), worst([*map(sure, clear), *[NOISY] * noisy])
+
+
+def _ends(ratio: Row, side: str) -> tuple[float, ...]:
+    """The value; where there is no single one, and where it may be on either side of 1, all that it
+    may be."""
+    return (evidence.reach(ratio) or ()) if ratio["modes"] or side == OPEN else (ratio["value"],)
+
+
+def worst(words: Iterable[str]) -> str:
+    """The least trust among several lines."""
+    return max(words, key=(CERTAIN, ROUGH, NOISY, UNTOLD).index, default=CERTAIN)
+
+
+def untold(block: str, name: str, why: str, then: Advice, safe: str = "") -> Line:
+    """A line that says why a value is not known, what to run, if that helps, and what is safe
+    until then."""
+    return Line(block, name, then.after(why) + (f"; until then {safe}" if safe else ""), UNTOLD)
+
+
+def times(low: float, high: Optional[float] = None) -> str:
+    """A ratio, or a range of them: 1.43x, 1.1 to 1.4x."""
+    digits = 3 if high is None or high == low else 2
+    ends = [
+        f"{x:.{digits}g}" if x < 100 else f"{x:.0f}" for x in (low, low if high is None else high)
+    ]
+    return " to ".join(dict.fromkeys(ends)) + "x"
+
+
+def noisy(block: str, name: str, then: Advice, safe: str = "") -> Line:
+    """The line of a value that is not told, since noise may have moved it."""
+    return untold(block, name, advice.NOISY, then, safe)
+
+
+def undecided(block: str, name: str, told: str, then: Advice) -> Line:
+    """The line of a ratio of which not even the side of 1 is known; `told` says so."""
+    if not then.command:
+        return untold(block, name, told, then)
+    return Line(block, name, f"{told}; {then.before or 'longer: '}{then.command}", UNTOLD)
+
+
+def phrase(name: str, verb: str, said: str) -> str:
+    """A sentence that ends with compared(): "lock takes 2.1x", "lock: no difference"."""
+    if said[0] in "0123456789<>":
+        return " ".join(filter(None, (name, verb, said)))
+    return f"{name}: {said}"
+
+
+def time(value: Optional[float]) -> str:
+    return units.quantity(value, "s")
+
+
+# ---- on a terminal ----
+
+BLOCK, NAME, SURE = 11, 26, 11  # columns: the block; block and name; the word at the right
+TOLD = COLUMNS - NAME - SURE - 2
+
+
+def text(card: Card) -> str:
+    lines = [*_title(card), ""]
+    block = ""
+    for line in card.lines:
+        lines += _line(line, line.block != block)
+        block = line.block
+    if card.missing:
+        lines += _paragraph("missing", card.missing)
+    lines += ["", *_paragraph("results", " · ".join(card.results))]
+    for i, spoiler in enumerate(card.spoilers):
+        lines += _spoiler("" if i else "problems", spoiler)
+    return "\n".join(_printable(line.rstrip()) for line in lines)
+
+
+def _printable(line: str) -> str:
+    """Replaces control characters, which a terminal would obey: names come from outside."""
+    return "".join(c if c.isprintable() else "?" for c in line)
+
+
+def _title(card: Card) -> list[str]:
+    title = textwrap.wrap(" · ".join(card.title), COLUMNS, subsequent_indent="  ")
+    return title + [
+        row for said in (card.scope, card.advice) for row in textwrap.wrap(said, COLUMNS)
+    ]
+
+
+def _line(line: Line, first: bool) -> list[str]:
+    """The word on trust ends the first row, however many rows there are."""
+    rows = textwrap.wrap(line.text, TOLD, break_on_hyphens=False) or [""]
+    head = f"{line.block if first else '':<{BLOCK}}{line.name:<{NAME - BLOCK}}"
+    told = [f"{head}{rows[0]:<{TOLD}}  {line.sure}"]
+    return told + [" " * NAME + row for row in rows[1:]]
+
+
+def _paragraph(name: str, words: str) -> list[str]:
+    rows = textwrap.wrap(words, COLUMNS - BLOCK, break_on_hyphens=False)
+    return [f"{name if not i else '':<{BLOCK}}{row}" for i, row in enumerate(rows)]
+
+
+def _spoiler(name: str, spoiler: Spoiler) -> list[str]:
+    if len(spoiler.what) > 40 or len(spoiler.remedy) > COLUMNS - BLOCK - 42:
+        told = _paragraph(name, spoiler.what)
+        return told + ([" " * BLOCK + "  " + spoiler.remedy] if spoiler.remedy else [])
+    return [f"{name:<{BLOCK}}{spoiler.what:<40}  {spoiler.remedy}"]

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cards of the machines in records (card.py defines a card)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import duckdb
+
+from ..base import units
+from ..insight import advice, run_variation
+from ..insight.advice import Advice, Wish
+from ..records import database, provenance
+from ..records.database import STATUSES, rows
+from . import content, memory_lines, problems, thread_lines
+from .content import Card, Host, Line, Spoiler
+
+Row = dict[str, Any]
+
+MOST = 3  # cards that are shown
+MOST_SPOILERS = 4
+
+# In the order of the card: the name that is given as missing if there are no lines, and the
+# function that makes the lines.
+# Then what measures it, if that is one benchmark.
+BLOCKS: tuple[tuple[str, Callable[[Host], list[Line]], Wish], ...] = (
+    ("caches", memory_lines.caches, Wish("latency")),
+    ("bandwidth", memory_lines.bandwidth, Wish("numa")),
+    ("core to core", thread_lines.cores, Wish("core-to-core", cpus=2)),
+    ("false sharing", thread_lines.sharing, Wish("sharing", cpus=2)),
+    ("first touch", memory_lines.placement, Wish("numa", nodes=2)),
+    ("workloads", thread_lines.work, Wish("suite")),
+)
+
+
+def hosts(db: duckdb.DuckDBPyConnection) -> list[str]:
+    """The machines by name. Needs no table but those of records.read()."""
+    return [r["host"] for r in rows(db, "SELECT DISTINCT host FROM host ORDER BY host")]
+
+
+def keep(db: duckdb.DuckDBPyConnection, kept: Sequence[str]) -> None:
+    """Drops the records of other hosts."""
+    db.execute(
+        "DELETE FROM line WHERE run NOT IN (SELECT run FROM host WHERE list_contains(?, host))",
+        [list(kept)],
+    )
+
+
+def text(given: database.Records) -> str:
+    """For a terminal: the cards of the first hosts."""
+    named = hosts(given.db)
+    if len(named) > MOST:
+        keep(given.db, named[:MOST])
+    told = [content.text(c) for c in cards(database.tables(given))]
+    if len(named) > MOST:
+        told.append(
+            f"{len(named) - MOST} more hosts: locus summary FILE of each shows its card, locus"
+            " report all of them together"
+        )
+    return "\n\n".join(told) or "nothing of a machine was measured: only libraries were compared"
+
+
+def cards(db: duckdb.DuckDBPyConnection) -> list[Card]:
+    """One card for each host, from all of its runs; `db` has the tables of tables.sql. Comparisons
+    with libraries are left out, since they say nothing about the machine."""
+    runs: dict[str, list[Row]] = {}
+    for r in rows(db, "FROM outcome WHERE comparisons = 0 ORDER BY ordinal"):
+        r["header"] = json.loads(r["header"])
+        runs.setdefault(r["host"], []).append(r)
+    benchmarks = [r["benchmark"] for r in rows(db, "SELECT DISTINCT benchmark FROM trial")]
+    trials = [t for b in sorted(benchmarks) for t in run_variation.of_time(db, b)]
+    return [_card(_host(db, name, own, trials)) for name, own in sorted(runs.items())]
+
+
+def _host(db: duckdb.DuckDBPyConnection, name: str, runs: list[Row], trials: Sequence[Row]) -> Host:
+    wholes = [r["run"] for r in runs if r["resumed_by"] is None]
+    own = [t for t in trials if t["whole"] in wholes]
+    own.sort(key=lambda t: wholes.index(t["whole"]))
+    last = {t["id"]: t for t in own}
+    place = advice.places(db)[runs[-1]["run"]]
+    return Host(db, name, runs, wholes, sorted(last.values(), key=lambda t: int(t["place"])), place)
+
+
+def _card(host: Host) -> Card:
+    made = Card(_title(host), run_variation.about(_tried(host)), _advice(host))
+    missing = []
+    for name, lines, wish in BLOCKS:
+        own = lines(host)
+        made.lines += own
+        missing += [] if own else [(name, wish)]
+    made.missing = _missing(host, missing)
+    made.results = _results(host)
+    made.spoilers = problems.spoilers(host.runs[-1]["header"], host.trials)
+    more = len(made.spoilers) - MOST_SPOILERS
+    if more > 0:
+        made.spoilers[MOST_SPOILERS - 1 :] = [Spoiler(f"{more + 1} more", "locus doctor")]
+    return made
+
+
+def _missing(host: Host, missing: Sequence[tuple[str, Wish]]) -> str:
+    """What was not measured: by a suite, if there was none; else by its reason."""
+    suite = any(run.benchmark == "suite" for run in host.place.runs)
+    found: dict[str, list[str]] = {}
+    for name, wish in missing:
+        own = [t for t in host.trials if t["benchmark"] == wish.benchmark]
+        reason = advice.why(own) if suite else advice.ABSENT
+        then = advice.of(host.place, reason, wish)
+        if then.command and not suite:
+            then = Advice("locus suite measures all")
+        why = f"{reason}: {own[0]['reasons'][0]}" if own and own[0]["reasons"] and suite else reason
+        found.setdefault(then.command or then.none or why, []).append(name)
+    return "; ".join(f"{', '.join(names)}: {then}" for then, names in found.items())
+
+
+def _title(host: Host) -> list[str]:
+    last = host.runs[-1]
+    header, machine = last["header"], host.machine
+    topology, memory = machine["topology"], machine["memory"]["total"]
+    packages = topology["packages"]
+    model = machine["cpu"]["model"] or machine["cpu"].get("architecture") or "unknown CPU"
+    size = (
+        f"{units.several(topology['cores'], 'core')}{provenance.kinds(topology)}, "
+        f"{units.several(len(host.nodes), 'NUMA node')}"
+    )
+    took = f", {last['elapsed']:.0f} s" if last["elapsed"] else ""
+    more = f", last of {len(host.runs)} runs" if len(host.runs) > 1 else ""
+    return [
+        f"locus {header['program']['version']}",
+        host.name,
+        f"{packages} x {model}" if (packages or 0) > 1 else str(model),
+        f"{size}, {memory / (1 << 30):.0f} GiB" if memory else size,
+        f"{last['profile']}{took}{more}",
+        f"{last['started'][:16].replace('T', ' ')} UTC",
+    ]
+
+
+def _advice(host: Host) -> str:
+    virtual = host.machine["virtual"]
+    if not virtual:
+        return ""
+    return (
+        f"a virtual machine ({virtual}): compare ratios, not times, which depend on the host and"
+        " its other guests"
+    )
+
+
+def _tried(host: Host) -> int:
+    """How many runs of a series its numbers are from."""
+    return max((t.get("tried") or 0 for t in host.trials), default=0)
+
+
+def _results(host: Host) -> list[str]:
+    counts = Counter(t["status"] for t in host.trials)
+    told = [f"{counts[s]} {s}" for s in STATUSES if counts[s]]
+    results = [f"{units.several(len(host.trials), 'result')}: {', '.join(told) or 'none'}"]
+    if _tried(host):
+        results.append(f"medians and intervals of {_tried(host)} runs, where these are ok")
+    last = host.runs[-1]
+    if last["signal"]:
+        results.append(f"the run was ended by {last['signal']}: --resume goes on")
+    elif not last["ended"]:
+        results.append("the run was cut off: --resume goes on")
+    return results

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command compare: its options, and where its two sides come from. The modules that compute are
+imported when they are needed, since that takes longer than other commands."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..base import processes, streams
+from ..records import likwid, sources
+
+MANY = 64  # files: fewer are read as fast as a process begins
+
+
+def add(commands: Any) -> None:
+    """Adds the command to argparse's subparsers."""
+    command = commands.add_parser(
+        "compare",
+        help="tell what changed between two sides of runs",
+        usage=(
+            "%(prog)s [OPTION...] OLD NEW\n       %(prog)s [OPTION...] OLD... -- NEW...\n"
+            "       %(prog)s [OPTION...] --measure N -- CMD_A -- CMD_B\n"
+            "       %(prog)s [OPTION...] --baseline FILE FILE|DIR...\n"
+            "       %(prog)s [OPTION...] --plan FILE|DIR... [-- NEW...]"
+        ),
+        description=(
+            "Compares trials that both sides have, metric by metric, and says which became slower"
+            " or faster beyond a threshold, or within it, which are the same, and of which the runs"
+            " cannot tell."
+            " The unit is the run; of several hosts, the host: give several runs a side, best in"
+            " turn. Settings in which the sides differ come first: candidates for the cause."
+        ),
+        epilog=(
+            "Exit status: 0 nothing is slower beyond its threshold; 1 something is, or has no valid"
+            " result any more; 2 a file is missing or is no record; 4 cannot tell: something is"
+            " slower, perhaps within its threshold, trials were interrupted or left out, nothing is"
+            " on both sides, a metric that --require names has no verdict, or a host cannot be"
+            " judged (--baseline); 70 the program itself failed."
+        ),
+    )
+    command.add_argument(
+        "file", metavar="OLD... [--] NEW...", nargs="*", type=Path, help=sources.GIVEN
+    )
+    command.add_argument(
+        "--threshold",
+        metavar="[PATTERN=]SHARE",
+        action="append",
+        default=[],
+        type=_threshold,
+        help="a change within it is no finding: 3%% (default), or latency=5%%, '*/bandwidth=10%%'",
+    )
+    command.add_argument(
+        "--require",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="metrics that need a verdict: '*', latency, numa/static, '*/bandwidth'",
+    )
+    command.add_argument(
+        "--measure",
+        metavar="N",
+        type=int,
+        help="measure first: run CMD_A and CMD_B N times each, in turn, with --output",
+    )
+    command.add_argument(
+        "--keep",
+        metavar="DIR",
+        type=Path,
+        help="folder for the records of --measure; default: compare-DATE-TIME",
+    )
+    command.add_argument(
+        "--baseline",
+        metavar="FILE",
+        type=Path,
+        help="hold each host against expected values, which locus export --expect wrote",
+    )
+    command.add_argument(
+        "--plan",
+        action="store_true",
+        help="before measuring: how many runs a side find a change, by the scatter of these runs",
+    )
+    command.add_argument(
+        "--effect",
+        metavar="[PATTERN=]SHARE",
+        action="append",
+        default=[],
+        type=_threshold,
+        help="the change that --plan is to find; default: 5/3 of the threshold, so 5%%",
+    )
+    command.add_argument(
+        "--output",
+        metavar="FILE.html",
+        type=Path,
+        help="write a page, too: all metrics, and pictures of all runs before and after",
+    )
+    command.add_argument("--all", action="store_true", help="show all metrics, not the worst alone")
+    command.add_argument(
+        "--format", choices=("table", "json", "md", "csv"), default="table", help="default: table"
+    )
+    command.set_defaults(run=_compare)
+
+
+def _threshold(words: str) -> tuple[str, float]:
+    pattern, _, share = words.rpartition("=")
+    try:
+        value = float(share.rstrip("% ")) / (100 if share.endswith("%") else 1)
+    except ValueError:
+        value = 0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"'{words}': expected a share such as 3% or latency=3%")
+    return pattern or "*", value
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from . import comparison, formats
+
+    if options.baseline:
+        from . import expected, observations
+
+        classes = expected.read(options.baseline)
+        side, notes = observations.load(_given(options), "these")
+        note(notes)
+        judged = expected.judge(side, classes)
+        print(expected.told(judged, options.format), flush=True)
+        return expected.status(judged)
+    if options.plan:
+        return _plan(options)
+    old, new = _measured(options) if options.measure is not None else _two_sides(options)
+    (first, notes), (last, more) = _loaded(old, new)
+    note([*notes, *more])
+    made = comparison.compare(first, last, options.threshold, options.require)
+    if options.output:
+        from . import html_page
+
+        html_page.write(made, options.output)
+    print(formats.FORMS[options.format](made, options.all), flush=True)
+    return made.status
+
+
+def _plan(options: argparse.Namespace) -> int:
+    """Two files or folders are two sides, as for a comparison; otherwise -- stands between."""
+    from . import observations, plan
+
+    if options.measure or options.output or not options.file:
+        raise sources.BadInput(
+            "compare --plan needs records alone: one side's, or OLD... -- NEW..."
+        )
+    old, new = options.file, [Path(word) for word in options.behind[1:]]
+    if not options.behind and len(old) == 2:
+        old, new = old[:1], old[1:]
+    likwid.refuse(old + new)
+    first, notes = observations.load(old, "OLD")
+    last, more = observations.load(new, "NEW") if new else (None, [])
+    note([*notes, *more])
+    made = plan.plan(first, last, options.threshold, options.effect)
+    print(plan.FORMS[options.format](made, options.all), flush=True)
+    return made.status
+
+
+def _given(options: argparse.Namespace) -> list[Path]:
+    if options.behind or options.measure or not options.file:
+        raise sources.BadInput("compare --baseline FILE needs records, and no --: FILE|DIR...")
+    likwid.refuse(options.file)
+    return list(options.file)
+
+
+def _measured(options: argparse.Namespace) -> tuple[list[Path], list[Path]]:
+    """--measure N -- CMD_A -- CMD_B."""
+    from . import alternation, comparison
+
+    words = options.behind[1:]
+    cut = words.index("--") if "--" in words else 0
+    commands = words[:cut], words[cut + 1 :]
+    if not all(commands) or options.file or options.measure < 1:
+        raise sources.BadInput(
+            "compare --measure N needs two commands: locus compare --measure 6 -- CMD_A -- CMD_B"
+        )
+    paired = options.measure >= comparison.LEAST_PAIRS
+    reason = comparison.too_few(options.measure, options.measure, paired, "run")
+    note([reason] if reason else [])
+    started = time.strftime("compare-%Y%m%d-%H%M%S", time.gmtime())
+    return alternation.measure(options.measure, commands, options.keep or Path(started))
+
+
+def _two_sides(options: argparse.Namespace) -> tuple[list[Path], list[Path]]:
+    """Two files or folders; of more, -- stands between the sides."""
+    old, new = options.file, [Path(word) for word in options.behind[1:]]
+    if not options.behind and len(old) == 2:
+        old, new = old[:1], old[1:]
+    if not old or not new or "--" in options.behind[1:]:
+        raise sources.BadInput(
+            "compare needs two sides: locus compare OLD NEW, or locus compare OLD... -- NEW..."
+        )
+    likwid.refuse(old + new)
+    return old, new
+
+
+def _loaded(old: list[Path], new: list[Path]) -> list[Any]:
+    """Both sides. Where they have many files, a process beside this one reads the new one."""
+    from . import observations
+
+    beside = None
+    if sources.STANDARD_INPUT not in new and len(sources.find(old + new)) >= MANY:
+        beside = processes.Processes("compare.command_line", 1).call("load", new, "NEW")
+    first = observations.load(old, "OLD")
+    try:
+        return [first, beside.result() if beside else observations.load(new, "NEW")]
+    except ChildProcessError:  # it was killed
+        return [first, observations.load(new, "NEW")]
+
+
+def note(notes: Sequence[str]) -> None:
+    for text in notes:
+        streams.tell(f"note: {text}")
+
+
+if __name__ == "__main__":
+    from . import observations
+
+    processes.serve(observations.load)

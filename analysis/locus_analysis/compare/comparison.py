@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sides of runs: which metrics changed, which are the same within a threshold, and of which
+nothing can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+
+from ..base import units
+from . import differences, inference, observations
+from .inference import LEVEL
+from .observations import Lost, Side
+
+Row = dict[str, Any]
+
+SLOWER, FASTER, SAME, UNTOLD = "slower", "faster", "same", "cannot tell"
+WITHIN, PERHAPS = " within", " perhaps within"  # the threshold, after SLOWER or FASTER
+ORDER = tuple(way + end for end in ("", PERHAPS, WITHIN) for way in (SLOWER, FASTER))
+ORDER = (*ORDER, UNTOLD, SAME)
+THRESHOLD = 0.03
+HARMLESS = 0.7  # of a threshold: a change so large is told as beyond it in 5 % of comparisons
+LEAST_PAIRS = next(n for n in range(1, 99) if inference.least_p(n, n, True) <= LEVEL)
+GOOD, WORSE, CANNOT_TELL = 0, 1, 4
+
+
+@dataclass
+class Comparison:
+    old: Side
+    new: Side
+    units: tuple[int, int]
+    what: str  # the unit: run, node
+    paired: bool
+    reason: str = ""  # why no change can be shown at all
+    differs: list[tuple[str, str, str]] = field(default_factory=list)
+    unmatched: list[str] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)  # trials that had a valid result
+    metrics: list[Row] = field(default_factory=list)  # the worst first
+    required: list[str] = field(default_factory=list)  # what --require asks for in vain
+
+    @property
+    def status(self) -> int:
+        verdicts = {m["verdict"] for m in self.metrics}
+        if SLOWER in verdicts or any(lost.is_fault for lost in self.lost):
+            return WORSE
+        is_open = SLOWER + PERHAPS in verdicts or self.required or self.lost
+        return CANNOT_TELL if is_open or not verdicts else GOOD
+
+
+def compare(
+    old: Side,
+    new: Side,
+    thresholds: Sequence[tuple[str, float]] = (),
+    require: Sequence[str] = (),
+) -> Comparison:
+    """Of thresholds whose pattern matches, the last counts; metrics that match `require` must have
+    a verdict."""
+    cut = any(r["cut"] for r in new.runs)
+    lost = [
+        one
+        for one in observations.lost(old.names, new)
+        if cut or one.status != observations.LEFT_OUT
+    ]
+    old, new = old.measured(), new.measured()
+    seen = observations.by_clock(observations.observe(old, new, LEAST_PAIRS))
+    made = Comparison(
+        old, new, (len(seen.old), len(seen.new)), "node" if seen.nodes else "run", seen.paired
+    )
+    made.reason = too_few(*made.units, seen.paired, made.what)
+    made.differs = differences.settings_of(old, new)
+    made.unmatched = differences.trials_of(old, new)
+    made.lost = lost
+    if seen.metrics:
+        kinds = [f"{m['benchmark']} {m['name']}" for m in seen.metrics]
+        told = inference.shown(seen.old, seen.new, kinds, seen.paired)
+        said = words(seen.metrics)
+        for i, m in enumerate(seen.metrics):
+            name = f"{m['benchmark']}/{m['variant']}/{m['name']}"
+            within = of_pattern(name, said[i], thresholds, THRESHOLD)
+            made.metrics.append(_row(m, said[i], within, [a[i] for a in _arrays(told)], seen, i))
+    made.metrics.sort(key=_place)
+    for pattern in require:
+        own = [m for m in made.metrics if matches(m["name"], m["words"], pattern)]
+        untold = [f"{m['name']} {m['words']}".rstrip() for m in own if m["verdict"] == UNTOLD]
+        made.required += untold if own else [f"{pattern}: no such metric is on both sides"]
+    return made
+
+
+def matches(name: str, words: str, pattern: str) -> bool:
+    """Whether a pattern names a metric, its benchmark or its variant: latency, numa/static,
+    */bandwidth, 'latency/cycle/time*size 4 Ki*'."""
+    full = f"{name} {words}"
+    return fnmatchcase(full, pattern) or fnmatchcase(full, pattern + "[/ ]*")
+
+
+def of_pattern(
+    name: str, words: str, given: Sequence[tuple[str, float]], otherwise: float
+) -> float:
+    """The last whose pattern matches."""
+    return next((t for p, t in reversed(given) if matches(name, words, p)), otherwise)
+
+
+def _arrays(told: inference.Shown) -> tuple[Any, ...]:
+    return told.change, told.half, told.p, told.least, told.floor
+
+
+def _row(
+    m: Row, words: str, within: float, told: Sequence[float], seen: observations.Observed, i: int
+) -> Row:
+    change, half, p, least, floor = (float(x) for x in told)
+    sign = np.sign(change)
+    floor = sign * np.expm1(sign * floor)
+    ends = np.expm1(change - half), np.expm1(change + half)
+    known = bool(np.isfinite(half))
+    verdict = UNTOLD
+    if known and p <= LEVEL:
+        way = SLOWER if (change > 0) == (m["better"] == "lower") else FASTER
+        verdict = way + _size(abs(np.expm1(change)), floor, within)
+    elif known and -within <= ends[0] and ends[1] <= within:
+        verdict = SAME
+    return {
+        "name": f"{m['benchmark']}/{m['variant']}/{m['name']}",
+        "words": words,
+        "headline": m["headline"],
+        "unit": m["unit"],
+        "better": m["better"],
+        "old": float(np.exp(np.nanmean(seen.old[:, i]))),
+        "new": float(np.exp(np.nanmean(seen.new[:, i]))),
+        "change": float(np.expm1(change)),
+        "low": float(ends[0]) if known else None,
+        "high": float(ends[1]) if known else None,
+        "p": p if known else None,
+        "least": float(np.expm1(least)) if known and np.isfinite(least) else None,
+        "floor": float(sign * floor) if known and p <= LEVEL else None,
+        "runs": _relative(seen.old[:, i], seen.new[:, i]),
+        "threshold": within,
+        "verdict": verdict,
+    }
+
+
+def _size(size: float, floor: float, within: float) -> str:
+    """What is said of a change that is shown, and surely greater than `floor`."""
+    return WITHIN if size <= within else PERHAPS if floor <= HARMLESS * within else ""
+
+
+def _relative(old: inference.Array, new: inference.Array) -> list[list[float]]:
+    """Of both sides, each run's value over the mean of the old ones."""
+    middle = np.nanmean(old)
+    return [[float(v) for v in np.exp(y[np.isfinite(y)] - middle)] for y in (old, new)]
+
+
+def _place(m: Row) -> tuple[int, bool, float]:
+    """Changes by size; of what cannot be told the headlines first."""
+    size = m["change"] if m["better"] == "lower" else -m["change"]
+    least = m["least"] if m["least"] is not None else np.inf
+    untold = m["verdict"] == UNTOLD
+    by = -least if untold else size if m["verdict"].startswith(FASTER) else -size
+    return ORDER.index(m["verdict"]), untold and not m["headline"], by
+
+
+def words(metrics: Sequence[Row]) -> list[str]:
+    """What tells each trial from others of its variant."""
+    return [
+        ", ".join(f"{k} {units.short(v)}".replace("\u00a0", " ") for k, v in own.items())
+        for own in observations.varying(metrics)
+    ]
+
+
+def too_few(old: int, new: int, paired: bool, what: str) -> str:
+    """Why these runs can show no change, and how many could."""
+    if inference.least_p(old, new, paired) <= LEVEL:
+        return ""
+    enough = next(n for n in range(2, 99) if inference.least_p(n, n, False) <= LEVEL)
+    if old == new == 1:
+        return f"no verdict: one {what} a side; {enough} or more show changes"
+    alone = "; or compare one node at a time: its runs count then" if what == "node" else ""
+    return (
+        f"{old} and {new} {what}s have {inference.labelings(old, new, paired)} ways to be labelled:"
+        f" no change can be shown at {100 * LEVEL:.0f} %; {enough} a side can show one{alone}"
+    )

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expected values with bounds, by class of machine: made from nodes that are known to be good, and
+held against others, for acceptance."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..base import units
+from ..records.database import BadInput
+from . import comparison, inference, observations
+from .inference import LEVEL, Array
+from .observations import Lost, Side
+
+Row = dict[str, Any]
+
+SCHEMA = "locus-expected-1"
+AS_EXPECTED, OUTSIDE, UNKNOWN = "as expected", "outside", "cannot tell"
+LEAST = 3  # runs that bounds need: two say too little about their spread
+WIDEST = np.log(10)  # bounds that are farther from the value exclude nothing
+ENDS = ("value", "low", "high")
+NAMED = 2  # metrics that a node's line names
+COLUMNS = ("host", "class", "verdict", "compared", "outside", "missing", "reason")
+
+
+def document(side: Side) -> tuple[str, list[str]]:
+    """Of each class of machine: the trials with a valid result; and of each metric the median over
+    hosts (of fewer than three, over their runs), and the bounds within which another one is with
+    95 % for all metrics together, at least 3 % away. And notes on what has no bounds."""
+    classes, notes = [], []
+    for name in dict.fromkeys(r["class"] for r in side.runs):
+        part = side.of([i for i, r in enumerate(side.runs) if r["class"] == name])
+        cpu, runs = part.runs[0]["cpu"], len(part.measured().runs)
+        metrics, without = _metrics(part) if runs >= LEAST else ([], 0)
+        if runs < LEAST:
+            notes.append(f"{cpu}: {units.several(runs, 'run')}; {LEAST} needed: no bounds")
+        elif without:
+            why = f"fewer than {LEAST} values, or too far apart"
+            notes.append(f"{cpu}: {units.several(without, 'metric')} without bounds: {why}")
+        classes.append(
+            {
+                "class": name,
+                "cpu": cpu,
+                "hosts": part.hosts,
+                "runs": runs,
+                "trials": part.names,
+                "unbounded": without,
+                "metrics": metrics,
+            }
+        )
+    told = {"schema": f"{SCHEMA}.0", "classes": classes}
+    return json.dumps(told, indent=1, ensure_ascii=False), notes
+
+
+def _metrics(side: Side) -> tuple[list[Row], int]:
+    """Metrics with their bounds, and how many have none."""
+    keys = observations.common(side)
+    y = _values_of_good(side, keys)
+    known = np.flatnonzero(np.isfinite(y).any(0))
+    y, metrics = y[:, known], [side.metrics[keys[i]] for i in known]
+    words = comparison.words(metrics)
+    bounds = _bounds(y, [f"{m['benchmark']} {m['name']}" for m in metrics])
+    told = [
+        {
+            "trial": m["id"],
+            "metric": m["name"],
+            "name": f"{m['benchmark']}/{m['variant']}/{m['name']} {words[i]}".rstrip(),
+            "unit": m["unit"],
+            "better": m["better"],
+            "n": n,
+            **{key: float(f"{np.exp(end):.6g}") for key, end in zip(ENDS, ends)},
+        }
+        for i, (m, n, ends) in enumerate(zip(metrics, np.isfinite(y).sum(0).tolist(), bounds))
+        if n >= LEAST and max(abs(end - ends[0]) for end in ends) <= WIDEST
+    ]
+    return told, len(metrics) - len(told)
+
+
+def _values_of_good(side: Side, keys: Sequence[observations.Key]) -> Array:
+    """Logarithms of the metrics of hosts, or of the runs of few hosts. Noisy ones count only where
+    there are too few others."""
+    nodes = len(side.hosts) >= LEAST
+    sound, all_of = (
+        observations.logarithms(s, keys, nodes)[0] for s in (side.without_noisy(), side)
+    )
+    return np.where(np.isfinite(sound).sum(0) >= LEAST, sound, all_of)
+
+
+def _bounds(y: Array, kinds: Sequence[str]) -> list[list[float]]:
+    """Of each metric the median, and the ends of the interval of prediction, which has all values
+    that it was made from: these are good."""
+    if not kinds:
+        return []
+    deviation, df = inference.spread(y, kinds)
+    far = inference.t_quantile(df, 1 - LEVEL / 2 / len(kinds))
+    half = far * deviation * np.sqrt(1 + 1 / np.isfinite(y).sum(0))
+    half = np.fmax(half, np.log1p(comparison.THRESHOLD))
+    middle = np.nanmedian(y, axis=0)
+    low = np.minimum(middle - half, np.nanmin(y, axis=0))
+    high = np.maximum(middle + half, np.nanmax(y, axis=0))
+    return [list(ends) for ends in zip(middle, low, high)]
+
+
+def read(file: Path) -> dict[str, Row]:
+    """The classes of a file of expected values, by name."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        if str(found["schema"]).rpartition(".")[0] != SCHEMA:
+            raise ValueError(f"its schema is {found['schema']!r:.40}")
+        for of_class in found["classes"]:
+            of_class.setdefault("trials", {m["trial"]: m["name"] for m in of_class["metrics"]})
+            _needed(of_class, ("class", "cpu"))
+            for m in of_class["metrics"]:
+                _needed(m, ("trial", "metric", "name", "unit", "better"))
+                if not 0 < m["low"] <= m["value"] <= m["high"]:
+                    raise ValueError(f"{m['name']}: low, value and high are not in this order")
+        return {c["class"]: c for c in found["classes"]}
+    except OSError as error:
+        raise BadInput(f"{file}: cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BadInput(
+            f"{file}: no expected values as locus export --expect writes them: {error}"
+        ) from error
+
+
+def _needed(of: Row, keys: Sequence[str]) -> None:
+    for key in keys:
+        if not isinstance(of[key], str):
+            raise ValueError(f"{key} is {of[key]!r:.40}, expected a text")
+
+
+def judge(side: Side, classes: dict[str, Row]) -> list[Row]:
+    """A row for each host, those that are not as expected first."""
+    judged: list[Row] = []
+    for name in dict.fromkeys(r["class"] for r in side.runs):
+        part = side.of([i for i, r in enumerate(side.runs) if r["class"] == name])
+        judged += _of_class(part, classes[name]) if name in classes else _unknown(part, classes)
+    order = (OUTSIDE, UNKNOWN, AS_EXPECTED)
+    return sorted(judged, key=lambda r: (order.index(r["verdict"]), -len(r["outside"]), r["host"]))
+
+
+def _unknown(side: Side, classes: dict[str, Row]) -> Iterator[Row]:
+    known = ", ".join(dict.fromkeys(c["cpu"] for c in classes.values()))
+    own = side.runs[0]
+    why = f"no values are expected of its class, {own['cpu']}; the file is of {known}"
+    for host in side.hosts:
+        told = {"host": host, "class": own["class"], "verdict": UNKNOWN, "compared": 0}
+        yield {**told, "outside": [], "noisy": [], "trials": {}, "missing": 0, "reason": why}
+
+
+def _of_class(side: Side, wanted: Row) -> Iterator[Row]:
+    metrics = [m for m in wanted["metrics"] if (m["trial"], m["metric"]) in side.metrics]
+    sound, all_of = _values(side.without_noisy(), metrics), _values(side, metrics)
+    for i, host in enumerate(side.hosts):
+        own = side.of([j for j, r in enumerate(side.runs) if r["host"] == host])
+        compared = int(np.isfinite(all_of[i]).sum())
+        outside, noisy = _outside(metrics, sound[i]), _outside(metrics, all_of[i])
+        known = [m["name"] for m in outside]
+        yield _judged(
+            {"host": host, "class": wanted["class"], "compared": compared, "outside": outside},
+            wanted,
+            observations.lost(wanted["trials"], own),
+            [m for m in noisy if m["name"] not in known],
+        )
+
+
+def _values(side: Side, metrics: Sequence[Row]) -> Array:
+    """Of each host and metric, the geometric mean over runs; of zeros, zero."""
+    keys = [(m["trial"], m["metric"]) for m in metrics]
+    y, _ = observations.logarithms(side, keys, True)
+    plain = observations.by_host(side, observations.values(side, keys))
+    return np.where(plain == 0, 0, np.exp(y))
+
+
+def _outside(metrics: Sequence[Row], values: Array) -> list[Row]:
+    """The metrics that are worse than their bound, the worst first."""
+    found = []
+    for m, value in zip(metrics, values):
+        lower = m["better"] == "lower"
+        if value > m["high"] if lower else value < m["low"]:
+            worse = m["high"] / value if lower else value / m["low"]
+            found.append((worse, {**m, "is": float(value)}))
+    return [m for _, m in sorted(found, key=lambda pair: pair[0])]
+
+
+def _judged(told: Row, wanted: Row, lost: Sequence[Lost], noisy: Sequence[Row]) -> Row:
+    """Of noisy trials no result can be held against a host, nor of those that were left out."""
+    faults = [one for one in lost if one.is_fault]
+    verdict = AS_EXPECTED if told["compared"] and not lost and not noisy else UNKNOWN
+    missing = len(wanted["metrics"]) - told["compared"]
+    said = [f"{one.counted} ({units.some(one.trials, 1)})" for one in faults]
+    said += _named(told["outside"])
+    said += [one.counted for one in lost if one not in faults]
+    said += [f"noisy: {text}" for text in _named(noisy)]
+    if not wanted["metrics"]:
+        said.append(_unbounded(wanted))
+    elif missing and not lost:
+        said.append(f"{missing} of {len(wanted['metrics'])} metrics were not measured")
+    return {
+        **told,
+        "verdict": OUTSIDE if faults or told["outside"] else verdict,
+        "noisy": noisy,
+        "trials": {one.status: len(one.trials) for one in lost},
+        "missing": missing,
+        "reason": "; ".join(said) or _within(told["compared"], wanted),
+    }
+
+
+def _within(compared: int, wanted: Row) -> str:
+    without = wanted.get("unbounded", 0)
+    return f"{compared} metrics within their bounds" + (f"; {without} have none" if without else "")
+
+
+def _unbounded(wanted: Row) -> str:
+    if wanted.get("runs", LEAST) < LEAST:
+        return f"{units.several(wanted['runs'], 'run')}; {LEAST} needed"
+    return "no metric of its class has bounds"
+
+
+def _named(metrics: Sequence[Row]) -> list[str]:
+    more = [f"{len(metrics) - NAMED} more"] if metrics[NAMED:] else []
+    return [_said(m) for m in metrics[:NAMED]] + more
+
+
+def _said(m: Row) -> str:
+    bound = m["high"] if m["better"] == "lower" else m["low"]
+    most = "at most" if m["better"] == "lower" else "at least"
+    return (
+        f"{m['name']} {units.quantity(m['is'], m['unit'])}, expected {most}"
+        f" {units.quantity(bound, m['unit'])}"
+    )
+
+
+def told(judged: Sequence[Row], form: str) -> str:
+    """A line for each host, whatever its length: it may be searched for."""
+    if form == "json":
+        return json.dumps(judged, indent=1, ensure_ascii=False)
+    rows = [{**{c: r[c] for c in COLUMNS}, "outside": len(r["outside"])} for r in judged]
+    if form == "csv":
+        to = io.StringIO()
+        table = csv.DictWriter(to, COLUMNS, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+        return to.getvalue().rstrip("\n")
+    if form == "md":
+        lines = [("host", "verdict", "reason"), ("---",) * 3]
+        lines += [(r["host"], r["verdict"], r["reason"].replace("|", "\\|")) for r in rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    wide = max(len(r["host"]) for r in rows)
+    lines_ = [f"{r['host']:<{wide}}  {r['verdict']:<11}  {r['reason']}" for r in rows]
+    text = "\n".join(lines_)
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
+def status(judged: Sequence[Row]) -> int:
+    if any(r["verdict"] == OUTSIDE for r in judged):
+        return comparison.WORSE
+    unknown = any(r["verdict"] == UNKNOWN for r in judged)
+    return comparison.CANNOT_TELL if unknown else comparison.GOOD

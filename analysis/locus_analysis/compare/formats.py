@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison as text for a terminal, as Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Optional
+
+from ..base import units
+from . import inference
+from .comparison import HARMLESS, ORDER, PERHAPS, SAME, UNTOLD, WITHIN, Comparison
+from .inference import LEVEL
+from .observations import Lost, Side
+
+Row = dict[str, Any]
+
+NARROW, WIDE = 60, 100  # columns of the table, at least and at most
+SHOWN = 20  # metrics, where the output is no terminal
+NAME = 24  # characters of a metric's name, at least, for which the interval is left out
+MANY = 9.995  # a change so great is told as a factor
+TEXT = 30  # characters of a value of a setting, where a line has two
+COLUMNS = (
+    *("metric", "setting", "unit", "better", "old", "new", "change", "low", "high", "p", "least"),
+    *("floor", "threshold", "verdict"),
+)
+
+
+def text(made: Comparison, everything: bool) -> str:
+    rows, to = shutil.get_terminal_size((WIDE, 0)).lines, width()
+    head = [part for line in heading(made) for part in wrapped(line, to)]
+    most = (rows - len(head) - 6 if sys.stdout.isatty() and rows else SHOWN) or 1
+    picked = made.metrics if everything else worst(made, max(5, most))
+    lines = [*head, ""] if head else []
+    if picked:
+        lines += _table(made, picked, to)
+    left = len(made.metrics) - len(picked)
+    if left:
+        lines.append(f"{left} more metrics: --all")
+    lines += [""] if made.metrics else []
+    return "\n".join([*lines, *(part for line in summary(made) for part in wrapped(line, to))])
+
+
+def width() -> int:
+    """Of the terminal, within limits."""
+    return max(NARROW, min(shutil.get_terminal_size((WIDE, 0)).columns, WIDE))
+
+
+def worst(made: Comparison, most: int) -> list[Row]:
+    """Changes first, then what cannot be told; metrics that are the same are only counted. Where
+    nothing can be shown, the greatest changes."""
+    if made.reason:
+        return sorted(made.metrics, key=lambda m: -abs(m["change"]))[:most]
+    return [m for m in made.metrics if m["verdict"] != SAME][:most]
+
+
+def heading(made: Comparison) -> list[str]:
+    """The sides, and what differs: candidates for the cause."""
+    old, new = made.units
+    all_ways = inference.labelings(old, new, made.paired)
+    ways = str(all_ways) if all_ways <= inference.MOST else f"{inference.MOST} of all"
+    how = "in pairs" if made.paired else "not paired"
+    hosts = [", ".join(s.hosts[:2]) + (", ..." if len(s.hosts) > 2 else "") for s in _sides(made)]
+    many = f"{old} {made.what}{'s' * (old > 1)} of {hosts[0]} against {new} of {hosts[1]}"
+    lines = [f"{many}, {how}; {ways} ways to label them"]
+    if made.reason:
+        lines.append(made.reason)
+    elif not made.paired and _in_blocks(made):
+        lines.append(
+            "all runs of one side came first: a drift of the machine would look like a change;"
+            " --measure alternates"
+        )
+    lines += [f"fault      {line}" for line in faults(made)]
+    lines += [f"missing    {line}" for line in missing(made)]
+    lines += [
+        f"differs    {name}: {_shortened(one)} -> {_shortened(other)}"
+        for name, one, other in made.differs
+    ]
+    return lines + [f"unmatched  {line}" for line in made.unmatched]
+
+
+def faults(made: Comparison) -> list[str]:
+    """Trials that are invalid now, alike ones in one line."""
+    return [_said(made, lost) for lost in made.lost if lost.is_fault]
+
+
+def missing(made: Comparison) -> list[str]:
+    """Trials that were not measured to the end, so that nothing can be told of them."""
+    return [_said(made, lost) for lost in made.lost if not lost.is_fault]
+
+
+def _said(made: Comparison, lost: Lost) -> str:
+    where = f"in {made.new.name}"
+    if lost.hosts and len(made.new.hosts) > 1:
+        where += f" on {units.some(lost.hosts)}"
+    if len(lost.trials) > 1:
+        return f"{lost.counted} {where}: {units.some(lost.trials)}"
+    name, _, parameters = lost.trials[0].partition(" ")
+    return f"{name} {lost.status} {where}" + (f": {parameters}" if parameters else "")
+
+
+def summary(made: Comparison) -> list[str]:
+    """Counts, and what the words mean."""
+    counts = Counter(m["verdict"] for m in made.metrics)
+    if not made.metrics:
+        lines = ["no metric is on both sides"]
+    else:
+        told = ", ".join(f"{counts[v]} {v}" for v in ORDER if counts[v])
+        within = percents(m["threshold"] for m in made.metrics)
+        lines = [
+            f"{units.several(len(made.metrics), 'metric')}: {told}",
+            f"slower, faster: shown at {100 * LEVEL:.0f} % over all metrics together, and by more"
+            f" than {within}; within: by less; same: the 95 % interval is within {within}",
+        ]
+    if any(m["verdict"].endswith(PERHAPS) for m in made.metrics):
+        harmless = percents(HARMLESS * m["threshold"] for m in made.metrics)
+        lines.append(
+            f"perhaps within: a change of {harmless} may look so by chance; more runs tell (--plan)"
+        )
+    if counts[UNTOLD] and not made.reason:
+        lines.append(
+            "cannot tell: with the change, below 100 %, that these runs would have shown; --plan:"
+            " how many runs show less"
+        )
+    for what, is_fault in (("fault", True), (UNTOLD, False)):
+        if own := [lost.counted for lost in made.lost if lost.is_fault == is_fault]:
+            lines.append(f"{what}: {', '.join(own)}, valid in {made.old.name}")
+    if made.required:
+        more = f", and {len(made.required) - 1} more" if made.required[1:] else ""
+        lines.append(f"required, but cannot be told: {made.required[0]}{more}")
+    return lines
+
+
+def percents(shares: Iterable[float]) -> str:
+    return ", ".join(units.percent(share) for share in sorted(set(shares)))
+
+
+def _sides(made: Comparison) -> tuple[Side, Side]:
+    return made.old, made.new
+
+
+def _in_blocks(made: Comparison) -> bool:
+    times = [[r["started"] for r in s.runs] for s in _sides(made)]
+    first, last = sorted(times)
+    return bool(max(first) < min(last))
+
+
+def _shortened(words: str) -> str:
+    return words if len(words) <= TEXT else words[: TEXT - 1] + "…"
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    first = len(line) - len(line.split("  ")[-1].lstrip())
+    return textwrap.wrap(_printable(line), width, subsequent_indent=" " * (first or 2))
+
+
+def _printable(line: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in line)
+
+
+def _clipped(cell: str, width: int) -> str:
+    cell = _printable(cell)
+    return cell if len(cell) <= width else cell[: width - 1] + "…"
+
+
+def percent(share: Optional[float], sign: str = "+") -> str:
+    if share is None:
+        return "–"
+    if share >= MANY:
+        return f"x{1 + share:.3g}"
+    digits = 1 if abs(share) < 0.995 else 0
+    return f"{round(100 * share, digits) + 0.0:{sign}.{digits}f} %"
+
+
+def verdict(made: Comparison, m: Row) -> str:
+    if m["verdict"] == UNTOLD and made.reason:
+        return "no verdict"
+    if m["verdict"] == UNTOLD and m["least"] is not None and m["least"] < 1:
+        return f"{UNTOLD}: {percent(m['least'], '')}"
+    return way(m).replace(",", f" by {percent(abs(m['change']), '')},")
+
+
+def way(m: Row) -> str:
+    """Slower; or slower, within 3 %."""
+    verdict = str(m["verdict"])
+    if not verdict.endswith(WITHIN):
+        return verdict
+    return f"{verdict.replace(' ', ', ', 1)} {units.percent(m['threshold'])}"
+
+
+def label(m: Row) -> str:
+    """The name of the metric is left out where it is the headline."""
+    name = m["name"].rsplit("/", 1)[0] if m["headline"] else m["name"]
+    return f"{name} {m['words']}".rstrip()
+
+
+def cells(made: Comparison, m: Row) -> list[str]:
+    factor, unit = units.scale((m["old"], m["new"]), m["unit"])
+    interval = "" if m["low"] is None else f"{percent(m['low'])} to {percent(m['high'])}"
+    return [
+        label(m),
+        units.number(m["old"] / factor),
+        f"{units.number(m['new'] / factor)} {unit}".rstrip(),
+        percent(m["change"]),
+        interval.replace(" % to", " to"),
+        verdict(made, m),
+    ]
+
+
+TITLES = ("metric", "old", "new", "change", "95 % interval", "verdict")
+
+
+def _table(made: Comparison, picked: Sequence[Row], width: int) -> list[str]:
+    """The interval gives way to names."""
+    table = [list(TITLES), *(cells(made, m) for m in picked)]
+    room = width - sum(_widths(table)[1:]) - 2 * (len(TITLES) - 1)
+    if room < min(_widths(table)[0], NAME) or not any(row[4] for row in table[1:]):
+        table = [[*row[:4], re.sub(" by [^,]+", "", row[5])] for row in table]
+    return aligned(table, width)
+
+
+def aligned(table: Sequence[Sequence[str]], width: int) -> list[str]:
+    """The first and the last column to the left; the first gives way."""
+    widths = _widths(table)
+    widths[0] = min(widths[0], max(12, width - sum(widths[1:]) - 2 * (len(widths) - 1)))
+    last = len(widths) - 1
+    return [
+        "  ".join(
+            _clipped(c, w).ljust(w) if i in (0, last) else c.rjust(w)
+            for i, (c, w) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in table
+    ]
+
+
+def _widths(table: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*table)]
+
+
+def markdown(made: Comparison, everything: bool) -> str:
+    picked = made.metrics if everything else worst(made, SHOWN)
+    lines = [f"- {line}" for line in heading(made)] + [""]
+    rows = [list(TITLES), ["---"] * len(TITLES), *(cells(made, m) for m in picked)]
+    return "\n".join([*lines, *in_bars(rows), "", *(f"{line}  " for line in summary(made))])
+
+
+def in_bars(rows: Sequence[Sequence[str]]) -> list[str]:
+    return ["| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in rows]
+
+
+def table(made: Comparison, _: bool) -> str:
+    return in_csv(COLUMNS, map(_flat, made.metrics))
+
+
+def in_csv(columns: Sequence[str], rows: Iterable[Row]) -> str:
+    to = io.StringIO()
+    writer = csv.DictWriter(to, columns, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    return to.getvalue().rstrip("\n")
+
+
+def _flat(m: Row) -> Row:
+    return {**{c: m.get(c) for c in COLUMNS}, "metric": m["name"], "setting": m["words"]}
+
+
+def document(made: Comparison, _: bool) -> str:
+    return json.dumps(
+        {
+            "schema": "locus-comparison-1.0",
+            "unit": made.what,
+            "paired": made.paired,
+            "level": LEVEL,
+            **{
+                key: {"runs": [r["run"] for r in side.runs], "hosts": side.hosts, "units": n}
+                for key, side, n in zip(("old", "new"), _sides(made), made.units)
+            },
+            "reason": made.reason or None,
+            "differs": [{"name": n, "old": o, "new": w} for n, o, w in made.differs],
+            "unmatched": made.unmatched,
+            "faults": faults(made),
+            "missing": missing(made),
+            "required": made.required,
+            "status": made.status,
+            "metrics": [_flat(m) for m in made.metrics],
+        },
+        indent=1,
+        ensure_ascii=False,
+    )
+
+
+FORMS = {"table": text, "md": markdown, "csv": table, "json": document}

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison as one page: the table, and for each benchmark a picture of all runs before and
+after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import markupsafe
+import numpy as np
+
+from ..base.folders import TEMPLATES
+from ..pictures import charts, draw
+from ..pictures import vega_lite as vl
+from ..records.database import CannotWrite
+from . import formats
+from .comparison import Comparison
+
+Row = dict[str, Any]
+
+WIDE, NAMES = 420, 70  # pixels of the picture; characters of a name
+MOST = 40  # points of a side: of more units, so many quantiles
+OLD, NEW = "#767676", "#2F6C9F"
+HELP = (
+    "Each row is a metric, divided by the mean of the old runs. Circles: old runs; diamonds: new"
+    f" ones; of more than {MOST} their quantiles. The line: the 95 % interval of the change;"
+    " dashed: the threshold."
+)
+
+
+def write(made: Comparison, page: Path) -> None:
+    """Writes the page, whose pictures are within it; replaces none."""
+    groups: dict[str, list[Row]] = {}
+    for m in made.metrics:
+        groups.setdefault(m["name"].split("/")[0], []).append(m)
+    pictures: list[charts.Picture] = []
+    for name, own in groups.items():
+        parts = [own[i : i + charts.ROWS] for i in range(0, len(own), charts.ROWS)]
+        named = charts.numbered(name, f"{name} before and after", parts)
+        pictures += [picture(part, file, title) for file, title, part in named]
+    with draw.Drawing() as drawing:
+        for one in pictures:
+            drawing.begin(one)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    text = environment.get_template("compare.html.j2").render(
+        style=markupsafe.Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
+        heading=formats.heading(made),
+        titles=formats.TITLES,
+        rows=[(m["verdict"], formats.cells(made, m)) for m in made.metrics],
+        summary=formats.summary(made),
+        pictures=[(p.title, markupsafe.Markup(p.svg)) for p in pictures],
+    )
+    try:
+        with page.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise CannotWrite(f"{page}: exists; give another name with --output") from None
+    except OSError as error:
+        raise CannotWrite(f"{page}: cannot be written: {error.strerror}") from error
+
+
+def picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
+    rows, points = [], []
+    for i, m in enumerate(metrics):
+        label = formats.label(m)
+        rows.append(
+            {
+                "row": i,
+                "label": label if len(label) <= NAMES else label[: NAMES - 1] + "…",
+                "low": 1 + (m["low"] if m["low"] is not None else m["change"]),
+                "high": 1 + (m["high"] if m["high"] is not None else m["change"]),
+                "least": 1 - m["threshold"],
+                "most": 1 + m["threshold"],
+                "said": f"{formats.percent(m['change'])} {formats.way(m)}",
+            }
+        )
+        points += [
+            {"row": i, "ratio": ratio, "side": side, "trial": label}
+            for side, ratios in (("old", m["runs"][0]), ("new", m["runs"][1]))
+            for ratio in _few(ratios)
+        ]
+    ends = [r[key] for r in rows for key in ("low", "high", "least", "most")]
+    ends += [p["ratio"] for p in points]
+    scale = {
+        "type": "log",
+        "domain": [max(0.2, 0.99 * min(ends)), min(5, 1.01 * max(ends))],
+        "clamp": True,
+    }
+    y = vl.ordinal("row", axis=None, scale={"type": "band", "paddingInner": 0.3})
+    data = charts.Data()
+    line, point = data.chart(rows).encode(y=y), data.chart(points).encode(y=y)
+    axis = {"title": "value / mean of the old runs", "format": "~g", "tickCount": 6}
+
+    def x(field: str) -> Row:
+        return vl.quantitative(field, scale=scale, axis=axis)
+
+    told = [vl.nominal(key) for key in ("trial", "side")]
+    told.append(vl.quantitative("ratio", format=".4f"))
+    layers: list[charts.Drawing] = [
+        line.mark("tick", color=charts.GREY, strokeDash=[2, 2]).encode(x=x(key))
+        for key in ("least", "most")
+    ]
+    layers.append(line.mark("rule", color=charts.INK, size=2).encode(x=x("low"), x2=vl.end("high")))
+    layers.append(
+        point.mark("point", filled=False, size=28, opacity=1).encode(
+            x=x("ratio"),
+            shape=vl.nominal(
+                "side",
+                scale={"domain": ["old", "new"], "range": ["circle", "diamond"]},
+                legend=None,
+            ),
+            color=vl.nominal(
+                "side", scale={"domain": ["old", "new"], "range": [OLD, NEW]}, legend=None
+            ),
+            tooltip=told,
+        )
+    )
+    height = charts.ROW * len(rows)
+    names, said = (
+        charts.spec_of(text, width=width, height=height, view={"stroke": None})
+        for text, width in (
+            (_text(line.mark("text", align="right", fontSize=11, color=charts.INK), "label"), 1),
+            (_text(line.mark("text", align="left", fontSize=11, color=charts.INK), "said"), 180),
+        )
+    )
+    middle = charts.joined("layer", *layers, width=WIDE, height=height)
+    panel = charts.joined("hconcat", names, middle, said, spacing=8)
+    return charts.picture(name, title, HELP, [], [panel], data)
+
+
+def _few(ratios: Sequence[float]) -> list[float]:
+    """All of them or, of many, quantiles from the least to the greatest."""
+    if len(ratios) <= MOST:
+        return list(ratios)
+    return [float(r) for r in np.quantile(ratios, np.linspace(0, 1, MOST))]
+
+
+def _text(chart: vl.Chart, field: str) -> vl.Chart:
+    return chart.encode(x=vl.value(0), text=vl.nominal(field))

@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two sides of a comparison: their runs as arrays, a row for each run, and what both sides have
+of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from ..base import units
+from ..records import database
+from ..records.database import STATUSES, UNUSABLE, rows
+from . import differences
+from .inference import Array
+
+Row = dict[str, Any]
+Key = tuple[str, str]  # id of a trial, name of a metric
+
+ABSENT, NOISY, INTERRUPTED = -1, STATUSES.index("noisy"), STATUSES.index("interrupted")
+FAULTS = UNUSABLE[1:]
+LEFT_OUT = "left out"
+LESS = 0.8  # cycles differ less between runs than seconds, if by this factor
+CLOCK: Row = {
+    **{"id": "clock", "benchmark": "machine", "variant": "cores", "name": "clock", "unit": "Hz"},
+    **{"better": "higher", "headline": True, "parameters": {}, "threads": None, "bind": None},
+}
+
+# What is kept of the lines of benchmarks and trials.
+OF_BENCHMARK = ("type", "run", "name", "unit")
+OF_METRIC = ("name", "unit", "better", "kind")
+OF_TRIAL = (
+    *("type", "run", "id", "benchmark", "variant", "parameters", "threads", "bind"),
+    *("oversubscribed", "status", "scale", "cycle"),
+)
+# Runs, trials and metrics by number: trials and metrics of all runs in the order of the record.
+NUMBERED = """
+CREATE TABLE a_run AS
+SELECT row_number() OVER (ORDER BY ordinal) - 1 AS r, run, host, started, header::VARCHAR AS header
+FROM run WHERE run IN (SELECT whole FROM part);
+CREATE TABLE a_trial AS
+SELECT row_number() OVER (ORDER BY min(position)) - 1 AS t, t.id, min(position) AS first
+FROM trial t GROUP BY id;
+CREATE TABLE a_metric AS
+SELECT row_number() OVER (ORDER BY t, min(place)) - 1 AS m, t, id, name, any_value(unit) AS unit,
+	any_value(better) AS better, any_value(kind) AS kind
+FROM metric JOIN a_trial USING (id) WHERE better IS NOT NULL GROUP BY t, id, name;
+"""
+# `cut`: the run was cut off, and may have no lines of trials that it was to measure.
+RUNS = """
+SELECT a_run.*, json IS NULL OR json->>'$.signal' IS NOT NULL
+	OR a_run.run IN (SELECT whole FROM trial WHERE status = 'interrupted') AS cut
+FROM a_run LEFT JOIN line ON line.run = a_run.run AND type = 'end' ORDER BY r
+"""
+TRIALS = """
+SELECT a_trial.id, t.benchmark, variant, threads, bind, oversubscribed,
+	parameters::VARCHAR AS parameters, b.json->>'$.protocol.version' AS protocol
+FROM a_trial JOIN trial t ON first = position
+	LEFT JOIN benchmark b ON b.run = t.part AND b.benchmark = t.benchmark ORDER BY t
+"""
+# `shift`: what is to be added to the logarithm of a bimodal time. The median of two modes is either
+# of them, by chance: the mean over modes, by their shares, moves as the shares do.
+RESULTS = """
+SELECT r, t, list_position($statuses, status) - 1 AS status, ln(time.value / cycles) AS cycle,
+	list_sum([m.share * ln(m.time) FOR m IN modes]) / list_sum([m.share FOR m IN modes])
+		- ln(time.value) AS shift
+FROM trial JOIN a_run ON run = whole JOIN a_trial USING (id)
+"""
+VALUES = """
+SELECT r, m, value FROM metric JOIN a_run ON run = whole JOIN a_metric USING (id, name)
+WHERE value IS NOT NULL
+"""
+
+
+@dataclass
+class Side:
+    """Runs. A whole that was resumed is one run, described by its last header."""
+
+    name: str
+    runs: list[Row]  # in the order of their start: run, host, started, class, cpu, settings, cut
+    trials: dict[str, Row]  # by id
+    metrics: dict[Key, Row]  # that have a direction, each with its trial
+    status: Array  # of each run and trial: index in STATUSES, or ABSENT
+    cycle: Array  # of each run and trial: the logarithm of a core's cycle in s
+    shift: Array  # of each run and trial: see RESULTS
+    values: Array  # of each run and metric: NaN where the trial has no valid result
+
+    @cached_property
+    def hosts(self) -> list[str]:
+        return sorted({r["host"] for r in self.runs})
+
+    @property
+    def valid(self) -> Array:
+        """Of each run and trial: whether it has a valid result."""
+        return (self.status > ABSENT) & (self.status < INTERRUPTED)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Of trials with a valid result in some run: their names, by id."""
+        trials, there = self.trials.values(), np.asarray(self.valid.any(0))
+        names = [
+            " ".join([f"{t['benchmark']}/{t['variant']}", *(f"{k}={v}" for k, v in own.items())])
+            for t, own in zip(trials, varying([*trials]))
+        ]
+        return {id_: name for id_, name, valid in zip(self.trials, names, there) if valid}
+
+    def of(self, chosen: Iterable[int]) -> Side:
+        """These runs alone."""
+        own = list(chosen)
+        arrays = {n: getattr(self, n)[own] for n in ("status", "cycle", "shift", "values")}
+        return replace(self, runs=[self.runs[i] for i in own], **arrays)
+
+    def measured(self) -> Side:
+        """The runs that have a trial."""
+        return self.of(np.flatnonzero((self.status > ABSENT).any(1)))
+
+    def without_noisy(self) -> Side:
+        noisy = (self.status == NOISY)[:, self.places(m["id"] for m in self.metrics.values())]
+        return replace(self, values=np.where(noisy, np.nan, self.values))
+
+    def having(self, status: str, trials: Iterable[str]) -> list[str]:
+        """The hosts on which one of these trials has this status."""
+        own = self.status[:, self.places(id_ for id_ in trials if id_ in self.trials)]
+        index = STATUSES.index(status) if status in STATUSES else None
+        return sorted({self.runs[i]["host"] for i in np.flatnonzero((own == index).any(1))})
+
+    def places(self, trials: Iterable[str]) -> list[int]:
+        """The columns of these trials."""
+        place = {id_: i for i, id_ in enumerate(self.trials)}
+        return [place[id_] for id_ in trials]
+
+
+def varying(trials: Sequence[Row]) -> list[Row]:
+    """What tells each trial from others of its variant: parameters, threads and binding that
+    vary."""
+    told = [{**t["parameters"], "threads": t["threads"], "bind": t["bind"]} for t in trials]
+    of = [(t["benchmark"], t["variant"]) for t in trials]
+    values: dict[tuple[str, str, str], set[str]] = {}
+    for variant, own in zip(of, told):
+        for key, value in own.items():
+            values.setdefault((*variant, key), set()).add(str(value))
+    return [
+        {key: value for key, value in own.items() if len(values[(*variant, key)]) > 1}
+        for variant, own in zip(of, told)
+    ]
+
+
+def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
+    """One side, and notes on what was left out."""
+    read = database.read(paths, samples=False, lean=lean)
+    db = database.trials(read)
+    db.execute(NUMBERED)
+    runs, trials = [_run(r) for r in rows(db, RUNS)], {r["id"]: r for r in rows(db, TRIALS)}
+    if not trials:
+        raise database.BadInput(f"{name}: these records hold no trial")
+    for trial in trials.values():
+        trial["parameters"] = json.loads(trial["parameters"])
+    found = rows(db, "FROM a_metric ORDER BY m")
+    of_trials = _arrays(db, RESULTS, (len(runs), len(trials)), statuses=STATUSES)
+    of_metrics = _arrays(db, VALUES, (len(runs), len(found)))
+    side = Side(
+        name,
+        runs,
+        trials,
+        {(m["id"], m["name"]): {**trials[m["id"]], **m} for m in found},
+        np.nan_to_num(of_trials["status"], nan=ABSENT).astype(int),
+        of_trials["cycle"],
+        of_trials["shift"],
+        of_metrics["value"],
+    )
+    side.values[~side.valid[:, [m["t"] for m in found]]] = np.nan
+    return side, read.notes
+
+
+def lean(line: Row) -> Row:
+    """A line without what no comparison needs: most of it."""
+    if line["type"] == "benchmark":
+        return {
+            **{k: line[k] for k in OF_BENCHMARK},
+            "protocol": {"version": line["protocol"]["version"]},
+            "metrics": [{k: m[k] for k in OF_METRIC} for m in line["metrics"]],
+        }
+    if line["type"] != "trial":
+        return line
+    told = {k: line[k] for k in OF_TRIAL if k in line}
+    told["metrics"] = {name: {"value": m["value"]} for name, m in line.get("metrics", {}).items()}
+    told["samples"] = {"modes": line.get("samples", {}).get("modes", [])}
+    return told
+
+
+def _run(row: Row) -> Row:
+    header = json.loads(row.pop("header"))
+    machine = header["machine"]
+    row.update({"class": str(machine.get("class")), "cpu": str(machine["cpu"].get("model"))})
+    return {**row, "settings": dict(differences.settings(header))}
+
+
+def _arrays(
+    db: duckdb.DuckDBPyConnection, sql: str, shape: tuple[int, int], **given: Any
+) -> dict[str, Array]:
+    """Columns of a query as arrays: its first two are row and column; NaN where it has none."""
+    found = db.execute(sql, given).fetchnumpy()
+    (_, row), (_, column), *others = found.items()
+    told = {}
+    for name, values in others:
+        told[name] = np.full(shape, np.nan)
+        told[name][row, column] = np.ma.filled(np.ma.asarray(values, dtype=float), np.nan)
+    return told
+
+
+# ---- trials that lost their result ----
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Trials that had a valid result, and the status that they have instead."""
+
+    status: str  # of FAULTS, or interrupted, or LEFT_OUT
+    trials: list[str]  # names
+    hosts: list[str]  # that have the status; none where it was left out
+
+    @property
+    def is_fault(self) -> bool:
+        return self.status in FAULTS
+
+    @property
+    def counted(self) -> str:
+        return f"{self.status}: {units.several(len(self.trials), 'trial')}"
+
+
+def lost(trials: Mapping[str, str], side: Side) -> list[Lost]:
+    """Of trials that had a valid result, named by id: those that have a fault in some run of the
+    side now, the gravest first, and those without a valid result in any."""
+    found: dict[str, list[str]] = {s: [] for s in (*FAULTS[::-1], STATUSES[INTERRUPTED], LEFT_OUT)}
+    gravest = dict(zip(side.trials, side.status.max(0)))
+    for id_ in trials:
+        worst = gravest.get(id_, ABSENT)
+        if worst > INTERRUPTED or id_ not in side.names:
+            found[LEFT_OUT if worst == ABSENT else STATUSES[worst]].append(id_)
+    return [
+        Lost(status, [trials[id_] for id_ in own], side.having(status, own))
+        for status, own in found.items()
+        if own
+    ]
+
+
+# ---- observations ----
+
+
+@dataclass
+class Observed:
+    """The logarithms of all metrics that both sides have: a row for each unit, a column for each
+    metric. `metrics` describe the columns. `clock`, of the same shape: what of it is the core's
+    clock, which is the logarithm of the length of a cycle for a time, of its inverse for what is
+    per second; NaN where that is not known or the metric is neither."""
+
+    old: Array
+    new: Array
+    clock: tuple[Array, Array]
+    metrics: list[Row]
+    paired: bool
+    nodes: bool  # the unit is the node, not the run
+
+
+def observe(old: Side, new: Side, least_pairs: int) -> Observed:
+    """Runs that alternated are pairs, and so are nodes that both sides have, if there are at least
+    `least_pairs`. Of several nodes, each counts once, by the mean over its runs."""
+    nodes = len(old.hosts) > 1 or len(new.hosts) > 1
+    keys = common(old, new)
+    (first, first_clock), (last, last_clock) = (logarithms(s, keys, nodes) for s in (old, new))
+    kept = np.flatnonzero(np.isfinite(first).any(0) & np.isfinite(last).any(0))
+    metrics = headed([old.metrics[keys[i]] for i in kept])
+    paired = old.hosts == new.hosts and len(old.hosts) >= least_pairs
+    return Observed(
+        first[:, kept],
+        last[:, kept],
+        (first_clock[:, kept], last_clock[:, kept]),
+        metrics,
+        paired if nodes else _alternate(old, new, least_pairs),
+        nodes,
+    )
+
+
+def common(*sides: Side) -> list[Key]:
+    """The metrics that all sides have, in the order of the first one's record. Rates follow from
+    the time: of these and the time each trial has one, the first."""
+    keys, timed = [], set()
+    for key, m in sides[0].metrics.items():
+        if any(key not in side.metrics for side in sides) or (_timed(m) and m["id"] in timed):
+            continue
+        keys.append(key)
+        if _timed(m):
+            timed.add(m["id"])
+    return keys
+
+
+def _timed(m: Row) -> int:
+    """Of the time 1, of a rate, which is an amount over the time, -1."""
+    return 1 if m["name"] == "time" else -1 if m["kind"] == "rate" else 0
+
+
+def _clocked(m: Row) -> float:
+    """1 where a metric is a time, -1 where it is per second."""
+    unit = m["unit"]
+    return 1 if unit.split("/")[0] == "s" else -1 if unit.endswith("/s") else np.nan
+
+
+def headed(metrics: Sequence[Row]) -> list[Row]:
+    """Each with whether it is the headline of its trial: the first."""
+    first = {m["id"]: i for i, m in reversed([*enumerate(metrics)])}
+    return [{**m, "headline": first[m["id"]] == i} for i, m in enumerate(metrics)]
+
+
+def logarithms(side: Side, keys: Sequence[Key], nodes: bool) -> tuple[Array, Array]:
+    """The logarithms of metrics, and what of them is the clock: a row for each run, or for each of
+    the side's hosts, the mean over its runs."""
+    told, found = [side.metrics[key] for key in keys], values(side, keys)
+    trials = side.places(m["id"] for m in told)
+    y = np.log(found, out=np.full(found.shape, np.nan), where=found > 0)
+    y += np.array([_timed(m) for m in told]) * np.nan_to_num(side.shift[:, trials])
+    clock = np.array([_clocked(m) for m in told]) * side.cycle[:, trials]
+    return (by_host(side, y), by_host(side, clock)) if nodes else (y, clock)
+
+
+def values(side: Side, keys: Sequence[Key]) -> Array:
+    place = {key: i for i, key in enumerate(side.metrics)}
+    found: Array = side.values[:, [place[key] for key in keys]]
+    return found
+
+
+def by_host(side: Side, y: Array) -> Array:
+    """The mean over the runs of each host; NaN where no run has the metric."""
+    place = {host: i for i, host in enumerate(side.hosts)}
+    own, known = [place[r["host"]] for r in side.runs], np.asarray(np.isfinite(y))
+    total, n = (np.zeros((len(place), y.shape[1])) for _ in range(2))
+    np.add.at(total, own, np.where(known, y, 0))
+    np.add.at(n, own, known)
+    return np.asarray(np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0))
+
+
+def by_clock(seen: Observed) -> Observed:
+    """Metrics in cycles instead of seconds, where cycles differ less between runs, whichever side
+    these are of; and the clock itself as one more metric. So a clock that is not the same in all
+    runs hides no other change, and is told once."""
+    y, clock = np.concatenate([seen.old, seen.new]), np.concatenate(seen.clock)
+    metrics = list(seen.metrics)
+    chosen = []
+    for column, m in enumerate(metrics):
+        known = np.isfinite(y[:, column])
+        cycles = y[known, column] - clock[known, column]
+        if np.isfinite(cycles).all() and np.std(cycles) < LESS * np.std(y[known, column]):
+            chosen.append(column)
+            y[:, column] -= clock[:, column]
+            metrics[column] = {**m, "unit": _in_cycles(m["unit"])}
+    if not chosen:
+        return seen
+    clocks = np.abs(clock[:, chosen])
+    known = np.isfinite(clocks).any(1)
+    y = np.column_stack([y, np.full(len(y), np.nan)])
+    y[known, -1] = np.nanmedian(clocks[known], axis=1)
+    metrics.append({**CLOCK})
+    n = len(seen.old)
+    return Observed(y[:n], y[n:], seen.clock, metrics, seen.paired, seen.nodes)
+
+
+def _in_cycles(unit: str) -> str:
+    if unit.endswith("/s"):
+        return unit.removesuffix("s") + "cycle"
+    return "cycles" + unit.removeprefix("s")
+
+
+def _alternate(old: Side, new: Side, least: int) -> bool:
+    """Whether each two consecutive runs are one of each side."""
+    order = sorted((r["started"], s) for s, side in enumerate((old, new)) for r in side.runs)
+    sides = [s for _, s in order]
+    n = len(old.runs)
+    return n == len(new.runs) >= least and all(sides[i] != sides[i + 1] for i in range(0, 2 * n, 2))

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names for the plateaus of latency: levels of cache and of TLB, compared with what the system
+reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import duckdb
+
+from ..records import database
+from . import advice, caches, run_variation, tlb
+from .memory_level import HEAD, Finding, Level
+
+
+def findings(db: duckdb.DuckDBPyConnection) -> list[Finding]:
+    """For each run, or series of runs: the caches from each curve of `cycle`, the TLB from
+    `page-random`."""
+    places, found = advice.places(db), list[Finding]()
+    trials = run_variation.of_time(db, "latency")
+    for whole, own in groupby(caches.curves(trials, "cycle"), lambda c: c.whole):
+        each = [caches.found(curve, places[whole]) for curve in own]
+        min(
+            each, key=lambda f: (not f.levels, f.pages == "base", f.special, -len(f.levels))
+        ).first = True
+        found += each
+        for finding in (f for f in each if f.first and f.levels):
+            finding.remarks += filter(None, [caches.narrower(finding, places[whole])])
+    for whole, own in groupby(caches.curves(trials, "page-random"), lambda c: c.whole):
+        of_caches = next((f for f in found if f.whole == whole and f.first), None)
+        of_pages = tlb.found(list(own), of_caches, places[whole])
+        for finding in of_pages:
+            finding.remarks += filter(None, [tlb.narrower(finding, places[whole])])
+        found += of_pages
+    for whole in places:
+        _rename([f for f in found if f.whole == whole])
+    return sorted(found, key=lambda f: list(places).index(f.whole))
+
+
+def _rename(found: Sequence[Finding]) -> None:
+    """On the system's pages caches and TLB share a curve: renames its steps by what the other
+    curves found separately."""
+    of_caches = next((f for f in found if f.what == "caches" and f.first), None)
+    if of_caches is None or of_caches.pages == "base":
+        return
+    ends = [
+        (level.name, level.edge, f.unit)
+        for f in (of_caches, *(f for f in found if f.what == "TLB"))
+        for level in f.levels
+        if level.edge
+    ]
+    for finding in found:
+        if (
+            finding.what != "caches"
+            or finding.pages != "base"
+            or finding.special
+            or not finding.levels
+        ):
+            continue
+        finding.levels = [level for level in finding.levels if level.plateau]
+        finding.remarks = [
+            r for r in finding.remarks if "go by order" not in r and "one of the TLB's" not in r
+        ]
+        finding.remarks.append(
+            "here the TLB has its steps too: the names are those found on huge pages and by"
+            " page-random"
+        )
+        for level in finding.levels:
+            if level.name == "memory":
+                continue
+            edge = level.edge
+            same = [
+                name
+                for name, other, size in ends
+                if edge and edge.low <= other.high * size and other.low * size <= edge.high
+            ]
+            level.name, level.verdict, level.remark, level.reported = "–", "", "", ""
+            if same:
+                level.verdict = f"the end of {' and of '.join(same)}"
+            elif edge:
+                level.verdict = "no level found elsewhere ends there"
+
+
+def text(db: duckdb.DuckDBPyConnection) -> str:
+    """For a terminal; empty without a curve."""
+    names, parts = database.run_names(db), []
+    for whole, own in groupby(findings(db), lambda f: f.whole):
+        parts.append(names[whole])
+        for finding in own:
+            parts += ["", f"{finding.what}: {finding.curve}", *_table(finding.levels)]
+            parts += [f"  - {remark}" for remark in finding.remarks]
+        parts.append("")
+    return "\n".join(parts).rstrip()
+
+
+def _table(levels: Sequence[Level]) -> list[str]:
+    if not levels:
+        return []
+    lines = [HEAD, *(level.cells for level in levels)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
+    numbers = (2, 3)
+    return [
+        "  "
+        + "  ".join(
+            cell.rjust(w) if i in numbers else cell.ljust(w)
+            for i, (cell, w) in enumerate(zip(line, widths))
+        ).rstrip()
+        for line in lines
+    ]

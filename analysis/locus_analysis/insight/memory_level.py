@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A level of cache or TLB as it was found in a curve of latency, and how that compares with what
+the system reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, Optional
+
+from ..base import units
+from ..records.database import is_sound
+from ..records.description import Bands
+from .steps import LONG_RAMP, Edge, Plateau
+
+Row = dict[str, Any]
+
+BEYOND = 4  # times the last cache: at such a size at most a quarter of the loads still hit it
+# A reported size agrees up to this factor above the interval: a stack, and lines of other programs,
+# take a part of a cache.
+TOP = 1.1
+NARROW = 1.5  # a bracket whose ends differ by more leaves the answer open
+AGREES, DIFFERS, UNREPORTED, NOT_FOUND, UNSURE = (
+    "agrees",
+    "differs",
+    "not reported",
+    "not found",
+    "can't tell",
+)
+
+
+@dataclass
+class Level:
+    name: str
+    plateau: Optional[Plateau] = None
+    time: Optional[float] = None  # s
+    cycles: Optional[float] = None
+    edge: Optional[Edge] = None
+    ends: str = ""  # in words
+    reported: str = ""
+    verdict: str = ""  # one of the words above, or empty where there is nothing to compare
+    remark: str = ""
+    # The level ends between these two: the last measured size that belongs to it, and the first
+    # that does not.
+    bracket: Optional[tuple[float, float]] = None
+    size: Optional[float] = None  # what is reported, where it lies in the bracket
+    doubtful: list[Row] = field(default_factory=list)  # points in the bracket that do not count
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it ends where reported, as far as that is, within a narrow bracket."""
+        if self.bracket is None or self.doubtful or self.verdict not in (AGREES, UNREPORTED):
+            return False
+        return self.bracket[1] <= NARROW * self.bracket[0]
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """A row of the table, under HEAD."""
+        p = self.plateau
+        size = count if "TLB" in self.name else units.size
+        pages = " pages" if size is count else ""
+        return (
+            self.name,
+            f"{size(p.first)} to {size(p.last)}{pages}" if p else "–",
+            "–" if self.time is None else units.number(self.time * 1e9),
+            "–" if self.cycles is None else units.number(self.cycles),
+            self.ends or "–",
+            self.reported or "–",
+            self.verdict + (f": {self.remark}" if self.remark else ""),
+        )
+
+
+@dataclass
+class Finding:
+    """The levels found in one curve."""
+
+    whole: str
+    pages: str
+    what: str  # "caches" or "TLB"
+    curve: str  # in words
+    levels: list[Level] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    special: bool = False  # not one pointer on each line
+    first: bool = False  # the finding whose names count for the run
+    points: list[Row] = field(default_factory=list)  # of the curve
+    unit: float = 1  # bytes of its sizes
+    huge: bool = False  # the same was measured on huge pages
+
+    @property
+    def trials(self) -> set[tuple[str, str]]:
+        """Run and id of each point."""
+        return {(p["whole"], p["id"]) for p in self.points}
+
+
+def ends(edge: Optional[Edge], text: Any) -> str:
+    """The end of a level, in words."""
+    if edge is None:
+        return "not before the curve does"
+    return (
+        text(edge.low)
+        if text(edge.low) == text(edge.high)
+        else f"{text(edge.low)} to {text(edge.high)}"
+    )
+
+
+def bracketed(bracket: tuple[float, float], text: Any) -> str:
+    """Where an answer lies: "32..64 KiB"."""
+    low, high = map(text, bracket)
+    number, _, unit = low.partition(" ")
+    if low == high:
+        return str(high)
+    return f"{number if high.endswith(f' {unit}') else low}..{high}"
+
+
+def doubt(
+    levels: Sequence[Level], points: Sequence[Row], counted: Sequence[Row], unit: float
+) -> None:
+    """Notes for each level the points in its bracket that were left out, or are not sound."""
+    for level in levels:
+        low, high = level.bracket or (math.inf, -math.inf)
+        within = [p for p in points if low <= p["size"] / unit <= high]
+        level.doubtful = [p for p in within if p not in counted or not is_sound(p)]
+
+
+def step_of(points: Sequence[Row], bracket: tuple[float, float], unit: float) -> float:
+    """The largest factor between neighbouring sizes that counted, within a bracket."""
+    own = [p["size"] / unit for p in points]
+    own = sorted({size for size in own if bracket[0] <= size <= bracket[1]})
+    return max((b / a for a, b in zip(own, own[1:])), default=1.0)
+
+
+def compare(level: Level, reported: Sequence[float], virtual: bool, text: Any) -> None:
+    """Compares with what is reported: one number, or several if cores differ."""
+    edge = level.edge
+    level.reported = " or ".join(dict.fromkeys(text(size) for size in reported))
+    level.bracket = (edge.low, edge.high) if edge else None
+    if edge is None:
+        level.verdict = NOT_FOUND if reported else ""
+        level.remark = (
+            f"the curve ends before it does: measure up to {text(BEYOND * max(reported))}"
+            if reported
+            else ""
+        )
+        return
+    if not reported:
+        level.verdict = UNREPORTED
+        return
+    inside = [size for size in reported if edge.low <= size <= edge.high * TOP]
+    if inside:
+        level.verdict, level.size = AGREES, max(inside)
+        return
+    end = edge.settled or edge.high
+    inside = [size for size in reported if edge.high < size <= end]
+    if inside:
+        # Pages at random places fill some sets of a cache early, and random replacement keeps some
+        # lines: the end is soft.
+        level.verdict = AGREES if edge.octaves <= LONG_RAMP else UNSURE
+        level.bracket, level.size = (edge.low, end), max(inside)
+        level.remark = (
+            f"the rise begins at {text(edge.size)} and goes on to {text(end)}; what is reported"
+            " lies within"
+        )
+        return
+    level.verdict = DIFFERS
+    level.remark = (
+        f"found at {ends(edge, text).replace(' to ', '–')} where {level.reported} is reported"
+    )
+    if virtual and min(reported) > edge.high:
+        level.remark += (
+            ": a virtual machine may report its host's cache, of which other guests use a part"
+        )
+
+
+def explain(level: Level, number: int, reported: dict[int, list[float]]) -> None:
+    """For an edge that differs: whether another level is reported to end there."""
+    edge = level.edge
+    if level.verdict not in (DIFFERS, UNREPORTED) or edge is None:
+        return
+    for other, sizes in reported.items():
+        if other != number and any(edge.low <= size <= edge.high * TOP for size in sizes):
+            level.remark += f"{'; ' if level.remark else ''}L{other} is reported to end there"
+
+
+def median_within(
+    plateau: Optional[Plateau], points: Sequence[Row], key: str, unit: float = 1
+) -> Optional[float]:
+    """Of the points in a plateau, whose sizes are in `unit` bytes."""
+    own = [
+        p[key]
+        for p in points
+        if plateau and plateau.first <= p["size"] / unit <= plateau.last and p[key] is not None
+    ]
+    return median(own) if own else None
+
+
+def count(pages: float) -> str:
+    return f"{pages:.0f}"
+
+
+BANDS_HELP = (
+    "Grey bars: plateaus as found in the curve alone, grey columns: where a level ends (its"
+    " interval)."
+)
+HEAD = ("level", "plateau", "ns", "cycles", "ends at", "reported", "")
+
+
+def bands(finding: Finding) -> Bands:
+    """The levels as they are drawn along their curve."""
+    found = Bands(help=BANDS_HELP)
+    for level in finding.levels:
+        plateau, edge = level.plateau, level.edge
+        if plateau and level.time:
+            cycles = "" if level.cycles is None else f", {units.number(level.cycles)} cycles"
+            text = f"{level.name}: {units.quantity(level.time, 's')}{cycles}"
+            ends = {"first": plateau.first * finding.unit, "last": plateau.last * finding.unit}
+            found.plateaus.append({**ends, "value": level.time, "label": text})
+        if edge:
+            sizes = {"low": edge.low, "high": edge.high, "at": edge.size}
+            sizes = {key: size * finding.unit for key, size in sizes.items()}
+            found.ends.append({**sizes, "label": f"{level.name} ends"})
+    return found

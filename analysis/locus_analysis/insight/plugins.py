@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Analysis of single benchmarks beyond their line in the record: plug-ins with one interface,
+registered at the end of this file. The rest of the page depends on none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Optional
+
+import duckdb
+
+from ..base import units
+from ..pictures import cpu_pairs
+from ..records import database
+from ..records.description import Bands
+from . import advice, evidence, inflight, knee, levels, memory_level, padding, run_variation
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Insight:
+    # The content of its part of the page; by run, `answer`: the sentence that comes first, instead
+    # of a generic one, and `said`: further sentences.
+    find: Callable[[duckdb.DuckDBPyConnection], Row]
+    # Of what was found: what belongs to a curve of these trials over this axis.
+    bands: Callable[[Row, str, Sequence[Row]], Optional[Bands]] = lambda found, x, trials: None
+
+
+def _latency(db: duckdb.DuckDBPyConnection) -> Row:
+    machines, runs = database.machines(db), database.by_run(run_variation.of_time(db, "latency"))
+    findings = levels.findings(db)
+    of_caches = [f for f in findings if f.first and f.what == "caches" and f.levels]
+    return {
+        "findings": findings,
+        "answer": {f.whole: _load(f) for f in of_caches},
+        "said": {
+            whole: [inflight.said(c, machines[whole]) for c in inflight.curves(own)]
+            for whole, own in runs
+        },
+    }
+
+
+def _load(found: memory_level.Finding) -> str:
+    times = [f"{_time(o)} in {o.name}" for o in found.levels if o.time]
+    return f"A load takes {', '.join(times)}."
+
+
+def _time(of: memory_level.Level) -> str:
+    """With its cycles, which are the same where the clock is another one."""
+    cycles = f" ({units.number(of.cycles)} cycles)" if of.cycles else ""
+    return units.quantity(of.time, "s") + cycles
+
+
+def _levels(found: Row, x: str, trials: Sequence[Row]) -> Optional[Bands]:
+    ids = {(t["whole"], t["id"]) for t in trials}
+    of_curve = (f for f in found["findings"] if f.first and f.levels and f.trials & ids)
+    finding = next(of_curve, None) if x == "size" else None
+    return finding and memory_level.bands(finding)
+
+
+def _sharing(db: duckdb.DuckDBPyConnection) -> Row:
+    places, found, said = advice.places(db), {}, {}
+    for whole, own in database.by_run(run_variation.of_time(db, "sharing")):
+        curves = padding.findings(own)
+        found[whole] = curves
+        said[whole] = [padding.verdict(curves, places[whole])] if curves else []
+    return {"runs": found, "said": said}
+
+
+def _of_pairs(db: duckdb.DuckDBPyConnection, benchmark: str) -> Row:
+    runs = database.by_run(run_variation.of_time(db, benchmark))
+    return {"runs": {whole: cpu_pairs.tables(own) for whole, own in runs}}
+
+
+def _core_to_core(db: duckdb.DuckDBPyConnection) -> Row:
+    found, machines = _of_pairs(db, "core-to-core"), database.machines(db)
+    answer = {
+        whole: _hand_over(own[0], machines[whole]) for whole, own in found["runs"].items() if own
+    }
+    return {**found, "answer": answer}
+
+
+def _hand_over(trial: Row, machine: Row) -> str:
+    if evidence.is_noisy(trial):
+        return f"How long it takes to hand over a cache line is not told: {trial['name']} is noisy."
+    times = [
+        f"{' or '.join(units.quantity(time, 's') for time in level['seen'])} (median) between CPUs"
+        f" that share {level['name']}"
+        for level in trial["levels"]
+    ]
+    told = ", as the guest is told" if machine["virtual"] else ""
+    return f"To hand over a cache line takes {', '.join(times)}{told} ({trial['name']})."
+
+
+def _numa(db: duckdb.DuckDBPyConnection) -> Row:
+    runs = database.by_run(run_variation.of(db, "numa"))
+    return {"said": {whole: [knee.said(c) for c in knee.curves(own)] for whole, own in runs}}
+
+
+REGISTERED = {
+    "latency": Insight(_latency, _levels),
+    "sharing": Insight(_sharing),
+    "numa": Insight(_numa),
+    "core-to-core": Insight(_core_to_core),
+    "coherence": Insight(partial(_of_pairs, benchmark="coherence")),
+}
+NONE = Insight(lambda db: {})
+
+
+def of(benchmark: str) -> Insight:
+    return REGISTERED.get(benchmark, NONE)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The level above a run: runs of the same command, each in a new process, and how far they lie
+apart. `--runs` makes a series of them, and so does `--append` with the same command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from math import comb
+from statistics import median
+from typing import Any, Optional
+
+import duckdb
+
+from ..records import database
+from ..records.database import by_run, rows
+
+Row = dict[str, Any]
+Series = list[list[str]]  # the wholes of each, in their order
+
+COVERS = 0.95
+SAME = ("name", "parameter", "of", "to", "metric", "trial")  # keys that tell ratios apart
+
+
+@lru_cache(maxsize=1)
+def series(db: duckdb.DuckDBPyConnection) -> Series:
+    """A run that was not repeated is in none."""
+    found = rows(
+        db,
+        "SELECT list(run ORDER BY ordinal) AS wholes FROM run"
+        " WHERE run IN (SELECT whole FROM part) GROUP BY host, series"
+        " HAVING count(*) > 1 AND count(*) FILTER (repeats) >= count(*) - 1"
+        " ORDER BY min(ordinal)",
+    )
+    return [r["wholes"] for r in found]
+
+
+def about(runs: int) -> str:
+    """What numbers are about, if as many runs of a series were tried: other processes may have
+    another clock, and other cores."""
+    if runs:
+        return f"about {runs} runs, each a process of its own"
+    return "about this run, one process: --runs 6 tells how far others differ"
+
+
+def judged(trials: Sequence[Row], given: Series) -> list[Row]:
+    """What conclusions rest on: for a series its merged trials, as those of its last run; else the
+    trials of a run."""
+    of = {whole: wholes for wholes in given for whole in wholes}
+    found: list[Row] = []
+    for whole, own in by_run(trials):
+        wholes = of.get(whole)
+        if not wholes:
+            found += own
+        elif whole == wholes[-1]:
+            found += merged([t for t in trials if t["whole"] in wholes])
+    return found
+
+
+def of(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
+    """judged(), but a trial that was ok in no run of a series is that of the last run."""
+    measured = database.measured(db, benchmark)
+    last = {(t["whole"], t["id"]): t for t in measured}
+    return [
+        last.get((t["whole"], t["id"]), t) if t.get("sound_runs") == 0 else t
+        for t in judged(measured, series(db))
+    ]
+
+
+def of_time(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
+    """of(), but `value`, `low` and `high` are those of the time."""
+    return [{**t, **t["metrics"]["time"]} for t in of(db, benchmark)]
+
+
+def merged(trials: Sequence[Row]) -> list[Row]:
+    """A row for the runs of each trial: `value`, `low` and `high` of its metrics and ratios are
+    those between the runs in which it is ok; the rest is of the last of these."""
+    runs: dict[str, list[Row]] = {}
+    for t in trials:
+        runs.setdefault(t["id"], []).append(t)
+    sound = {(t["whole"], t["id"]) for t in trials if t["status"] == "ok"}
+    return [{**_merged(own, sound), "whole": trials[-1]["whole"]} for own in runs.values()]
+
+
+def told(found: Sequence[Row]) -> Iterator[Row]:
+    """A row for each metric and ratio of merged trials."""
+    for t in found:
+        for name, m in t["metrics"].items():
+            if m["tried"]:
+                yield {**t, **m, "metric": name}
+        for r in t["ratios"]:
+            name = f"{r['name']} {r['of']}/{r['to']}"
+            yield {**t, **r, "metric": name, "unit": "1"}
+
+
+def _merged(runs: Sequence[Row], sound: set[tuple[str, str]]) -> Row:
+    ok = [t for t in runs if (t["whole"], t["id"]) in sound]
+    of = (ok or runs)[-1]
+    metrics = {}
+    for name, m in of["metrics"].items():
+        level = _level([(t["metrics"].get(name) or {}).get("value") for t in ok])
+        tried = sum((t["metrics"].get(name) or {}).get("value") is not None for t in runs)
+        metrics[name] = {**m, **level, "tried": tried}
+    own = metrics.get(of["metric"], {})
+    return {
+        **of,
+        **{k: own.get(k) for k in ("value", "low", "high", "range", "sound_runs", "tried")},
+        "metrics": metrics,
+        "ratios": [_ratio(r, runs, sound) for r in of["ratios"] if r["value"] is not None],
+        "pairs": of["pairs"] and _pairs([t["pairs"] for t in ok or runs]),
+    }
+
+
+def _pairs(runs: Sequence[Row]) -> Row:
+    """Meetings of pairs of CPUs: of each level the medians of the runs, and `runs`, the median of
+    each; CPUs that stand out do so in more than half of them; the rest is of the last."""
+    by_level: dict[str, list[Row]] = {}
+    by_cpu: dict[Any, list[Row]] = {}
+    for pairs in runs:
+        for own in pairs["levels"]:
+            by_level.setdefault(own["level"], []).append(own)
+        for o in pairs["outstanding"]:
+            by_cpu.setdefault((o["level"], o["cpu"]), []).append(o)
+    return {
+        **runs[-1],
+        "levels": [{**_middle(own), "runs": [o["0.5"] for o in own]} for own in by_level.values()],
+        "outstanding": [_middle(own) for own in by_cpu.values() if 2 * len(own) > len(runs)],
+    }
+
+
+def _middle(values: Sequence[Any]) -> Any:
+    """The median of numbers, also within objects; the last of anything else."""
+    last = values[-1]
+    if isinstance(last, dict):
+        return {k: _middle([v[k] for v in values if k in v]) for k in last}
+    known = [v for v in values if isinstance(v, float)]
+    return median(known) if isinstance(last, float) else last
+
+
+def _ratio(ratio: Row, runs: Sequence[Row], sound: set[tuple[str, str]]) -> Row:
+    """A ratio over runs: those in which both of its trials are ok."""
+    same = [
+        (t, r)
+        for t in runs
+        for r in t["ratios"]
+        if r["value"] is not None and all(r.get(k) == ratio.get(k) for k in SAME)
+    ]
+    level = _level(
+        [r["value"] for t, r in same if {(t["whole"], t["id"]), (t["whole"], r["trial"])} <= sound]
+    )
+    if level["sound_runs"]:
+        level.update(status="ok", flag=None, reasons=[])
+    return {**ratio, **level, "tried": len(same)}
+
+
+def _level(values: Sequence[Optional[float]]) -> Row:
+    """The median of the runs, its interval (order statistics), or where they are too few for one
+    their range, and how far they lie apart: (max - min) / median."""
+    known = sorted(v for v in values if v is not None)
+    n = len(known)
+    if not known:
+        empty = dict.fromkeys(("value", "low", "high", "range", "between"))
+        return {**empty, "modes": [], "sound_runs": 0}
+    value, outside = median(known), _outside(n)
+    few = {"of": n, "low": known[0], "high": known[-1]} if outside is None else None
+    return {
+        "value": value,
+        "low": None if outside is None else known[outside],
+        "high": None if outside is None else known[-1 - outside],
+        "range": few if n > 1 else None,
+        "between": (known[-1] - known[0]) / value if n > 1 and value else None,
+        "modes": [],
+        "sound_runs": n,
+    }
+
+
+def _outside(n: int) -> Optional[int]:
+    """How many values lie outside of the median's interval on each side (binomial); None: there
+    are too few values for an interval."""
+    missed, outside = 0.0, None
+    for k in range(n // 2):
+        missed += 2 * comb(n, k) / 2**n
+        if missed > 1 - COVERS:
+            break
+        outside = k
+    return outside

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Levels of the TLB from the curve of `page-random`.
+
+It visits one element a page, so N pages are N cache lines, too: the caches add steps (at 512 pages
+for a cache of 512 lines), and lines may overflow single sets of a cache. So the same permutation is
+also measured on huge pages, whose TLB entries reach much further: caches and sets cost the same
+there, and the difference is translation. If huge pages do not help - a hypervisor may build them
+from small ones, and then the TLB holds those - a step of the first curve counts, too, unless a
+cache that `cycle` found fills up there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Optional
+
+from ..base import units
+from ..records.database import is_sound
+from ..records.description import PAGE_NAMES
+from . import advice
+from .advice import Advice, Place, Wish
+from .caches import FINE, HUGE, Curve, intervals, usable
+from .memory_level import (
+    NOT_FOUND,
+    Finding,
+    Level,
+    compare,
+    count,
+    doubt,
+    ends,
+    median_within,
+    step_of,
+)
+from .steps import Edge, Plateau, Steps, find
+
+Row = dict[str, Any]
+
+
+def found(own: Sequence[Curve], caches: Optional[Finding], place: Place) -> list[Finding]:
+    """The TLB, from page-random on the system's pages and on huge ones."""
+    found = []
+    machine = place.machine
+    page = machine["memory"]["page"]
+    for curve in own:
+        if curve.pages != "base":
+            continue
+        points, remarks = usable(curve)
+        finding = Finding(
+            curve.whole,
+            "base",
+            "TLB",
+            "page-random on system pages",
+            remarks=remarks,
+            first=True,
+            points=curve.points,
+            unit=page,
+        )
+        huge = _partner(curve, own)
+        finding.huge = huge is not None
+        steps = _find_in_pages(points, page)
+        finding.remarks = steps.remarks + remarks
+        edges = _drop_cache_edges(steps.edges, caches, machine, [] if huge else finding.remarks)
+        if huge:
+            finding.curve += f", and the same on {PAGE_NAMES.get(huge.pages, huge.pages)}"
+            edges = _both(
+                edges,
+                _find_in_pages(difference(points, usable(huge)[0]), page).edges,
+                finding.remarks,
+            )
+        else:
+            finding.remarks.append(
+                "the same was not measured on huge pages: steps that the caches make (N pages are N"
+                " lines) are told apart only as far as cycle found these caches"
+            )
+        if steps.plateaus or edges:
+            first = min(p["size"] for p in points) / page
+            finding.levels = name_translations(
+                edges, first, reported_tlb(machine), page, finding.remarks
+            )
+            counted = [p for p in points if p["size"] / page not in steps.outliers]
+            doubt(finding.levels, curve.points, counted, page)
+            for level in finding.levels:
+                if level.edge is None:
+                    level.remark = missing(finding, place).after("no step that would be its end")
+                level.time = median_within(level.plateau, points, "value", page)
+                level.cycles = median_within(level.plateau, points, "cycles", page)
+        found.append(finding)
+    return found
+
+
+def _find_in_pages(points: Sequence[Row], page: int) -> Steps:
+    return find(
+        [p["size"] / page for p in points],
+        [p["value"] for p in points],
+        *intervals(points),
+        text=_pages,
+    )
+
+
+def _both(alone: Sequence[Edge], apart: Sequence[Edge], remarks: list[str]) -> list[Edge]:
+    """The edges that huge pages remove, and those of the curve itself that are not a cache's."""
+    edges = list(apart)
+    for edge in alone:
+        near = [e for e in apart if edge.low <= e.high and e.low <= edge.high]
+        if not near:
+            edges.append(edge)
+            remarks.append(
+                f"the step at {_pages(edge.size)} is no cache's, and huge pages do not take it"
+                " away: a hypervisor may piece them together from small ones, or the TLB holds no"
+                " more of them"
+            )
+        for e in near:  # the same edge: keeps the narrower interval of the two curves
+            if edge.high / edge.low < e.high / e.low:
+                edges[edges.index(e)] = edge
+    unique: list[Edge] = []
+    for edge in sorted(edges, key=lambda e: e.size):
+        if not unique or unique[-1].high < edge.high:
+            unique.append(edge)
+    return unique
+
+
+def _partner(curve: Curve, own: Sequence[Curve]) -> Optional[Curve]:
+    sizes = {p["size"] for p in usable(curve)[0]}
+    good = [
+        c for c in own if c.pages in HUGE and (c.element, c.stride) == (curve.element, curve.stride)
+    ]
+    return max(
+        (c for c in good if len(sizes & {p["size"] for p in usable(c)[0]}) > len(sizes) / 2),
+        key=_length,
+        default=None,
+    )
+
+
+def _length(curve: Curve) -> int:
+    return len(curve.points)
+
+
+def difference(base: Sequence[Row], huge: Sequence[Row]) -> list[Row]:
+    """The cost of translation on top of the shortest load, so that the curve has a level to start
+    from and a logarithm."""
+    of_size = {p["size"]: p for p in huge}
+    floor = min(p["value"] for p in huge)
+    points = []
+    for p in base:
+        same = of_size.get(p["size"])
+        if same is None:
+            continue
+        value = max(p["value"] - same["value"], 0) + floor
+        low = high = None
+        if None not in (p["low"], p["high"], same["low"], same["high"]):
+            low = max(p["low"] - same["high"] + floor, floor / 2)
+            high = max(p["high"] - same["low"] + floor, value)
+        points.append({**p, "value": value, "low": low, "high": high})
+    return points
+
+
+def _drop_cache_edges(
+    edges: Sequence[Edge], caches: Optional[Finding], machine: Row, remarks: list[str]
+) -> list[Edge]:
+    """Removes edges at which a cache that cycle found fills up: sets of random lines overflow from
+    half of its size on."""
+    line = next((c["line"] for c in machine["topology"]["caches"] or [] if c["line"]), 0)
+    of_caches = [level.edge for level in caches.levels if level.edge] if caches and line else []
+    kept = []
+    for edge in edges:
+        cache = next(
+            (c for c in of_caches if c.low / line / 2 <= edge.high and edge.low <= c.high / line),
+            None,
+        )
+        if cache is None:
+            kept.append(edge)
+        else:
+            remarks.append(
+                f"the step at {_pages(edge.size)} is where a cache, found to end at"
+                f" {units.size(cache.size)}, is full of lines: taken for the cache's"
+            )
+    return kept
+
+
+def reported_tlb(machine: Row) -> dict[int, list[float]]:
+    """Entries for the system's pages, by level. Loads use TLBs for data, for loads, and unified
+    ones."""
+    found: dict[int, list[float]] = {}
+    for tlb in machine.get("tlb") or []:
+        if tlb["type"] in ("data", "load", "unified") and tlb["page"] == machine["memory"]["page"]:
+            found.setdefault(tlb["level"], []).append(tlb["entries"])
+    return found
+
+
+def name_translations(
+    edges: Sequence[Edge],
+    first: float,
+    reported: dict[int, list[float]],
+    page: int,
+    remarks: list[str],
+) -> list[Level]:
+    """The first two edges are the TLB's levels; sizes are in pages, from the first one measured.
+    Adds to the remarks."""
+    levels = []
+    for i, edge in enumerate(edges[:2]):
+        told = f"{ends(edge, count)} pages ({ends(edge, lambda n: units.size(n * page))})"
+        level = Level(f"L{i + 1} TLB", Plateau(first, edge.size, 0, 0, 0, 0), edge=edge, ends=told)
+        compare(level, reported.get(i + 1, []), False, _pages)
+        levels.append(level)
+        first = (
+            edge.settled
+            if edge.settled
+            and edge.settled < min((e.size for e in edges[i + 1 :]), default=math.inf)
+            else edge.high
+        )
+    if len(edges) > 2:
+        text = ", ".join(_pages(edge.size) for edge in edges[2:])
+        remarks.append(
+            f"further steps at {text}: walks through page tables that no longer fit into caches"
+        )
+    for i in range(len(levels), 2):
+        level = Level(
+            f"L{i + 1} TLB",
+            reported=" or ".join(map(_pages, reported.get(i + 1, []))),
+            verdict=NOT_FOUND,
+        )
+        levels.append(level)
+    if not reported:
+        remarks.append("the processor does not tell how many entries its TLBs have")
+    return levels
+
+
+def _pages(pages: float) -> str:
+    return f"{pages:.0f} pages"
+
+
+def wish(factor: float) -> Wish:
+    """The curves that tell the TLB's steps from those of caches. `cycle` has other sizes, and is
+    not needed where huge pages tell them apart."""
+    size = (("size", f"64K..64M*{factor:g}"),) if factor else ()
+    variant = "page-random" if factor else "cycle,page-random"
+    return Wish("latency", (("variant", variant), ("pages", "base,thp"), *size))
+
+
+def missing(finding: Optional[Finding], place: Place) -> Advice:
+    """What to run for a TLB that was not found, by the reason why."""
+    if finding is None:
+        return advice.of(place, advice.ABSENT, wish(0))
+    good = [p for p in finding.points if p["value"] and is_sound(p)]
+    lost = [p for p in finding.points if p not in good]
+    if 2 * len(lost) >= len(finding.points):
+        return advice.of(place, advice.why(lost), wish(0))
+    if not finding.huge or step_of(good, (0, math.inf), finding.unit) > FINE * FINE:
+        return advice.of(place, advice.COARSE, wish(FINE))
+    return advice.of(place, advice.EXHAUSTED, wish(FINE))
+
+
+def narrower(finding: Finding, place: Place) -> str:
+    """What to run for levels whose end is not certain; empty where nothing would help."""
+    wide = [level for level in finding.levels if level.bracket and not level.is_certain]
+    doubtful = [p for level in wide for p in level.doubtful]
+    points = [p for p in finding.points if p["value"]]
+    if not doubtful and not any(
+        step_of(points, level.bracket, finding.unit) > FINE * FINE
+        for level in wide
+        if level.bracket
+    ):
+        return ""
+    reason = advice.why(doubtful) if doubtful else advice.COARSE
+    left = f"{advice.left_out(doubtful, 'size')}; " if doubtful else ""
+    return advice.of(place, reason, wish(FINE)).after(f"{left}to be certain")

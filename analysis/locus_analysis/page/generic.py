@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pictures of any benchmark, drawn from its line in the record: curves over each parameter that
+is an x axis, and over threads; ratios; distributions as quantiles; bars for the rest. Every metric
+is drawn, the headline first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..pictures import axes, bars, cpu_pairs, curves, quantiles, sweeps
+from ..pictures.bars import Column
+from ..pictures.charts import BETTER, Picture
+from ..pictures.sweeps import Scene, has
+from ..records import description, published
+from ..records.description import Described
+from . import ratio_pictures
+
+Row = dict[str, Any]
+
+MANY = 12  # panels; of more, only the headline is drawn
+COLUMNS = 4  # metrics side by side, as bars
+
+
+def pictures(scene: Scene, name: str, title: str, pages: Sequence[Row] = ()) -> list[Picture]:
+    """The pictures of one run. Trials that no curve shows are drawn as bars. With `pages` all
+    trials are, with the nodes of their pages beside them."""
+    of = scene.of
+    own = [t for t in scene.trials if not t["in_matrix"]]
+    along_too = any(_has_curve(of, t) for t in own)  # maps have names of their own then
+    drawn = cpu_pairs.maps(scene.trials, scene.machine, f"{name}-map" if along_too else name, title)
+    scene = replace(scene, trials=[t for t in own if not t["pairs"] or _has_curve(of, t)])
+    apart = published.lesson(of.name).get("apart", [])
+    for variant in () if pages else ("", *apart):
+        part = [
+            t
+            for t in scene.trials
+            if (t["variant"] == variant if variant else t["variant"] not in apart)
+        ]
+        words = filter(None, (title, variant))
+        drawn += _curves(scene, part, "-".join(filter(None, (name, variant))), ": ".join(words))
+    drawn += sweeps.beside(scene, f"{name}-published", f"{title}: beside published curves")
+    shown = {i for p in drawn for i in p.shows}
+    rest = [t if pages else {**t, "how": None} for t in own if t["id"] not in shown]
+    file, said = (f"{name}-bars", f"{title}: other trials") if drawn else (name, title)
+    drawn += _headlines(rest, file, said, pages)
+    drawn += _beside(of, rest, f"{name}-values", f"{title}: all that was measured")
+    drawn += ratio_pictures.pictures(of, scene.trials, f"{name}-ratios", f"{title}: ratios")
+    return drawn + quantiles.pictures(of, scene.trials, f"{name}-quantiles", title)
+
+
+def _has_curve(of: Described, trial: Row) -> bool:
+    """Whether there is more to draw of pairs than their map."""
+    return any(map(of.is_curve, trial["parameters"]))
+
+
+def _curves(scene: Scene, trials: Sequence[Row], name: str, title: str) -> list[Picture]:
+    """Over each parameter that is an x axis: the headline, and the other metrics."""
+    of, drawn = scene.of, []
+    found = description.curved(of, trials)
+    for i, (x, groups) in enumerate(found):
+        file = name if i == 0 else f"{name}-{x}"
+        said = f"{title}, over {x}" if len(found) > 1 else title
+        drawn += sweeps.over(scene, x, groups, of.headline, file, said)
+        others = _worth_drawing(of, [t for g in groups for t in g.trials])
+        if i == 0 and others and len(groups) <= MANY:
+            drawn += sweeps.of_metrics(scene, x, groups, others, f"{name}-metrics", said)
+    return drawn
+
+
+def _headlines(rest: Sequence[Row], name: str, title: str, pages: Sequence[Row]) -> list[Picture]:
+    if not rest:
+        return []
+    column = Column(bars.HEADLINE, rest[0]["metric"], rest[0]["unit"])
+    rows = [{**t, "cells": {bars.HEADLINE: t}} for t in rest]
+    help_text = bars.HELP.format(BETTER[rest[0]["better"]]) + (bars.PAGES_HELP if pages else "")
+    return bars.bars(rows, [column], name, title, help_text, pages)
+
+
+def _beside(of: Described, rest: Sequence[Row], name: str, title: str) -> list[Picture]:
+    """Side by side, the metrics of trials that no curve shows."""
+    others = _worth_drawing(of, rest)
+    own = [t for t in rest if any(has(t, m) for m in others)]
+    shown = []
+    for i in range(0, len(others), COLUMNS):
+        part = others[i : i + COLUMNS]
+        columns = []
+        for m in part:
+            values = [t["metrics"][m] for t in own if has(t, m)]
+            unit = str(of.metrics[m].get("unit") or "1")
+            columns.append(Column(m, m, "%" if axes.is_share(values, unit) else unit))
+        rows = [
+            {**t, "how": None, "cells": {m: t["metrics"][m] for m in part if has(t, m)}}
+            for t in own
+        ]
+        words = "; ".join(f"{m}: {of.metrics[m].get('help') or 'another metric'}" for m in part)
+        file = f"{name}-{i // COLUMNS + 1}" if len(others) > COLUMNS else name
+        named = f"{title} ({', '.join(part)})"
+        shown += bars.bars(rows, columns, file, named, words, most=curves.NOTES)
+    return shown
+
+
+def other_metrics(of: Described, trials: Sequence[Row]) -> list[str]:
+    """The metrics besides the headline that have a value."""
+    return [m for m in of.metrics if m != of.headline and any(has(t, m) for t in trials)]
+
+
+def _worth_drawing(of: Described, trials: Sequence[Row]) -> list[str]:
+    """All metrics, unless the lesson names some; tables show the others."""
+    named = published.lesson(of.name).get("drawn")
+    return [m for m in other_metrics(of, trials) if named is None or m in named]

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many hosts: trials of a few hosts are drawn host by host; of more than eight, as distributions,
+with outliers named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+
+from ..base import units
+from ..pictures import bars, charts
+from ..pictures import vega_lite as vl
+from ..records.database import rows
+from ..records.description import in_words
+
+Row = dict[str, Any]
+
+FEW = 8  # hosts that are drawn one by one
+FAR = 3.5  # robust standard deviations from the median: such a host stands out
+SLIGHT = 0.02  # of the median: a host nearer to it does not stand out, however alike the others are
+TOLD = 20  # hosts that are named as standing out, and points in a row, at most
+LONG = 60  # characters of a label
+HELP = (
+    "Each row is a trial, its values divided by the median over the hosts. Thick: the middle half"
+    " of the hosts; thin: from the 5th to the 95th percentile; points: hosts that stand out, by"
+    " name on hover in the page. At the right the median, and how many hosts have a value."
+)
+
+# A host with repeats counts by their median, and as sound if all of them are.
+QUERY = f"""
+CREATE OR REPLACE TEMP TABLE of_host AS
+SELECT id, host, min(place) AS place, any_value(benchmark) AS benchmark,
+	any_value(variant) AS variant, any_value(setting) AS setting,
+	any_value(everything) AS everything, any_value(metric) AS metric, any_value(unit) AS unit,
+	any_value(better) AS better, median(value) AS value,
+	bool_and(status IN ('ok', 'unconverged')) AS sound, max(status) AS status
+FROM headline GROUP BY id, host;
+
+CREATE OR REPLACE TEMP TABLE of_trial AS
+SELECT id, min(place) AS place, any_value(benchmark) AS benchmark, any_value(variant) AS variant,
+	any_value(setting) AS setting,
+	any_value(everything) AS everything, any_value(metric) AS metric,
+	any_value(unit) AS unit, any_value(better) AS better, count(value) AS hosts,
+	median(value) AS middle, quantile_cont(value, 0.05) AS low5,
+	quantile_cont(value, 0.25) AS low,
+	quantile_cont(value, 0.75) AS high, quantile_cont(value, 0.95) AS high95,
+	mad(value) * 1.4826 AS deviation, arg_min(host, value) AS least_host, min(value) AS least,
+	arg_max(host, value) AS most_host, max(value) AS most,
+	count(*) FILTER (NOT sound) AS unsound
+FROM of_host GROUP BY id;
+
+CREATE OR REPLACE TEMP TABLE outstanding AS
+SELECT o.host, t.id, t.benchmark, o.value, o.value / t.middle AS ratio, o.status, o.sound,
+	abs(o.value - t.middle) / greatest(t.deviation, {SLIGHT} / {FAR} * abs(t.middle)) AS far
+FROM of_host o JOIN of_trial t USING (id)
+WHERE t.middle <> 0 AND t.hosts > {FEW}
+	AND abs(o.value - t.middle)
+		> greatest({FAR} * t.deviation, {SLIGHT} * abs(t.middle));
+"""
+
+
+def is_one(db: duckdb.DuckDBPyConnection) -> bool:
+    return bool(rows(db, "SELECT count(DISTINCT host) AS n FROM run")[0]["n"] > FEW)
+
+
+def sections(db: duckdb.DuckDBPyConnection) -> dict[str, Row]:
+    """By benchmark: `pictures`, and the rows of its table."""
+    db.execute(QUERY)
+    found = rows(db, "FROM of_trial WHERE hosts > 1 ORDER BY place")
+    points: dict[str, list[Row]] = {}
+    for row in rows(
+        db,
+        "FROM outstanding QUALIFY row_number() OVER (PARTITION BY id ORDER BY far DESC, host) <= ?"
+        " ORDER BY id, ratio",
+        TOLD,
+    ):
+        points.setdefault(row["id"], []).append(row)
+    by_benchmark: dict[str, list[Row]] = {}
+    for row in found:
+        row["named"] = points.get(row["id"], [])
+        by_benchmark.setdefault(row["benchmark"], []).append(row)
+    alone = {
+        r["benchmark"]: r["n"]
+        for r in rows(
+            db, "SELECT benchmark, count(*) AS n FROM of_trial WHERE hosts < 2 GROUP BY benchmark"
+        )
+    }
+    return {
+        name: {
+            "trials": by_benchmark.get(name, []),
+            "alone": alone.get(name, 0),
+            "pictures": _pictures(by_benchmark.get(name, []), name),
+        }
+        for name in {**by_benchmark, **alone}
+    }
+
+
+def hosts(db: duckdb.DuckDBPyConnection) -> list[Row]:
+    """The hosts that stand out in most trials; call sections() first."""
+    return rows(
+        db,
+        "SELECT host, count(*) AS trials, count(*) FILTER (sound) AS sound,"
+        " (SELECT count(*) FROM of_host o WHERE o.host = outstanding.host) AS of,"
+        " arg_max(benchmark, far) AS benchmark, arg_max(ratio, far) AS ratio FROM outstanding"
+        " GROUP BY host ORDER BY trials DESC, host LIMIT ?",
+        TOLD,
+    )
+
+
+def machines(shown: Sequence[Row]) -> list[Row]:
+    """One entry for hosts with the same machine."""
+    alike: dict[str, Row] = {}
+    for entry in shown:
+        first = alike.setdefault(entry["lasting"], {**entry, "hosts": [], "runs": []})
+        first["hosts"].append(entry["host"])
+        first["runs"] += entry["runs"]
+    for entry in alike.values():
+        named = list(dict.fromkeys(entry["hosts"]))
+        entry["host"] = (
+            ", ".join(named)
+            if len(named) <= FEW
+            else f"{len(named)} hosts: {named[0]} … {named[-1]}"
+        )
+    return list(alike.values())
+
+
+def _pictures(trials: Sequence[Row], benchmark: str) -> list[charts.Picture]:
+    drawn = [t for t in trials if t["middle"]]
+    parts = [drawn[i : i + charts.ROWS] for i in range(0, len(drawn), charts.ROWS)]
+    named = charts.numbered(f"{benchmark}-hosts", f"{benchmark} over hosts", parts)
+    return [_picture(part, name, title) for name, title, part in named]
+
+
+def _picture(trials: Sequence[Row], name: str, title: str) -> charts.Picture:
+    boxes, points = [], []
+    for i, t in enumerate(trials):
+        ends = {key: t[key] / t["middle"] for key in ("low5", "low", "high", "high95")}
+        trial = f"{t['variant']} {t['everything']}"
+        boxes.append(
+            {
+                **ends,
+                "row": i,
+                "label": label(t),
+                "trial": trial,
+                "middle": f"{units.quantity(t['middle'], t['unit'])}, {t['hosts']} hosts",
+                "one": 1,
+            }
+        )
+        points += [
+            {
+                "row": i,
+                "ratio": p["ratio"],
+                "host": p["host"],
+                "trial": trial,
+                "status": p["status"],
+            }
+            for p in t["named"]
+        ]
+    inside = [v for b in boxes for v in (b["low5"], b["high95"])] + [p["ratio"] for p in points]
+    low, high = max(0.25, min([0.9, *inside])), min(4.0, max([1.1, *inside]))
+    scale = {"type": "log", "domain": [low * 0.98, high * 1.02], "nice": False, "clamp": True}
+    ticks = [0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 4]
+    axis = {
+        "title": "value / median over the hosts",
+        "values": [v for v in ticks if low * 0.98 <= v <= high * 1.02],
+        "labelExpr": "format(datum.value, '~g')",
+    }
+    y = vl.ordinal("row", axis=None, scale={"type": "band", "paddingInner": 0.3})
+    data = charts.Data()
+    box, point = data.chart(boxes).encode(y=y), data.chart(points).encode(y=y)
+
+    def x(field: str) -> Row:
+        return vl.quantitative(field, scale=scale, axis=axis)
+
+    told = [vl.nominal(key) for key in ("trial", "middle")]
+    layers: list[charts.Drawing] = [
+        box.mark("rule", color=charts.GREY, size=1.5).encode(
+            x=x("low5"), x2=vl.end("high95"), tooltip=told
+        ),
+        box.mark("bar", color=bars.BLUE).encode(x=x("low"), x2=vl.end("high"), tooltip=told),
+        box.mark("tick", color=charts.INK, thickness=1.5).encode(x=x("one"), tooltip=told),
+    ]
+    if points:
+        layers.append(
+            point.mark("point", filled=False, size=26, color=charts.ALARM, opacity=1).encode(
+                x=x("ratio"),
+                tooltip=[
+                    vl.nominal("host"),
+                    vl.quantitative("ratio", format=".3f"),
+                    vl.nominal("status"),
+                    vl.nominal("trial"),
+                ],
+            )
+        )
+    height = charts.ROW * len(boxes)
+    names = box.mark("text", align="right", fontSize=11, color=charts.INK).encode(
+        x=vl.value(0), text=vl.nominal("label"), tooltip=told
+    )
+    middles = box.mark("text", align="left", fontSize=11, color=charts.INK).encode(
+        x=vl.value(0), text=vl.nominal("middle")
+    )
+    panel = charts.joined(
+        "hconcat",
+        charts.spec_of(names, width=1, height=height, view={"stroke": None}),
+        charts.joined("layer", *layers, width=380, height=height),
+        charts.spec_of(middles, width=150, height=height, view={"stroke": None}),
+        spacing=8,
+    )
+    return charts.picture(name, title, HELP, [], [panel], data)
+
+
+def label(trial: Row) -> str:
+    text = in_words(trial)
+    return text if len(text) <= LONG else text[: LONG - 1] + "…"

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report: one self-contained HTML page, and its pictures as files."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import ExitStack
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import duckdb
+import jinja2
+import markupsafe
+
+from ..base import units
+from ..base.folders import PACKAGE, TEMPLATES
+from ..card.content import MEANING as TRUST
+from ..card.summary import MOST, cards
+from ..pictures import axes, charts, draw, drift
+from ..pictures.charts import Picture
+from ..pictures.draw import Drawing
+from ..records import database, provenance
+from ..records.database import CannotWrite, Records, rows
+from . import likwid_tables, population, sections
+
+# A link from a page to one of its pictures.
+LINK = re.compile(r'href="[^"/]*/([A-Za-z0-9_-]+\.(?:svg|png|pdf|vl\.json))"')
+
+MEANING = {
+    "noisy": "other work may have moved the result",
+    "bimodal": "two modes, not one value",
+    "unconverged": "the interval is wider than the target",
+    "misplaced": "pages were not where they should be",
+    "wrong": "the answer was not right",
+    "impossible": "this machine cannot do it",
+    "failed": "an error ended it",
+    "interrupted": "it was stopped",
+}
+
+
+def write(given: Records, page: Path, force: bool) -> Generator[Path, None, None]:
+    """Writes the page, and its pictures to a folder beside it: all or nothing. Yields the path of
+    each as soon as it is there: a reader waits for the page, not for the files. With `force` it
+    replaces an older page and the pictures that this shows; other files in the folder stay."""
+    pictures = page.with_name(page.stem + "-pictures")
+    for path in (page, pictures):
+        if path.exists() and not force:
+            raise CannotWrite(
+                f"{path}: exists; give another name with --output, or --force to replace it"
+            )
+    if pictures.exists() and not pictures.is_dir():
+        raise CannotWrite(f"{pictures}: is no folder; move it, or give another name with --output")
+    if page.is_dir():
+        raise CannotWrite(
+            f"{page}: is a folder; give a name that ends in .html and is free, or a folder to put"
+            " report.html into"
+        )
+    try:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".report-", dir=page.parent) as scratch:
+            new, former = Path(scratch, "pictures"), Path(scratch, "former-pictures")
+            new.mkdir()
+            with ExitStack() as undone:
+                with Drawing(new) as drawing:
+                    text = _compose(given, drawing, quote(os.fsencode(pictures.name)))
+                    made = _replace(page, text, Path(scratch), undone)
+                    yield page
+                if pictures.exists():
+                    _keep_others(pictures, made, new)
+                    pictures.rename(former)
+                    undone.callback(former.rename, pictures)
+                new.rename(pictures)
+                undone.pop_all()
+    except OSError as error:
+        raise CannotWrite(f"{page}: cannot be written: {error.strerror}") from error
+    yield pictures
+
+
+def _replace(page: Path, text: str, scratch: Path, undone: ExitStack) -> set[str]:
+    """Puts the text in the place of a page, until it is undone; returns the names of the pictures
+    that the former page shows."""
+    new, former = scratch / "page", scratch / "former-page"
+    new.write_text(text, encoding="utf-8")
+    if not page.exists():
+        new.replace(page)
+        undone.callback(page.unlink)
+        return set()
+    shutil.copy2(page, former)
+    new.replace(page)
+    undone.callback(former.replace, page)
+    return set(LINK.findall(former.read_text(encoding="utf-8", errors="replace")))
+
+
+def _keep_others(pictures: Path, made: set[str], new: Path) -> None:
+    """Copies files that the older report did not make. Fails if one has the name of a new file."""
+    for path in pictures.iterdir():
+        if path.name in made:
+            continue
+        kept = new / path.name
+        if kept.exists():
+            raise CannotWrite(
+                f"{path}: was not made by the report that is there, and is left alone; move it, or"
+                " give another name with --output"
+            )
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, kept, symlinks=True)
+        else:
+            shutil.copy2(path, kept, follow_symlinks=False)
+
+
+def _compose(given: Records, drawing: Drawing, link: str) -> str:
+    """The text of the page, with its pictures."""
+    db = database.tables(given)
+    runs = _runs(db)
+    names = {r["run"]: r["name"] for r in runs}
+    benchmarks = rows(
+        db,
+        "SELECT benchmark AS name FROM (SELECT benchmark, place FROM headline UNION ALL SELECT"
+        " benchmark, NULL FROM peer) GROUP BY benchmark ORDER BY min(place) NULLS LAST, name",
+    )
+    many = population.is_one(db)
+    each: Iterable[dict[str, Any]]
+    if many:
+        each = sections.over_hosts(db, [benchmark["name"] for benchmark in benchmarks])
+    else:
+        each = (sections.section(db, benchmark["name"], names) for benchmark in benchmarks)
+    found = []
+    for section in each:
+        for picture in section["pictures"] + section["counters"]["pictures"]:
+            drawing.begin(picture)
+        found.append(section)
+    counted = likwid_tables.join(db, given.counted, given.notes)
+    for section in found:
+        section["likwid"] = counted.get(section["name"], [])
+    steadiness = [] if many else _steadiness(db, names)
+    for picture in steadiness:
+        drawing.begin(picture)
+    flaws = rows(db, "FROM headline WHERE flag IS NOT NULL ORDER BY flag") if not many else []
+    shown, template = [] if many else cards(db)[:MOST], _template()
+    statuses = Counter(
+        dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall())
+    )
+    return template.render(
+        cards=shown,
+        meant=TRUST,
+        script=TEMPLATES.joinpath("report.js").read_text(encoding="utf-8"),
+        style=TEMPLATES.joinpath("report.css").read_text(encoding="utf-8"),
+        kinds=draw.KINDS,
+        link=link,
+        runs=runs,
+        names=names,
+        notes=given.notes,
+        sections=found,
+        steadiness=steadiness,
+        flaws=charts.alike(flaws),
+        meaning=MEANING,
+        statuses=[(s, statuses[s]) for s in ("ok", *MEANING) if statuses[s]],
+        machines=population.machines(_machines(runs)) if many else _machines(runs),
+        outstanding=population.hosts(db) if many else [],
+        hosts=len({r["host"] for r in runs}) if many else 0,
+    )
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([TEMPLATES, PACKAGE]),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        optimized=False,  # a template is filled once, and to optimize it takes longer than that
+    )
+    environment.filters.update(
+        quantity=units.quantity,
+        result=units.result,
+        percent=units.percent,
+        interval=units.interval,
+        size=units.size,
+        digest=digest,
+        number=units.number,
+        events=units.count,
+        said_as=lambda m: axes.said(m, m["unit"] or "1"),
+        breakable=_breakable,
+        numeric=lambda names: [f"#{name}" for name in names],  # headings of macros' table()
+        within=_within,
+    )
+    return environment.get_template("report.html.j2")
+
+
+def _runs(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """Every run, and how it ended."""
+    found = rows(db, "FROM outcome ORDER BY ordinal")
+    hosts = Counter(r["host"] for r in found if r["resumed_by"] is None)
+    for r in found:
+        r["header"] = json.loads(r["header"])
+        rank = (
+            ""
+            if r["ranks"] == 1
+            else f" rank {r['rank']}"
+            if r["rank"]
+            else f", {r['ranks']} ranks"
+        )
+        started = f", {r['started'][:19]}Z" if hosts[r["host"]] > 1 else ""
+        r["name"] = r["host"] + rank + started
+    return found
+
+
+def _steadiness(db: duckdb.DuckDBPyConnection, names: dict[str, str]) -> list[Picture]:
+    marks = rows(
+        db, "SELECT * FROM drift JOIN run ON drift.part = run.run ORDER BY ordinal, moment"
+    )
+    return [
+        drift.drift(
+            list(group),
+            sections.file_name("steadiness", names, part),
+            f"Drift during the run: {names[part]}",
+        )
+        for part, group in groupby(marks, lambda m: m["part"])
+    ]
+
+
+def _machines(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each machine once, with its runs; again if it changed between runs."""
+    shown: dict[tuple[str, str], dict[str, Any]] = {}
+    for r in runs:
+        machine = r["header"]["machine"]
+        lasting = json.dumps(_lasting(machine), sort_keys=True)
+        entry = {"host": r["host"], "lasting": lasting, "told": [], "runs": []}
+        shown.setdefault((r["host"], lasting), entry)["runs"].append(r)
+    for entry in shown.values():
+        entry["told"] = provenance.table(entry["runs"][0]["header"])
+    return list(shown.values())
+
+
+def _lasting(machine: dict[str, Any]) -> Any:
+    """Without values that change by the minute or by the shell."""
+    passing = {"free", "available", "environment"}
+    if isinstance(machine, dict):
+        return {key: _lasting(value) for key, value in machine.items() if key not in passing}
+    return [_lasting(item) for item in machine] if isinstance(machine, list) else machine
+
+
+def digest(text: str) -> str:
+    """The script's or style's hash for the content security policy, which allows only that one."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _within(title: str, section: str, names: dict[str, str]) -> str:
+    """The title of a picture in a section: without its name, and that of the run if there is one
+    alone."""
+    for name in names.values():
+        rest = title.removeprefix(f"{section} on {name}")
+        if rest != title and rest[:1] in (":", ","):
+            words = rest[1:].strip()
+            return f"{name}: {words}" if len(names) > 1 else words[0].upper() + words[1:]
+    return title
+
+
+def _breakable(name: str) -> markupsafe.Markup:
+    """Allows line breaks in a long name, after its separators."""
+    return markupsafe.Markup("<wbr>").join(re.split("(?<=[:_-])(?=[^:_-])", name))

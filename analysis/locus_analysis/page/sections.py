@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sections of the report: for each benchmark its sentences, pictures and tables."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from itertools import groupby, permutations
+from typing import Any
+
+import duckdb
+
+from ..base import units
+from ..insight import claims, counters, evidence, plugins, run_variation
+from ..pictures import matrices
+from ..pictures.charts import Picture, Row
+from ..pictures.sweeps import Scene
+from ..records import database, description, published
+from ..records.database import UNUSABLE, rows
+from ..records.description import Described
+from . import claim_pictures, counter_curves, generic, peers, population, ratio_pictures, scaling
+
+Names = dict[str, str]  # of runs
+
+
+def section(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> Row:
+    """A benchmark: for each run its pictures and its table."""
+    trials = rows(db, "FROM headline WHERE benchmark = ? ORDER BY place", benchmark)
+    counters.drop_notes(db, trials)
+    of, measured = description.of(db, benchmark), database.measured(db, benchmark)
+    insight, scaled = plugins.of(benchmark), scaling.found_in(of, measured)
+    own = insight.find(db)
+    series = run_variation.series(db)
+    judged = run_variation.judged(measured, series)
+    claimed = {whole: claims.told(of, trials) for whole, trials in database.by_run(judged)}
+    on_curves = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
+    left = [t for t in measured if (t["whole"], t["id"]) not in on_curves]
+    bands, compared_with = partial(insight.bands, own), _peers(db, benchmark)
+    pictures = [
+        *_pictures(db, of, left, names, bands, claimed),
+        *scaling.over_ranks(scaled, f"{benchmark}-scaling", f"{benchmark} over MPI ranks"),
+        *_matrices(db, benchmark, names),
+        *peers.pictures(compared_with, f"{benchmark}-peers", f"{benchmark} beside other libraries"),
+    ]
+    first = [next((p for p in pictures if n in p.title), None) for n in names.values()]
+    return {
+        "name": benchmark,
+        "id": f"section-{benchmark}",
+        "own": own,
+        "scaled": scaled,
+        "claims": claimed,
+        "pictures": pictures,
+        "first": [p for p in first if p] or pictures[:1],
+        "results": _results(of, judged, names, claimed, own),
+        "series": _series(measured, series),
+        "metrics": generic.other_metrics(of, measured),
+        "measured": {(t["whole"], t["id"]): t["metrics"] for t in measured},
+        "ratios": ratio_pictures.table(of, measured),
+        "protocols": _protocols(db, benchmark),
+        "trials": trials,
+        "peers": compared_with,
+        "counters": _counters(db, of, names, bands),
+    }
+
+
+def _series(measured: Sequence[Row], given: run_variation.Series) -> dict[str, Row]:
+    """By the last run of each series: how many runs it has, and a row for each trial and metric."""
+    found = {}
+    for wholes in given:
+        own = [t for t in measured if t["whole"] in wholes]
+        if own:
+            rows_of = list(run_variation.told(run_variation.merged(own)))
+            found[own[-1]["whole"]] = {"runs": len(wholes), "rows": rows_of}
+    return found
+
+
+def _peers(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
+    return peers.section(rows(db, "FROM peer WHERE benchmark = ? ORDER BY place", benchmark))
+
+
+def _protocols(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
+    query = "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol"
+    return rows(db, query, benchmark)
+
+
+def _pictures(
+    db: duckdb.DuckDBPyConnection,
+    of: Described,
+    trials: Sequence[Row],
+    names: Names,
+    bands: Any,
+    claimed: dict[str, list[Row]],
+) -> list[Picture]:
+    """What is drawn from a benchmark's line in the record, run by run."""
+    machines, drawn = database.machines(db), []
+    shown = published.lesson(of.name).get("pages")
+    pages = rows(db, "FROM pages ORDER BY node") if shown else []
+    for whole, own in database.by_run(trials):
+        own_pages = [p for p in pages if p["whole"] == whole]
+        file, title = file_name(of.name, names, whole), f"{of.name} on {names[whole]}"
+        first, *others = [
+            *generic.pictures(Scene(of, own, machines[whole], bands), file, title, own_pages),
+            None,
+        ]
+        told = claim_pictures.pictures(
+            of, claimed.get(whole, []), machines[whole], f"{file}-claims", title
+        )
+        drawn += [p for p in (first, *told, *others) if p]
+    return drawn
+
+
+def file_name(what: str, names: Names, run: str) -> str:
+    """A name of characters that every file system allows, with the number of the run."""
+    if len(names) == 1:
+        return what
+    place = list(names).index(run) + 1
+    return f"{what}-{place}-{re.sub(r'[^A-Za-z0-9-]+', '_', names[run])[:60]}"
+
+
+def over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> list[Row]:
+    """A section for each benchmark, over all hosts: there are no more pictures for more hosts."""
+    found = population.sections(db)
+    return [
+        {
+            "name": benchmark,
+            "id": f"section-{benchmark}",
+            "own": {},
+            "claims": {},
+            "series": {},
+            "scaled": [],
+            "pictures": found.get(benchmark, {}).get("pictures", []),
+            "first": found.get(benchmark, {}).get("pictures", [])[:1],
+            "hosts": found.get(benchmark),
+            "protocols": _protocols(db, benchmark),
+            "peers": _peers(db, benchmark),
+            "counters": {"runs": {}, "pictures": []},
+        }
+        for benchmark in benchmarks
+    ]
+
+
+def _results(
+    of: Described,
+    judged: Sequence[Row],
+    names: Names,
+    claimed: dict[str, list[Row]],
+    insight: Row,
+) -> list[str]:
+    """For each run, or series of runs, a sentence: the insight's own answer, or the ratio furthest
+    from 1; without ratios, the two variants furthest apart at the same setting. Then what else the
+    insight found."""
+    said = []
+    for whole, own in database.by_run(judged):
+        before = f"{names[whole]}: " if len(names) > 1 else ""
+        answer = insight.get("answer", {}).get(whole)
+        answer = answer or claims.result(claimed[whole]) or ratio_pictures.result(of, own)
+        answer = answer or _furthest(own)
+        said += [before + one for one in (answer, *insight.get("said", {}).get(whole, []))]
+    return said
+
+
+def _furthest(trials: Sequence[Row]) -> str:
+    """The two variants furthest apart at the same setting, of those that are surely apart; noisy
+    ones, of which the value is not told, only if there are no others."""
+    settings: dict[Any, list[Row]] = {}
+    for t in trials:
+        if t["status"] not in UNUSABLE and (t["value"] or 0) > 0:
+            settings.setdefault((t["setting"], t["threads"]), []).append(t)
+    if not settings:
+        kinds = Counter(t["status"] for t in trials)
+        counts = ", ".join(f"{n} {status}" for status, n in kinds.items())
+        return f"No result: of {len(trials)} trials, {counts}."
+    pairs = [(_over(a, b), a, b) for own in settings.values() for a, b in permutations(own, 2)]
+    sure = [pair for pair in pairs if evidence.side(pair[0]) == evidence.ABOVE]
+    if sure:
+        return _apart(*max(sure, key=lambda p: (not evidence.is_noisy(p[0]), p[0]["value"])))
+    if pairs:
+        return (
+            f"No two of {', '.join(dict.fromkeys(t['variant'] for t in trials))} are surely apart."
+        )
+    return _alone(max(trials, key=lambda t: t["value"] or 0))
+
+
+def _over(one: Row, other: Row) -> Row:
+    """The headline of one trial over that of another."""
+    values = (evidence.valued(t, t["metric"]) for t in (one, other))
+    return evidence.product(list(zip(values, (False, True))))
+
+
+def _alone(trial: Row) -> str:
+    at = f" ({trial['setting']})" if trial["setting"] else ""
+    noisy = evidence.is_noisy(trial)
+    value = "not told, for it is noisy" if noisy else units.quantity(trial["value"], trial["unit"])
+    return f"{trial['variant']}{at}: {trial['metric']} {value}."
+
+
+def _apart(ratio: Row, most: Row, least: Row) -> str:
+    """The greatest and the least value among trials with the same setting."""
+    at = f" ({most['setting']})" if most["setting"] else ""
+    values = [units.quantity(t["value"], t["unit"]) for t in (most, least)]
+    told = f": {most['metric']} {' against '.join(values)}"
+    if evidence.is_noisy(ratio):
+        told = f" in {most['metric']}; noise hides by how much"
+    if most["better"] is None:
+        return f"{most['variant']} has more than {least['variant']}{at}{told}."
+    better, worse = (least, most) if most["better"] == "lower" else (most, least)
+    by = f" by a factor of {evidence.told(ratio)}" if evidence.told(ratio) else ""
+    return f"{better['variant']} beats {worse['variant']}{by}{at}{told}."
+
+
+def _counters(db: duckdb.DuckDBPyConnection, of: Described, names: Names, bands: Any) -> Row:
+    """The counts of each run, with pictures; empty if there are none."""
+    trials, machines = counters.counted(db, of.name), database.machines(db)
+    runs = counters.section(db, trials)
+    pictures = []
+    for whole, own in database.by_run(trials):
+        file, title = file_name(of.name, names, whole), f"{of.name} on {names[whole]}"
+        scene = Scene(of, own, machines[whole], bands)
+        pictures += counter_curves.pictures(scene, runs[whole]["columns"], file, title)
+    return {"runs": runs, "pictures": pictures}
+
+
+def _matrices(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> list[Picture]:
+    """A picture for each run; latency and bandwidth of a host share one."""
+    pictures = []
+    cells = rows(
+        db,
+        "FROM matrix_cell WHERE shown_by = ? ORDER BY shown_with, benchmark <> ?, benchmark,"
+        " variant, panel, threads_order, place",
+        benchmark,
+        benchmark,
+    )
+    for whole, of_picture in groupby(
+        sorted(cells, key=lambda c: list(names).index(c["shown_with"])), lambda c: c["shown_with"]
+    ):
+        own = list(of_picture)
+        what = " and ".join(dict.fromkeys(c["benchmark"] for c in own))
+        title = f"{what}, node by node, on {names[whole]}"
+        pictures.append(matrices.matrix(own, file_name(benchmark, names, whole) + "-matrix", title))
+    return pictures

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The axes of any benchmark's pictures, and its numbers as text, from the parameters and metrics in
+its line of the record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..base import units
+from ..records.description import Described
+
+Row = dict[str, Any]
+
+BYTES = (
+    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' GiB' : datum.value"
+    " >= 1048576 ? format(datum.value / 1048576, '~g') + ' MiB' : datum.value >= 1024 ?"
+    " format(datum.value / 1024, '~g') + ' KiB' : format(datum.value, '~g') + ' B'"
+)
+
+
+@dataclass
+class Axis:
+    title: str
+    domain: tuple[float, float]
+    ticks: list[float]
+    label: str  # expression
+    log: bool = True
+    every: bool = False  # draw all ticks; else Vega omits some of a linear axis in a low panel
+
+    def scale(self) -> Row:
+        kind = "log" if self.log else "linear"
+        return {"type": kind, "domain": list(self.domain), "nice": False, "clamp": False}
+
+    def axis(self) -> Row:
+        many = {"tickCount": len(self.ticks)} if self.every else {}
+        return {
+            "title": self.title,
+            "values": self.ticks,
+            "labelExpr": self.label,
+            "labelOverlap": True,
+            **many,
+        }
+
+
+def said(value: Row, unit: str) -> Row:
+    """A value and its interval in words."""
+    if is_share([value], unit):
+        known = value["low"] is not None and value["high"] is not None
+        return {
+            "text": units.percent(value["value"]),
+            "interval": (
+                f"{units.percent(value['low'])} to {units.percent(value['high'])}" if known else "–"
+            ),
+        }
+    return {
+        "text": "no value" if value["value"] is None else units.quantity(value["value"], unit),
+        "interval": units.interval({**value, "unit": unit}),
+    }
+
+
+def is_share(values: Sequence[Row], unit: str) -> bool:
+    found = _ends(values)
+    return unit == "1" and bool(found) and max(map(abs, found)) <= 1
+
+
+def _ends(values: Sequence[Row]) -> list[float]:
+    return [
+        of[end]
+        for of in values
+        if of["value"] is not None
+        for end in ("value", "low", "high")
+        if of[end] is not None
+    ]
+
+
+def x_axis(of: Described, x: str, points: Sequence[Row]) -> Axis:
+    values = sorted({p["x"] for p in points})
+    low, high = values[0], values[-1]
+    if x in ("threads", "ranks"):
+        counts = sorted({round(p["at"] if "at" in p else p["x"]) for p in points})
+        ticks = [float(c) for c in counts if c & (c - 1) == 0 or c == counts[-1]]
+        return Axis(x, (counts[0] / 1.12, counts[-1] * 1.12), ticks, "format(datum.value, 'd')")
+    unit = of.unit(x) if x in of.parameters else str(of.metrics.get(x, {}).get("unit") or "")
+    if unit.endswith("/s"):
+        return _of_rate(x, unit, high)
+    if low > 0 and unit == "B":
+        least, most = math.floor(math.log2(low)), math.ceil(math.log2(high))
+        step = 2 if most - least > 8 else 1
+        ticks = [2.0**i for i in range(least, most + 1) if i % step == 0]
+        return Axis(f"{x} (bytes)", (low / 1.12, high * 1.12), ticks, BYTES)
+    title = f"{x} ({unit})" if unit and unit not in x else x
+    if low > 0 and high / low >= 8:
+        return log_axis(title, low / 1.12, high * 1.12, 1.0)
+    ticks = linear_ticks(high)
+    return Axis(title, (min(0.0, low), ticks[-1]), ticks, "format(datum.value, '~s')", log=False)
+
+
+def _of_rate(x: str, unit: str, high: float) -> Axis:
+    """From zero, so that the distance from the limit shows."""
+    factor, name = units.scale([high], unit)
+    ticks, label = linear_ticks(high), f"format(datum.value / {factor!r}, '~g')"
+    return Axis(f"{x} ({name})", (0.0, ticks[-1]), ticks, label, log=False)
+
+
+def y_axis(of: Described, metric: str, points: Sequence[Row]) -> Axis:
+    """Logarithmic if values are far apart, or are times or rates; shares in percent."""
+    unit = str(of.metrics.get(metric, {}).get("unit") or "1")
+    ends = _ends(points) or [1.0]
+    low, high = min(ends), max(ends)
+    if is_share(points, unit):
+        return share_axis(metric, low, high)
+    factor, name = units.scale([sorted(ends)[len(ends) // 2]], unit)
+    title = f"{metric} ({name})" if name else metric
+    if low > 0 and (unit != "1" or high / low > 20):
+        return log_axis(title, low / 1.35, high * 1.25, factor)
+    ticks = linear_ticks(high) if low >= 0 else round_ticks(low, max(high, 0))
+    label = f"format(datum.value / {factor!r}, '~g')"
+    room = (high - low) / 20 or 1.0
+    return Axis(title, (min(0.0, low - room), max(ticks[-1], high)), ticks, label, log=False)
+
+
+def share_axis(title: str, low: float, high: float) -> Axis:
+    low, high = min(0.0, low, -0.005), max(high, 0.01)
+    high = 1.0 if high > 0.4 else high
+    room = (high - low) / 40
+    return Axis(
+        title,
+        (low - room, high + room),
+        round_ticks(low, high),
+        "format(datum.value, '.1~%')",
+        log=False,
+        every=True,
+    )
+
+
+def log_axis(title: str, low: float, high: float, unit: float) -> Axis:
+    """A logarithmic axis with round numbers of the unit."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for marks in ((1, 2, 5), (1, 2, 3, 5, 7)):  # more ticks where the range is small
+        ticks = [t for t in (m * 10.0**e for e in decades for m in marks) if low <= t <= high]
+        if len(ticks) > 2:
+            break
+    if len(ticks) < 3:
+        ticks = round_ticks(low, high)
+    value = f"datum.value / {unit!r}"
+    return Axis(title, (low, high), ticks, f"format({value}, {value} < 10000 ? '~g' : '~s')")
+
+
+def linear_ticks(most: float) -> list[float]:
+    """From zero to the maximum or above."""
+    power = 10.0 ** math.floor(math.log10(most)) if most > 0 else 1.0
+    step = next(power * m for m in (0.1, 0.2, 0.5, 1, 2) if most / (power * m) <= 8)
+    return [i * step for i in range(max(1, math.ceil(most / step)) + 1)]
+
+
+def round_ticks(least: float, greatest: float) -> list[float]:
+    """About seven round numbers."""
+    if least == greatest:
+        return [least]
+    decade = 10 ** math.floor(math.log10(greatest - least))
+    step = decade * next(s for s in (0.2, 0.5, 1, 2) if (greatest - least) / (decade * s) <= 7)
+    return [i * step for i in range(math.ceil(least / step), math.floor(greatest / step) + 1)]
+
+
+def marks(of: Described, x: str, axis: Axis, machine: Row) -> list[tuple[float, str]]:
+    """Marks of the machine: the number of CPUs on an axis of threads; the sizes of line and caches,
+    as reported, on one of bytes."""
+    topology, found = machine["topology"], []
+    if x == "threads" and topology["cpus"]:
+        found = [(float(topology["cpus"]), f"{topology['cpus']} CPUs")]
+    elif of.unit(x) == "B":
+        caches = [c for c in topology["caches"] or [] if c["type"] != "instruction"]
+        found = [(float(c["size"]), f"L{c['level']}, reported") for c in caches if c["size"]]
+        line = max((c["line"] for c in caches if c["line"]), default=None)
+        found += [(float(line), f"line of {line} B, reported")] if line else []
+    low, high = axis.domain
+    return [(at, text) for at, text in dict.fromkeys(found) if low * 1.2 < at < high / 1.2]

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bars: a row for each trial, with its value, interval and mark, beside the names of its variant
+and setting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Optional
+
+from ..base import units
+from . import axes
+from . import vega_lite as vl
+from .charts import (
+    ALARM,
+    FLAGGED,
+    GOOD,
+    INK,
+    ROW,
+    ROWS,
+    Data,
+    Drawing,
+    Picture,
+    Row,
+    ink,
+    joined,
+    mark,
+    numbered,
+    picture,
+    spec_of,
+)
+
+BLUE, THEIRS = "#6B9AC4", "#C4C4C4"
+TINTS = ["#2F6C9F", "#A9CBE4", BLUE, "#D6E5F1"]  # bars of the same point have the same tint
+# Okabe and Ito: told apart with every kind of colour vision.
+NODES = ["#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#999999", "#0072B2"]
+WIDE, SHARES, COLUMN = 400, 190, 135  # pixels: widths of bars, shares of pages, one of several
+HEADLINE = "value"  # the key of its cells
+BARE = 6  # rows without a value: if there are more, a note replaces them all
+HELP = "A bar is the value of a trial, the whisker its 95 % confidence interval{}."
+PAGES_HELP = (
+    " Beside it the nodes on which its pages lay, and the share that was local to the threads"
+    " using them."
+)
+BAND = {"type": "band", "paddingInner": 0.22, "paddingOuter": 0.11}
+BANDS = vl.ordinal("row", axis=None, scale=BAND)
+TOLD = [vl.nominal(key) for key in ("trial", "text", "interval", "status")]
+
+
+@dataclass
+class Column:
+    """A column of bars: the key of its cells, its title, and the unit of its values (% for a
+    share)."""
+
+    key: str
+    title: str
+    unit: str
+
+
+def bars(
+    rows: Sequence[Row],
+    of: Sequence[Column],
+    name: str,
+    title: str,
+    help_text: str,
+    pages: Sequence[Row] = (),
+    most: int = ROWS,
+) -> list[Picture]:
+    """A row for each trial, with a bar for each column that some trial of the picture has: its
+    `cells` have value, low and high by the column's key. Beside them where its pages lay."""
+    bare = [r for r in rows if r["value"] is None and r["flag"] is not None]
+    left_out = bare if len(bare) > BARE else []  # a note under the last picture names them
+    chunks, drawn = _chunks([r for r in rows if r not in left_out]), []
+    for file, said, chunk in numbered(name, title, chunks):
+        data, panels = Data(), []
+        ends = {c.key: _ends([r["cells"].get(c.key) or NO_VALUE for r in chunk]) for c in of}
+        shown = [c for c in of if len(ends[c.key]) > 1 or len(of) == 1]
+        for key, of_panel in groupby(chunk, _panel_of):
+            group = _firsts(list(of_panel))
+            points = list(dict.fromkeys(r["point"] for r in group))
+            tints = TINTS if len(points) <= len(TINTS) else TINTS[:1] * len(points)
+            parts: list[Drawing] = []
+            for column in shown:
+                cells = [
+                    {**_cell_of(r, i, column), "tint": tints[points.index(r["point"])]}
+                    for i, r in enumerate(group)
+                ]
+                base = _base(data, cells)
+                parts += [] if parts else [_names(base, rows)]
+                width = WIDE if len(of) == 1 else COLUMN
+                parts.append(_values(base, column, ends[column.key], width))
+            parts += [_shares(data, group, pages)] if any(row["how"] for row in chunk) else []
+            parts += [_marks(data, group)] if any(row["flag"] is not None for row in chunk) else []
+            panels.append(_panel(key, parts, ROW * len(group)))
+        noted = chunk + (left_out if chunk is chunks[-1] else [])
+        drawn.append(picture(file, said, help_text, noted, panels, data, (), most))
+    return drawn
+
+
+def ratios(
+    rows: Sequence[Row],
+    axis: str,
+    name: str,
+    title: str,
+    help_text: str,
+    cited: Sequence[str] = (),
+    most: int = ROWS,
+) -> list[Picture]:
+    """Bars from 1 on a logarithmic axis: more is right, less is left. A `goal` is a stroke; bars of
+    others (`theirs`) are grey."""
+    drawn = []
+    chunks = [rows[i : i + ROWS] for i in range(0, len(rows), ROWS)]
+    for file, said, chunk in numbered(name, title, chunks):
+        data = Data()
+        panel = _ratios(data, _firsts(chunk), axis)
+        drawn.append(picture(file, said, help_text, chunk, [panel], data, cited, most))
+    return drawn
+
+
+def _ratios(data: Data, rows: Sequence[Row], axis: str) -> Drawing:
+    cells = [
+        {
+            **_cell({**r, "unit": "1"}, i, r, f"{units.number(r['value'])}   {mark(r)}".rstrip()),
+            "tint": THEIRS if r["theirs"] else BLUE,
+            "theirs": r["theirs"],
+            "goal": r.get("goal"),
+            "one": 1,
+            "end": max(v for v in (1, r["value"], r["high"], r.get("goal")) if v is not None),
+        }
+        for i, r in enumerate(rows)
+    ]
+    told = [v for c in cells for v in (1, c["value"], c["low"], c["high"], c["goal"])]
+    ends = [v for v in told if v is not None and v > 0]  # what a logarithmic axis can show
+    low, high = min(ends) / 1.1, max(ends) * 1.1
+    of = {
+        "title": axis,
+        "values": axes.log_axis(axis, low, high, 1.0).ticks,
+        "labelExpr": "format(datum.value, '~g') + ' ×'",
+    }
+    # Room for the text after a bar.
+    scale = {"type": "log", "domain": [low, high * max(1.3, (high / low) ** 0.3)], "nice": False}
+    base = _base(data, cells)
+    one = data.chart([{"one": 1}]).mark("rule", color=INK)
+    goal = base.where(vl.known("goal")).mark(
+        "tick", color=INK, thickness=3, size=ROW - 5, opacity=1
+    )
+    layers = [
+        *_layers(base, scale, of, vl.end("one")),
+        one.encode(x=vl.quantitative("one", scale=scale)),
+        goal.encode(x=vl.quantitative("goal", scale=scale)),
+    ]
+    parts = [_names(base, rows), joined("layer", *layers, width=WIDE)]
+    return _panel("", parts, ROW * len(cells))
+
+
+def _panel_of(row: Row) -> str:
+    return str(row["panel"])
+
+
+def _panel(title: str, parts: Sequence[Drawing], height: int) -> Drawing:
+    heading = {"title": {"text": title, "fontSize": 12, "offset": 4}} if title else {}
+    return joined("hconcat", *(spec_of(p, height=height) for p in parts), spacing=6, **heading)
+
+
+def _base(data: Data, cells: list[Row]) -> vl.Chart:
+    return data.chart(cells).encode(y=BANDS, tooltip=TOLD)
+
+
+def _chunks(rows: Sequence[Row]) -> list[list[Row]]:
+    """Splits rows into pictures: whole panels where they fit, parts of panels that are too large
+    for one picture."""
+    chunks: list[list[Row]] = []
+    for _, group in groupby(rows, _panel_of):
+        panel = list(group)
+        for start in range(0, len(panel), ROWS):
+            piece = panel[start : start + ROWS]
+            if chunks and len(chunks[-1]) + len(piece) <= ROWS:
+                chunks[-1] += piece
+            else:
+                chunks.append(piece)
+    return chunks
+
+
+def _firsts(group: Sequence[Row]) -> list[Row]:
+    """The first row of each variant shows its name."""
+    before = ["", *(r["variant"] for r in group)]
+    return [
+        {**r, "first": r["variant"] if r["variant"] != last else ""}
+        for r, last in zip(group, before)
+    ]
+
+
+NO_VALUE: Row = {"value": None, "low": None, "high": None}
+
+
+def _ends(cells: Iterable[Row]) -> list[float]:
+    """All ends of bars and whiskers, and zero."""
+    return [0.0, *(c[end] for c in cells for end in NO_VALUE if c[end] is not None)]
+
+
+def _cell(of: Row, place: int, trial: Row, text: str, tint: str = BLUE) -> Row:
+    """A bar: the value, of this trial."""
+    return {
+        **{key: trial[key] for key in ("id", "flag", "status")},
+        **{key: of[key] for key in NO_VALUE},
+        **{key: trial[key] for key in ("first", "point")},
+        "row": place,
+        "end": max((of[k] for k in ("value", "high") if of[k] is not None), default=None),
+        "text": text,
+        "tint": tint,
+        "interval": units.interval(of),
+        "trial": trial.get("trial") or f"{trial['variant']} {trial['everything']}",
+    }
+
+
+def _cell_of(row: Row, place: int, column: Column) -> Row:
+    of = row["cells"].get(column.key) or NO_VALUE
+    share = column.unit == "%"
+    unit = "1" if share else column.unit
+    text = units.percent(of["value"]) if share else units.quantity(of["value"], unit)
+    if of["value"] is None and row["value"] is None:
+        text = "no value" if row["flag"] is not None else f"no value: {row['why']}"
+    elif column.key == HEADLINE and of["low"] is None:
+        text += " (no interval)"
+    cell = {**_cell({**of, "unit": unit}, place, row, text), "mark": mark(row)}
+    return cell if column.key == HEADLINE else {**cell, "column": column.key}
+
+
+def _names(base: vl.Chart, among: Sequence[Row]) -> Drawing:
+    """The names of variants and settings; as wide as the longest among all."""
+    first = max(len(r["variant"]) for r in among) * 7 + 12
+    wide = first + max(len(r["point"]) for r in among) * 6 + 8
+    return joined(
+        "layer",
+        base.mark("text", align="left", fontWeight="bold", color=INK).encode(
+            x=vl.value(0), text=vl.nominal("first")
+        ),
+        base.mark("text", align="right", color=INK).encode(
+            x=vl.value(wide), text=vl.nominal("point")
+        ),
+        width=wide,
+    )
+
+
+def _values(base: vl.Chart, column: Column, ends: Sequence[float], width: int) -> Drawing:
+    """Bars from zero; columns of a picture share `ends`."""
+    low, high = min(ends), max(ends)
+    factor, unit = units.scale(ends, column.unit)
+    if column.unit == "%":
+        high, factor, unit = max(high, 1.0), 0.01, "%"
+    # Room for the text after a bar.
+    room = (high - low) * (0.65 if width == WIDE else 0.8) or 1
+    scale = {"domain": [low, high + room], "nice": False}
+    ticks = axes.round_ticks(low, high)
+    axis = {
+        "title": f"{column.title} ({unit})" if unit else column.title,
+        "values": ticks[:: 2 if width == COLUMN and len(ticks) > 4 else 1],
+        "labelExpr": f"format(datum.value / {factor!r}, '~g')",
+        "labelOverlap": True,
+    }
+    bare = base.where(vl.unknown("end")).mark("text", align="left")
+    nothing = bare.encode(x=vl.value(6), text=vl.nominal("text"), color=ink())
+    layers = _layers(base, scale, axis, size=11 if width == WIDE else 10)
+    return joined("layer", *layers, nothing, width=width)
+
+
+def _layers(
+    base: vl.Chart,
+    scale: Row,
+    axis: Row,
+    start: Optional[Row] = None,
+    size: int = 11,
+) -> list[Any]:
+    """Bars, those of flagged trials in outline; whiskers; the text after each."""
+
+    def x(field: str) -> Row:
+        return vl.quantitative(field, scale=scale, axis=axis)
+
+    bar = base.encode(x=x("value"), **({"x2": start} if start else {}))
+    whisker = base.where(vl.known("low"), vl.known("high"))
+    return [
+        bar.where(GOOD).mark("bar").encode(fill=vl.nominal("tint", scale=None)),
+        bar.where(FLAGGED).mark(
+            "bar", fill="white", stroke=ALARM, strokeWidth=1.5, strokeDash=[4, 2]
+        ),
+        whisker.mark("rule", color=INK).encode(x=x("low"), x2=vl.end("high")),
+        *(
+            whisker.mark("tick", color=INK, thickness=1, size=8).encode(x=x(end))
+            for end in ("low", "high")
+        ),
+        base.where(vl.known("end"))
+        .mark("text", align="left", dx=6, fontSize=size)
+        .encode(x=x("end"), text=vl.nominal("text"), color=ink()),
+    ]
+
+
+def _marks(data: Data, group: Sequence[Row]) -> Drawing:
+    rows = [{"row": i, "text": mark(r)} for i, r in enumerate(group)]
+    text = data.chart(rows).mark("text", align="left", color=ALARM)
+    said = text.encode(y=BANDS, x=vl.value(0), text=vl.nominal("text"))
+    return spec_of(said, width=150)
+
+
+def _shares(data: Data, group: Sequence[Row], pages: Sequence[Row]) -> Drawing:
+    """Stacked bars: pages by node, after the timed part."""
+    segments = []
+    for i, r in enumerate(group):
+        start = 0.0
+        for p in pages:
+            if p["id"] == r["id"] and p["pages"]:
+                share, node = p["share"], p["node"]
+                segments.append(
+                    {
+                        **{key: p[key] for key in ("id", "node", "pages", "share")},
+                        "row": i,
+                        "from": start,
+                        "to": start + share,
+                        "middle": start + share / 2,
+                        "label": f"node {node}"
+                        if share > 0.3
+                        else str(node)
+                        if share > 0.08
+                        else "",
+                        "colour": NODES[node % len(NODES)],
+                        "flag": r["flag"],
+                        "trial": f"{r['variant']} {r['everything']}",
+                    }
+                )
+                start += share
+    texts = [{"row": i, "flag": r["flag"], "text": _local(r)} for i, r in enumerate(group)]
+    axis = {"title": "share of pages", "format": "%", "tickCount": 3, "grid": False}
+    x = vl.quantitative("from", scale={"domain": [0, 1], "nice": False}, axis=axis)
+    told = [
+        vl.nominal("trial"),
+        vl.nominal("node"),
+        vl.quantitative("pages"),
+        vl.quantitative("share", format=".1%"),
+    ]
+    base = data.chart(segments).encode(y=BANDS, tooltip=told)
+    bar = base.encode(x=x, x2=vl.end("to"))
+    return joined(
+        "layer",
+        bar.where(GOOD).mark("bar", stroke="white").encode(fill=vl.nominal("colour", scale=None)),
+        bar.where(FLAGGED)
+        .mark("bar", fill="white", strokeWidth=1.5, strokeDash=[4, 2])
+        .encode(stroke=vl.nominal("colour", scale=None)),
+        base.mark("text", color=INK, fontSize=10).encode(
+            x=vl.quantitative("middle"), text=vl.nominal("label")
+        ),
+        data.chart(texts)
+        .mark("text", align="left", dx=6)
+        .encode(y=BANDS, x=vl.value(SHARES), text=vl.nominal("text"), color=ink()),
+        width=SHARES,
+    )
+
+
+def _local(row: Row) -> str:
+    if row["how"] is None:
+        return "no pages"
+    if row["how"] == "unverified":
+        return "unverified"
+    share = row["local_share"]
+    return "local share unknown" if share is None else f"{units.percent(share)} local"

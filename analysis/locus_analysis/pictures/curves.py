@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Curves: panels of lines over an x axis. The shape of the points and a label at the line's end say
+the same as its colour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ..base import units
+from ..records.description import PAGE_NAMES, Bands, Line
+from . import vega_lite as vl
+from .axes import Axis
+from .charts import (
+    ALARM,
+    FLAGGED,
+    GOOD,
+    GREY,
+    INK,
+    SOFT,
+    Data,
+    Drawing,
+    Picture,
+    Row,
+    joined,
+    mark,
+    numbered,
+    picture,
+)
+
+BLUE, ORANGE, GREEN, PINK, RED = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#D55E00",
+)  # Okabe and Ito
+RANKED = (
+    (BLUE, "circle"),
+    (ORANGE, "square"),
+    (GREEN, "diamond"),
+    (PINK, "cross"),
+    (RED, "triangle-right"),
+    ("#56B4E9", "triangle-down"),
+    (INK, "triangle-left"),
+)
+DASHES = {"solid": [1, 0], "dashed": [6, 3], "dotted": [2, 2], "dash-dotted": [7, 2, 2, 2]}
+PAGE_DASH = {"base": "solid", "thp": "dashed", "2M": "dotted", "1G": "dash-dotted"}
+WIDE, HALF, HEIGHT = 620, 270, 330  # pixels
+LABEL = 13  # pixels between labels
+NOTES = 8  # lines about flagged points under a picture; of more, a line for each status
+HALO: dict[str, Any] = {
+    "stroke": "white",
+    "strokeWidth": 4,
+    "strokeJoin": "round",
+}  # of text on lines
+UPRIGHT: dict[str, Any] = {
+    **{"angle": 270, "align": "right", "baseline": "bottom"},
+    **{"dx": -3, "dy": -3, "fontSize": 10, "color": SOFT},
+}  # text at an upright line
+PANELS = 6  # in a picture: they fit a printed page
+POINT, NUMBER, DIGIT = 5.0, 10, 5  # pixels: half of a point; height of a number, width of a digit
+NUMBERED = 24  # flagged points in a picture: of more, numbers would hide the curves
+
+
+@dataclass
+class Series:
+    """A line. Its rows have x, value, low, high (base units), and what charts.mark() needs; those
+    with `ring` get a ring. Where a row is drawn beside its place, `at` is its place."""
+
+    name: str
+    colour: str
+    shape: str
+    dash: str
+    rows: list[Row]
+    width: float = 1.6
+    points: bool = True
+
+
+def ranked(place: int) -> tuple[str, str, str]:
+    """Colour, shape and dash of the lines of a picture, in order."""
+    dashes = list(DASHES)
+    return (*RANKED[place % len(RANKED)], dashes[place // len(RANKED) % len(dashes)])
+
+
+def style(line: Line) -> tuple[str, str, str]:
+    colour, shape, dash = ranked(line.place)
+    dashes = list(DASHES)
+    own = PAGE_DASH.get(line.pages or "", dashes[line.dash % len(dashes)])
+    return colour, shape, own if dash == dashes[0] else dash
+
+
+def dashes_help(pages: set[str]) -> str:
+    """What dashes mean, which the names of lines say only where a variant has several pages."""
+    dashed = [(dash, PAGE_NAMES[p]) for p, dash in PAGE_DASH.items() if p in pages]
+    said = "; ".join(f"{dash}: {name}" for dash, name in dashed if dash != "solid")
+    return f"{said[0].upper()}{said[1:]}." if said else ""
+
+
+@dataclass
+class Panel:
+    title: str
+    x: Axis
+    y: Axis
+    series: list[Series]
+    width: int = WIDE
+    height: int = HEIGHT
+    bands: Optional[Bands] = None
+    marks: Sequence[tuple[float, str]] = ()  # upright lines: where, and what they say
+
+
+def point(r: Row, x: Optional[float]) -> Row:
+    return {
+        **{key: r[key] for key in ("id", "value", "low", "high", "flag", "status")},
+        "x": x,
+        "mark": mark(r),
+        "number": "" if r["flag"] is None else f"▲{r['flag']}",
+        "trial": f"{r['variant']} {r['everything']}",
+        "text": "no value" if r["value"] is None else units.quantity(r["value"], "s"),
+        "interval": units.interval({**r, "unit": "s"}),
+    }
+
+
+def bare(x: float, value: float) -> Row:
+    return {
+        "x": x,
+        "value": value,
+        "low": None,
+        "high": None,
+        "flag": None,
+        "status": "ok",
+        "text": units.quantity(value, "s"),
+    }
+
+
+def bare_line(
+    points: Sequence[tuple[float, float]], dash: str = "dotted", name: str = ""
+) -> Series:
+    """A grey line without marks."""
+    rows = [bare(x, value) for x, value in points]
+    return Series(name, GREY, "circle", dash, rows, 1.2 if name else 1, points=False)
+
+
+def points(lines: Iterable[Series]) -> list[Row]:
+    return [p for line in lines for p in line.rows]
+
+
+def draw(
+    name: str,
+    title: str,
+    help_text: str,
+    rows: Sequence[Row],
+    panels: Sequence[Panel],
+    extra: Sequence[str] = (),
+    columns: int = 0,
+) -> Picture:
+    """Panels side by side, in the given number of columns."""
+    data = Data()
+    numbered = sum(r["flag"] is not None and r["value"] is not None for r in rows) <= NUMBERED
+    drawn = [_panel(data, panel, numbered) for panel in panels]
+    whole = (
+        joined("concat", *drawn, columns=columns or len(drawn), spacing=28)
+        if len(drawn) > 1
+        else drawn[0]
+    )
+    unique = {(r["whole"], r["id"]): r for r in rows}
+    return picture(name, title, help_text, list(unique.values()), [whole], data, extra, NOTES)
+
+
+def in_parts(
+    drawn: Sequence[tuple[Sequence[Row], Sequence[Panel]]],
+    name: str,
+    title: str,
+    help_text: str,
+    extra: Callable[[Sequence[Row]], Sequence[str]] = lambda _: (),
+) -> list[Picture]:
+    """Splits trials and panels into pictures of at most PANELS, in two columns; `extra` adds text
+    on the trials of a picture."""
+    most = PANELS // len(drawn[0][1])
+    parts = [drawn[i : i + most] for i in range(0, len(drawn), most)]
+    pictures = []
+    for file, said, part in numbered(name, title, parts):
+        shown = in_order(t for own, _ in part for t in own)
+        panels = [panel for _, of in part for panel in of]
+        pictures.append(draw(file, said, help_text, shown, panels, extra(shown), columns=2))
+    return pictures
+
+
+def in_order(trials: Iterable[Row]) -> list[Row]:
+    """Each value once, in the order of the record."""
+    return sorted({(t["whole"], t["id"]): t for t in trials}.values(), key=lambda t: t["place"])
+
+
+def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
+    # As many ticks as Vega-Lite makes where a layer has the axis without its ticks.
+    many = {} if panel.y.log else {"tickCount": math.ceil(panel.height / 40)}
+    y = vl.quantitative("value", scale=panel.y.scale(), axis={**many, **panel.y.axis()})
+    x = vl.quantitative("x", scale=panel.x.scale(), axis=panel.x.axis())
+    rows = [
+        {
+            **{key: value for key, value in p.items() if key != "at"},
+            "series": f"{i} {line.name}",
+            "colour": line.colour,
+            "shape": line.shape,
+            "dash": line.dash,
+            "width": line.width,
+            "dots": line.points,
+        }
+        for i, line in enumerate(panel.series)
+        for p in line.rows
+    ]
+    rows = [
+        {"id": None, "mark": "", "number": "", "trial": "", "interval": "", "ring": False, **r}
+        for r in rows
+    ]
+    clip = any(_is_outside(r, panel) for r in rows)  # where it cuts nothing, it only takes time
+    dash = vl.nominal(
+        "dash", scale={"domain": list(DASHES), "range": list(DASHES.values())}, legend=None
+    )
+    shape = vl.nominal("shape", scale=None)
+    colour = vl.nominal("colour", scale=None)
+    names = [vl.nominal(key) for key in ("trial", "text", "interval", "status", "mark")]
+    base = data.chart(rows).where(vl.known("value"), vl.known("x")).encode(x=x, y=y)
+    dots = base.where(vl.holds("dots"))
+    behind, before = _bands(data, panel, panel.bands) if panel.bands else ([], [])
+    low, layers = panel.y.domain[0], behind
+    layers += [
+        base.mark("line", clip=clip).encode(
+            color=colour,
+            detail=vl.nominal("series"),
+            strokeDash=dash,
+            strokeWidth=vl.quantitative("width", scale=None),
+        ),
+        dots.where({"field": "low", "gt": 0} if panel.y.log else vl.known("low"), vl.known("high"))
+        .mark("rule", strokeWidth=1, clip=clip)
+        .encode(y=vl.quantitative("low", scale=panel.y.scale()), y2=vl.end("high"), color=colour),
+        dots.where(GOOD)
+        .mark("point", filled=True, size=26, opacity=1, clip=clip)
+        .encode(shape=shape, color=colour, tooltip=names),
+        dots.where(FLAGGED)
+        .mark(
+            "point",
+            shape="triangle-up",
+            size=40 if numbered else 24,
+            stroke=ALARM,
+            strokeWidth=1.3,
+            fill="white",
+            opacity=1,
+            clip=clip,
+        )
+        .encode(tooltip=names),
+        dots.where(vl.holds("ring")).mark(
+            "point",
+            shape="circle",
+            size=130,
+            stroke=INK,
+            strokeWidth=0.9,
+            filled=False,
+            opacity=1,
+            clip=clip,
+        ),
+        dots.where({"field": "value", "lt": low})
+        .mark("text", text="↓", fontSize=11, dy=-7)
+        .encode(y=vl.datum(low)),
+    ]
+    if numbered:
+        numbers = data.chart(_numbers(panel)).mark("text", fontSize=9, color=ALARM)
+        left, top = (vl.quantitative(key, scale=None, axis=None) for key in ("left", "top"))
+        layers.append(numbers.encode(x=left, y=top, text=vl.nominal("number")))
+    layers += [*before, *_marks(data, panel), _end_labels(data, panel)]
+    title = {"text": panel.title, "fontSize": 12, "anchor": "start"} if panel.title else ""
+    return joined("layer", *layers, width=panel.width, height=panel.height, title=title)
+
+
+def _is_outside(row: Row, panel: Panel) -> bool:
+    """Whether a part of it lies outside of the panel."""
+    ends = [(panel.x, row["x"]), *((panel.y, row[key]) for key in ("value", "low", "high"))]
+    return any(at is not None and not axis.domain[0] <= at <= axis.domain[1] for axis, at in ends)
+
+
+def _marks(data: Data, panel: Panel) -> list[Any]:
+    if not panel.marks:
+        return []
+    chart = data.chart([{"at": at, "label": label} for at, label in panel.marks])
+    x = vl.quantitative("at", scale=panel.x.scale())
+    names = chart.encode(x=x, y=vl.value(0), text=vl.nominal("label"))
+    return [
+        chart.mark("rule", strokeDash=[4, 3], color=GREY).encode(x=x),
+        names.mark("text", **UPRIGHT, **HALO),
+        names.mark("text", **UPRIGHT),
+    ]
+
+
+def _pixel(axis: Axis, length: int, value: float) -> float:
+    """Where a value lies on an axis of so many pixels."""
+    low, high = axis.domain
+    if axis.log:
+        return length * math.log(max(value, low) / low) / math.log(high / low)
+    return length * (value - low) / (high - low)
+
+
+def _numbers(panel: Panel) -> list[Row]:
+    """Numbers of flagged points: each above its point, or higher, or else below it, where it covers
+    no other number and no flagged point."""
+    drawn = [
+        (_pixel(panel.x, panel.width, p["x"]), _pixel(panel.y, panel.height, p["value"]), p)
+        for p in points(line for line in panel.series if line.points)
+        if p["flag"] is not None and p["value"] is not None and p["x"] is not None
+    ]
+    taken = [(x, y, POINT) for x, y, _ in drawn]  # its centre, and half of its width
+    rows = []
+    for x, y, p in sorted(drawn, key=lambda of: of[:2]):
+        if p["value"] < panel.y.domain[0]:
+            continue
+        half = (DIGIT * len(p["number"]) + 4) / 2
+        near = [c for a, c, b in taken if abs(x - a) < half + b]
+        higher = range(NUMBER, panel.height - int(y) + NUMBER + 1)
+        lower = range(-NUMBER, -int(y), -1)
+        free = (
+            y + by for by in (*higher, *lower) if all(abs(y + by - c) >= NUMBER - 1 for c in near)
+        )
+        at = next(free, y + NUMBER)
+        taken.append((x, at, half))
+        rows.append({"left": x, "top": panel.height - at, "number": p["number"]})
+    return rows
+
+
+def _end_labels(data: Data, panel: Panel) -> Drawing:
+    """Labels at the right ends of lines, moved apart where they would overlap."""
+    ends: list[tuple[float, Series]] = []
+    for line in panel.series:
+        drawn = [p for p in line.rows if p["value"] is not None and p["x"] is not None]
+        if line.name and drawn:
+            last = max(drawn, key=_x)["value"]
+            ends.append((_pixel(panel.y, panel.height, last), line))
+    ends.sort(key=lambda end: end[0])
+    apart: list[float] = []
+    for place, _ in ends:
+        apart.append(max(place, apart[-1] + LABEL if apart else 4.0))
+    most = float(panel.height)
+    for i in reversed(
+        range(len(apart))
+    ):  # labels above the panel's top move down, and push down those that they meet
+        apart[i] = min(apart[i], most)
+        most = apart[i] - LABEL
+    rows = [
+        {"line": line.name, "colour": line.colour, "y": panel.height - a}
+        for (_, line), a in zip(ends, apart)
+    ]
+    names = data.chart(rows).mark("text", align="left", fontSize=10.5, dx=6, fontWeight="bold")
+    y = vl.quantitative("y", scale=None, axis=None)
+    return names.encode(
+        x=vl.value(panel.width),
+        y=y,
+        text=vl.nominal("line"),
+        color=vl.nominal("colour", scale=None),
+    )
+
+
+def _x(point: Row) -> float:
+    return float(point["x"])
+
+
+def _bands(data: Data, panel: Panel, bands: Bands) -> tuple[list[Any], list[Any]]:
+    """Plateaus as broad bars, their ends as columns, behind the curves; their names in front."""
+    left, right = panel.x.domain
+    bars = [
+        {
+            **p,
+            "first": (first := max(p["first"], left)),
+            "last": min(p["last"], right),
+            "late": first > math.sqrt(left * right) * 4,  # its name would leave the picture
+        }
+        for p in bands.plateaus
+    ]
+    x, y = panel.x.scale(), vl.quantitative("value", scale=panel.y.scale())
+    column, bar = data.chart(bands.ends), data.chart(bars)
+    behind = [
+        column.mark(
+            "rect", color="#bdbdbd", opacity=0.45, stroke="#9a9a9a", strokeWidth=0.8
+        ).encode(x=vl.quantitative("low", scale=x), x2=vl.end("high")),
+        column.mark("text", **UPRIGHT).encode(
+            x=vl.quantitative("low", scale=x), y=vl.value(0), text=vl.nominal("label")
+        ),
+        bar.mark("rule", strokeWidth=9, opacity=0.25, color=GREY).encode(
+            x=vl.quantitative("first", scale=x), x2=vl.end("last"), y=y
+        ),
+    ]
+    before = []
+    ends: tuple[tuple[bool, str, Any], ...] = ((False, "first", "left"), (True, "last", "right"))
+    for late, end, align in ends:
+        names = bar.where({"field": "late", "equal": late}).encode(
+            x=vl.quantitative(end, scale=x), y=y, text=vl.nominal("label")
+        )
+        for style in (HALO, {}):
+            before.append(names.mark("text", align=align, dy=14, fontSize=10.5, color=INK, **style))
+    return behind, before

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machine and the program, as the header of a record describes them: rows of a table. All that
+it holds is shown; only the units of numbers are known here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from ..base import units
+
+Row = dict[str, Any]
+
+LEFT_OUT = ("cpu.flags", "topology.hwloc")  # long, and for programs
+UNITS = {
+    "B": (
+        *("memory.total", "memory.available", "memory.page", "memory.huge_page"),
+        *("nodes.memory", "nodes.free", "caches.size", "caches.line", "tlb.page"),
+        *("hugepages.size", "modules.size", "cgroup.memory_limit"),
+    ),
+    "Hz": ("frequency.minimum", "frequency.base", "frequency.maximum"),
+    "s": ("clock.overhead", "clock.resolution"),
+}
+UNIT_OF = {path: unit for unit, paths in UNITS.items() for path in paths}
+
+
+def table(header: Row) -> list[tuple[str, list[str]]]:
+    """By subject, the lines of its cell."""
+    own = {name: header.get(name) for name in ("binding", "clock", "program")}
+    return list(_rows("machine", {**header["machine"], **own}))
+
+
+def kinds(topology: Row) -> str:
+    """The kinds of cores that the program may use, where cores differ in speed."""
+    told = [f"{kind['cores']} {kind['name']}" for kind in topology.get("kinds", [])]
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _rows(subject: str, of: Row) -> Iterator[tuple[str, list[str]]]:
+    inner = {key: value for key, value in of.items() if _is_nested(value)}
+    if told := _line(subject, of):
+        yield subject, [told]
+    for key, value in inner.items():
+        if isinstance(value, dict):
+            yield from _rows(key, value)
+        else:
+            yield key, [_line(key, each) for each in value]
+
+
+def _is_nested(value: Any) -> bool:
+    """Whether it has rows, or lines, of its own."""
+    parts = value if isinstance(value, list) else [value]
+    return any(isinstance(part, dict) for part in parts)
+
+
+def _line(subject: str, of: Row) -> str:
+    shown = [key for key in of if not key.endswith("_why") and f"{subject}.{key}" not in LEFT_OUT]
+    return ", ".join(
+        f"{key} {_said(f'{subject}.{key}', of[key], of.get(f'{key}_why'))}"
+        for key in shown
+        if not _is_nested(of[key])
+    )
+
+
+def _said(path: str, value: Any, why: Any) -> str:
+    unit = UNIT_OF.get(path)
+    if value is None or value == []:
+        return f"unknown ({why})" if why else "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if unit:
+        return units.size(value) if unit == "B" else units.quantity(value, unit)
+    if isinstance(value, list):
+        return _ranges(value) if isinstance(value[0], int) else " ".join(map(_entry, value))
+    return str(value)
+
+
+def _entry(value: Any) -> str:
+    return f"[{' '.join(map(str, value))}]" if isinstance(value, list) else str(value)
+
+
+def _ranges(numbers: list[int]) -> str:
+    """0-3,8."""
+    runs = [list(run) for _, run in groupby(enumerate(numbers), lambda at: at[1] - at[0])]
+    return ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
