@@ -157,7 +157,7 @@ def test_a_fault_is_one_line_with_its_place(
     out, err = capsys.readouterr()
     (line,) = err.splitlines()
     assert out == "" and len(line) <= 100
-    assert line.startswith("locus: a fault of locus (KeyError, test_speech.py:")
+    assert line.startswith("locus: a fault of locus (KeyError, test_streams.py:")
     assert line.endswith(": report it, with what LOCUS_TRACEBACK=1 adds")
     monkeypatch.setenv("LOCUS_TRACEBACK", "1")
     assert program.main(words(command, file)) == FAULT
@@ -180,7 +180,7 @@ SHORT = {
         "IO Error: No space left on device",
     ),
     "a file": (OSError(28, "No space left", "/a/b"), CANNOT, "/a/b: No space left"),
-    "a panic": (Panic(), FAULT, "a fault of locus (Panic, test_speech.py"),
+    "a panic": (Panic(), FAULT, "a fault of locus (Panic, test_streams.py"),
 }
 
 
