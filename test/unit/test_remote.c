@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/search/verify.h"
+#include "bench/search/searchers.h"
 #include "bench/search/remote.h"
 #include "cases.h"
 #include "kit/agree.h"

@@ -15,9 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/search/best.h"
-#include "bench/search/verify.h"
-#include "bench/search/flow.h"
+#include "bench/search/searchers.h"
 #include "bounded.h"
 #include "cases.h"
 #include "code.h"

@@ -10,9 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/search/ranges.h"
+#include "bench/search/recipe.h"
 #include "bench/search/ring.h"
-#include "bench/search/stream.h"
 
 /* answers[i]: first + how many of the n elements are less than keys[i] (lower_bound). */
 typedef void search(const void *array, size_t n, uint32_t first, const void *keys, size_t count,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sorted array, and streams of keys to look up in it. Each element and key is a function of the
- * seed and its index, so that threads generate their parts in parallel.
+ * The sorted array, its ranges, and streams of keys to look up in it. Each element and key is a
+ * function of the seed and its index, so that threads generate their parts in parallel.
  *
  * The range of keys is divided into n equal intervals, and element i is drawn from interval i; the
  * first is 0, the last the largest key.
@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/apart.h"
 #include "kit/random.h"
 
 enum distribution {
@@ -56,5 +57,48 @@ uint64_t key_get(const struct recipe *, const void *keys, size_t i);
 void recipe_fill_array(const struct recipe *, void *array, size_t offset, size_t length,
 		       size_t first, size_t last);
 void recipe_fill_stream(const struct recipe *, void *keys, unsigned stream, size_t n);
+
+/* A sorted array cut into ranges, one for each owner, with at least one element each. */
+struct ranges {
+	unsigned parts, slots; /* slots: the next power of two */
+	/* parts + 1: elements from begin[i] to begin[i + 1] are owner i's */
+	size_t *begin;
+	/*
+	 * The last elements of all ranges but the last, followed by largest keys: slots - 1 in all,
+	 * of the keys' width. A key's owner is the number of limits less than it. So its
+	 * lower_bound is in the owner's range, or at its end.
+	 */
+	void *limit;
+};
+
+/*
+ * Cut an array of at least `parts` elements into ranges: with equal numbers of elements, or of
+ * equal weight, estimated from `samples` keys of a stream of their own. -1 with errno ENOMEM.
+ */
+int ranges_even(struct ranges *, const struct recipe *, unsigned parts);
+int ranges_weighted(struct ranges *, const struct recipe *, unsigned parts, size_t samples);
+void ranges_free(struct ranges *);
+
+/* Keys in memory, looked up packet by packet, cyclically. */
+struct stream {
+	_Alignas(APART) unsigned char *key;
+	size_t keys, at; /* how many, in whole packets; index of the next packet's first key */
+	uint64_t dealt;	 /* packets since the start */
+	uint32_t packet; /* keys */
+	unsigned width;	 /* bytes of a key */
+};
+
+static inline unsigned char *stream_next(const struct stream *s)
+{
+	return s->key + s->at * s->width;
+}
+
+static inline void stream_go_on(struct stream *s, uint32_t packets)
+{
+	s->dealt += packets;
+	s->at += (size_t)packets * s->packet;
+	if (s->at == s->keys)
+		s->at = 0;
+}
 
 #endif

@@ -220,9 +220,8 @@ void remote_search(struct remote *r, struct worker *self, uint64_t packets)
 	searcher_begin(&r->searcher[self->index]);
 	for (uint64_t n = 0; n < rounds + ROUNDS_AT_ONCE - 1; n++) {
 		struct remote_round *new = n < rounds ? round_at(r, n) : NULL;
-		struct remote_round *under_way = n >= BEHIND && n - BEHIND < rounds
-							 ? round_at(r, n - BEHIND)
-							 : NULL;
+		struct remote_round *under_way =
+			n >= BEHIND && n - BEHIND < rounds ? round_at(r, n - BEHIND) : NULL;
 		struct remote_round *old =
 			n >= ROUNDS_AT_ONCE - 1 ? round_at(r, n - (ROUNDS_AT_ONCE - 1)) : NULL;
 		const uint64_t taken = new ? smaller(packets - n * r->packets, r->packets) : 0;

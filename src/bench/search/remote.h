@@ -10,7 +10,7 @@
 #ifndef LOCUS_SEARCH_REMOTE_H
 #define LOCUS_SEARCH_REMOTE_H
 
-#include "bench/search/searcher.h"
+#include "bench/search/searchers.h"
 #include "solve/tree/tree.h"
 #include "benchmark.h"
 

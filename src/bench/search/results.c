@@ -2,10 +2,8 @@
 #include <math.h>
 
 #include "base/arithmetic.h"
-#include "bench/search/limit.h"
-#include "bench/search/results.h"
-#include "bench/search/sizes.h"
-#include "bench/search/state.h"
+#include "bench/search/search.h"
+#include "machine/clock.h"
 
 /*
  * The dispatcher is the bottleneck if searchers waited for a larger share of their time, and it was
@@ -114,6 +112,63 @@ static struct totals add_up(const struct state *s, const struct trial *t)
 		sum.keys += one->keys;
 	}
 	return sum;
+}
+
+enum {
+	FETCHED = 1 << 16, /* keys a thread, of 2^20 at least: 1 ms or less from memory */
+	TIMES = 4,	   /* that the rounds are sent again */
+};
+
+static void fetch_lines(void *state, struct worker *self)
+{
+	struct state *s = state;
+	struct searcher *searcher = &s->searcher[self->index];
+	const struct stream *stream = &s->stream[self->index];
+	const size_t left = stream->keys - stream->at, first = left < FETCHED ? 0 : stream->at;
+	double began;
+
+	team_barrier(s->team);
+	began = clock_now();
+	s->fetch(s->array, s->recipe.n, stream->key + first * stream->width, FETCHED);
+	searcher->fetched = FETCHED / (clock_now() - began);
+}
+
+/*
+ * The limit of `throughput` if searching cost nothing, in key/s: how many lines all threads
+ * together can fetch, right after a sample. Each loads, for the keys of its stream, the line of the
+ * array that has about the answer. No load waits for another.
+ */
+static double limit_of_memory(struct state *s)
+{
+	double sum = 0;
+
+	team_run(s->team, fetch_lines, s);
+	for (unsigned i = 0; i < s->searchers; i++)
+		sum += s->searcher[i].fetched;
+	return sum;
+}
+
+/*
+ * key/s that MPI carries among all ranks: the keys and answers of the sample's last rounds are sent
+ * again, by worker 0 of each rank, and nobody searches. NAN: there is no other rank.
+ */
+static double limit_of_wire(struct state *s)
+{
+	const struct ranks *ranks = s->remote.ranks;
+	uint64_t keys = 0;
+	int64_t all;
+	double time;
+
+	if (ranks_of(ranks) == 1)
+		return NAN;
+	time = clock_now();
+	for (unsigned i = 0; i < TIMES; i++)
+		keys += remote_carry(&s->remote);
+	time = clock_now() - time;
+	all = (int64_t)keys;
+	ranks->sum(&all, 1);
+	ranks->most(&time, 1);
+	return (double)all / time;
 }
 
 static void collect_packets(const struct state *s, const struct trial *t, struct result *result)

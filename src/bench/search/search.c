@@ -11,11 +11,8 @@
  */
 #include <string.h>
 
-#include "bench/search/best.h"
-#include "bench/search/verify.h"
-#include "bench/search/results.h"
-#include "bench/search/sizes.h"
-#include "bench/search/state.h"
+#include "bench/search/searchers.h"
+#include "bench/search/search.h"
 #include "benchmark.h"
 #include "kit/events.h"
 #include "machine/clock.h"

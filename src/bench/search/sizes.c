@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arithmetic.h"
-#include "bench/search/best.h"
+#include "bench/search/searchers.h"
 #include "bench/search/remote.h"
-#include "bench/search/sizes.h"
+#include "bench/search/search.h"
 #include "kit/shares.h"
 #include "machine/topology/topology.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "bench/search/sizes.h"
-#include "bench/search/state.h"
+#include "bench/search/search.h"
 #include "kit/pool.h"
 #include "kit/shares.h"
 #include "base/apart.h"

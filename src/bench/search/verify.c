@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bench/search/verify.h"
+#include "bench/search/searchers.h"
 #include "kit/shares.h"
 #include "base/apart.h"
 
