@@ -263,8 +263,7 @@ int cluster_same_arguments(const struct ranks *r, int argc, char **argv)
 		memcpy(first, own, length);
 	agree_copy(r, 0, first, length);
 	if (strcmp(own, first) != 0)
-		words = text_of("its command line is %.400s, and that of rank 0 is %.400s", own,
-				first);
+		words = text_of("its command line is %.400s, rank 0's is %.400s", own, first);
 	agree_words(r, &words);
 	if (words && rank_is_first(r))
 		message("locus-mpi: %s", words);

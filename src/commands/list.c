@@ -88,7 +88,7 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 	fprintf(f, "\nvariants\n");
 	for (const struct variant *v = b->variants; v < b->variants + b->n_variants; v++)
 		list_variant(v, f);
-	fprintf(f, "\nparameters (a profile without a value takes the one before it)\n");
+	fprintf(f, "\nparameters (a profile without a value uses the previous profile's)\n");
 	for (const struct parameter *p = b->parameters; p && p < b->parameters + b->n_parameters;
 	     p++)
 		if (p->type != P_FOUND)
@@ -106,8 +106,8 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 			f);
 	if (b->counters)
 		fprintf(f,
-			"\ncounters (--counters default; for each %s; of several, the first that "
-			"can be counted)\n",
+			"\ncounters (--counters default; for each %s; of alternatives, the first "
+			"that can be counted)\n",
 			counting_per(b));
 	for (const struct explained *e = b->counters; e && e < b->counters + b->n_counters; e++) {
 		wrapped_row("  ", e->events, COLUMN + 2, f);
@@ -197,8 +197,8 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 	fprintf(f, ".\n.PP\nVariants:\n");
 	for (const struct variant *v = b->variants; v < b->variants + b->n_variants; v++)
 		put_variant(v, f);
-	fprintf(f, ".PP\nParameters, with their values by profile (a profile without a value takes "
-		   "the one before it):\n");
+	fprintf(f, ".PP\nParameters, with their values by profile (a profile without a value uses "
+		   "the previous profile's):\n");
 	for (const struct parameter *p = b->parameters; p && p < b->parameters + b->n_parameters;
 	     p++)
 		if (p->type != P_FOUND)

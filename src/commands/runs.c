@@ -37,8 +37,8 @@ bool runs_is_one(struct options *o)
 	double seconds;
 	char mode;
 
-	if (!told || sscanf(told, FORMAT, &o->series.id, &o->series.run, &mode, &seconds,
-			    scratch) != 5)
+	if (!told ||
+	    sscanf(told, FORMAT, &o->series.id, &o->series.run, &mode, &seconds, scratch) != 5)
 		return false;
 	unsetenv(VARIABLE);
 	/* a parent that is killed can pass no signal on */
@@ -129,8 +129,7 @@ static int run_once(struct runs *r, unsigned run, char mode, double seconds)
 	status = follow(r, child);
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	message_own("run %u of %u was killed by signal %d (%s); the same command with --resume "
-		    "goes on",
+	message_own("run %u of %u was killed by signal %d (%s); rerun with --resume to continue",
 		    run, of, WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return EXIT_SIGNAL + WTERMSIG(status);
 }
@@ -218,15 +217,15 @@ int runs_all(const struct program *p, const struct options *o, const char *name)
 
 	if (p->ranks) {
 		if (rank_is_first(p->ranks))
-			message("%s: --runs: the processes of an MPI job cannot be started anew; "
-				"repeat the job, srun or mpirun included, with --append to the "
-				"same --output",
+			message("%s: --runs: the processes of an MPI job cannot be restarted; "
+				"repeat the whole srun or mpirun command with --append to the same "
+				"--output",
 				o->argv[0]);
 		return EXIT_COMMAND_LINE;
 	}
 	if (perfctr_asked())
-		message("%s: --runs: each run leaves its counts in likwid-perfctr's file, so its "
-			"table will be that of the last run; the record has all of them",
+		message("%s: --runs: each run overwrites the counts for likwid-perfctr, so its "
+			"table will show the last run; the record has all runs",
 			o->argv[0]);
 	watched(&set);
 	sigprocmask(SIG_BLOCK, &set, &r.before);

@@ -61,7 +61,7 @@ const char *counters_library(const struct counters *c, const char **why)
 	const struct providers *p = &c->schedule.providers;
 	void *library = p->of[PROVIDER_PAPI].library;
 	const char *said = p->of[PROVIDER_PAPI].asked ? p->of[PROVIDER_PAPI].why.what
-						      : "no event asked for needs PAPI";
+						      : "no requested event needs PAPI";
 
 	if (why)
 		*why = library ? NULL : said;

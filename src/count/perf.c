@@ -146,11 +146,10 @@ bool perf_owned(struct reason *why)
 {
 	if (!likwid_sign())
 		return false;
-	reason_set(
-		why,
-		"likwid-perfctr has the processor's counters (%s): with two users both would count "
-		"wrong",
-		likwid_sign());
+	reason_set(why,
+		   "likwid-perfctr uses the processor's counters (%s): a second user would spoil "
+		   "both counts",
+		   likwid_sign());
 	reason_set_remedy(why,
 			  "likwid-perfctr -g GROUP ... # let it count; or run locus without it");
 	return true;

@@ -99,8 +99,8 @@ static bool has_packages(const struct wanted *w, char **why)
 	if (w->event.scope != SCOPE_PACKAGE || w->event.package != PACKAGE_EACH ||
 	    package_of(sched_getcpu()) >= 0)
 		return true;
-	reason_set(&said, "it is counted for each package, but the kernel does not tell which CPUs "
-			  "belong to one");
+	reason_set(&said, "it is counted per package, but the kernel does not say which CPUs "
+			  "belong to which");
 	reason_set_remedy(
 		&said, "cat /sys/devices/system/cpu/cpu*/topology/physical_package_id # hidden by "
 		       "a container?");

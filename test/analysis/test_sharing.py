@@ -539,7 +539,7 @@ def test_one_number_of_threads_makes_bars(tmp_path: Path, threads: int) -> None:
 def test_what_could_not_be_measured_makes_a_page(tmp_path: Path) -> None:
     points = everything(SMALL)
     for p in points:
-        p.status, p.reasons = "impossible", ["it takes two threads at least"]
+        p.status, p.reasons = "impossible", ["it needs at least two threads"]
     page = make(tmp_path, record(SMALL, points, RUN))
     own = sum(p.benchmark == "checkpoint" for p in points)
     assert f"No result: of {own} trials, {own} impossible." in page.text

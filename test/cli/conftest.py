@@ -113,7 +113,7 @@ def measured(trials):
     for trial in trials:
         assert trial["status"] in MEASURED, trial["reasons"]
         assert (value(trial, "time") is None) == any(
-            "never at work together" in reason for reason in trial["reasons"]
+            "never worked at the same time" in reason for reason in trial["reasons"]
         )
     return [trial for trial in trials if value(trial, "time") is not None]
 

@@ -146,10 +146,10 @@ def test_what_makes_no_sense_is_refused(locus, arguments, said):
 def test_too_few_messages_are_left_out(locus):
     done = locus("actors", "--actors", "100", "--messages", "99", "--threads", "1")
     assert done.status != 0
-    assert "fewer than are under way" in " ".join((done.err + done.out).split())
+    assert "fewer than are in flight" in " ".join((done.err + done.out).split())
 
 
 def test_states_that_do_not_fit_are_refused_with_the_arithmetic(locus):
     done = locus("actors", "--actors", "1048576", "--state", "1G", "--threads", "1")
     assert done.status == 3
-    assert re.search(r"needs 1 PiB of memory .* only \S+ \S+ can be had", done.err)
+    assert re.search(r"needs 1 PiB of memory, .* only \S+ \S+ is available", done.err)

@@ -30,7 +30,7 @@ def test_a_path(locus, tmp_path, read):
         assert trial["parameters"]["points"] == path and path not in trial["identity"]
         ids.add(trial["id"])
         again = locus(*words, "--resume", **RAW)
-        assert again.status == 0 and "1 trials were complete" in again.out
+        assert again.status == 0 and "1 trials were already complete" in again.out
     assert len(ids) == 3
 
 

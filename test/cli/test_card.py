@@ -82,7 +82,7 @@ def test_a_benchmark_has_no_card(locus, python):
 )
 def test_without_python_the_last_line_says_what_to_run_elsewhere(suite, tmp_path, variable, value):
     done = suite(env={variable: value})
-    last = "for the card of this machine, which needs Python: "
+    last = "for this machine's card (needs Python): "
     assert done.status == 0 and done.out.splitlines()[-1] == (
         f"{last}locus suite --output FILE, and locus summary FILE"
     )

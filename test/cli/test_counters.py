@@ -131,8 +131,8 @@ def test_without_the_option_only_the_kernels_own_are_told(locus, read, tmp_path,
 
 
 LACK = (
-    "locus: --resume: {} of the trials that are complete in {} have not counted what --counters"
-    " names: give another --output to count it\n"
+    "locus: --resume: {} complete trials in {} lack the events of --counters: give another --output"
+    " to count them\n"
 )
 
 
@@ -142,7 +142,7 @@ def test_counting_changes_no_identity(locus, read, tmp_path):
     file = tmp_path / "a.jsonl"
     assert locus(DUMMY, "--output", file).status == 0
     again = locus(f"{DUMMY} --counters faults --resume --output", file)
-    assert "1 trials were complete in the file already" in again.out
+    assert "1 trials were already complete in the file" in again.out
     assert len(of_type(read(file), "trial")) == 1
     assert again.status == 0 and again.err == LACK.format(1, file)
     dry = [locus(DUMMY, "--dry-run", *more) for more in ((), ("--counters", "PAPI_NO_SUCH,faults"))]
@@ -402,7 +402,7 @@ def test_under_likwid_perfctr_it_has_the_processors_counters(locus, tmp_path, wi
     )
     assert done.status == 3 and "stand-in" not in done.err
     assert re.fullmatch(
-        rf"locus: --counters: {INSTRUCTIONS}, perf::CYCLES: likwid-perfctr has the processor's"
+        rf"locus: --counters: {INSTRUCTIONS}, perf::CYCLES: likwid-perfctr uses the processor's"
         r" counters \(it started us\).*\n",
         done.err,
     )

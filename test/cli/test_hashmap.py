@@ -154,12 +154,12 @@ def test_what_makes_no_sense_is_refused(locus, arguments, said):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ("--readers 2 --threads 2", "at least one thread does what the mix says"),
+        ("--readers 2 --threads 2", "at least one thread must do the mix"),
         (
             "--variant striped-waitfree --reclaim none --operations 0 --threads 1",
             "give --operations",
         ),
-        ("--variant best --mix course --calls batches --threads 1", "single calls only"),
+        ("--variant best --mix course --calls batches --threads 1", "--calls single"),
     ],
 )
 def test_what_is_left_out_says_why(locus, arguments, why):

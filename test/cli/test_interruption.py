@@ -42,7 +42,7 @@ def test_a_signal_ends_it_with_all_that_was_measured(locus, tmp_path, read, numb
         assert t["samples"]["n"] == sum(
             len(s["times"]) for s in lines if s["type"] == "samples" and s["trial"] == t["id"]
         )
-    said = "interrupted by {}: 2 trials incomplete; the same command with --resume goes on\n"
+    said = "interrupted by {}: 2 trials incomplete; rerun with --resume to continue\n"
     assert out.endswith(said.format(number.name)), out
 
 
@@ -55,7 +55,7 @@ def test_what_is_left_is_counted(locus, tmp_path):
     wait_for(written(file, "samples"), "samples")
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=PATIENCE)
-    left = "1 trial not measured, 1 incomplete; the same command with --resume goes on"
+    left = "1 trial not measured, 1 incomplete; rerun with --resume to continue"
     assert out.endswith(f"interrupted by SIGINT: {left}\n"), out
 
 
@@ -269,7 +269,7 @@ def test_another_hosts_results_are_not_ours(locus, tmp_path, read):
     done = locus(*arguments, "--resume")
     assert done.status == 0 and read(file)[-1]["skipped"] == 0
     assert done.err == (
-        f"locus: --resume: the last run in {file} was measured on another host: all of its trials"
+        f"locus: --resume: the last run in {file} was measured on another host: its trials"
         " are measured again here\n"
     )
     assert locus(*arguments, "--resume").err == "", "the last run is of this host now"

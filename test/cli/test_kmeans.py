@@ -433,7 +433,7 @@ def test_a_number_with_a_suffix_is_the_same_trial(locus):
         ("--dimensions 70000", "1 to 65536"),
         ("--data blobs --spread 1e308", "blobs that wide"),
         ("--data blobs --spread 1e38 --type float", "blobs that wide"),
-        ("--points 20000x", "nor is that a number"),
+        ("--points 20000x", "it is no number of points"),
         ("--points nowhere.npy", "nowhere.npy: No such file"),
         ("--centres nowhere.npy", "nowhere.npy: No such file"),
         ("--data file", "FILE"),
@@ -441,12 +441,12 @@ def test_a_number_with_a_suffix_is_the_same_trial(locus):
         ("--points {npy} --dimensions 5", "have 3, not 5"),
         ("--points {npy} --data blobs", "generated"),
         ("--points {npy} --clusters 21", "no more than there are points"),
-        ("--points {npy} --centres {two}", "2 dimensions, but the points 3"),
+        ("--points {npy} --centres {two}", "2 dimensions, the points have 3"),
         ("--centres {two} --clusters 5", "4 centres, not 5"),
         ("--points - --centres -", "standard input"),
         ("--save-labels {npy} --variant 2p --threads 1", "exists already"),
         ("--save-centres {npy} --variant 2p --threads 1", "exists already"),
-        ("--save-labels new.npy", "one trial"),
+        ("--save-labels new.npy", "a single trial"),
         ("--save-labels new.npy --save-centres new.npy --variant 2p --threads 1", "another name"),
     ],
 )
@@ -538,7 +538,7 @@ def test_a_file_that_changes_while_others_are_measured(locus, tmp_path, read, op
         process.returncode == 3 and first["status"] in MEASURED and second["status"] == "impossible"
     )
     assert (
-        f"{changes}: has 500 rows of 600 now; when the trials were planned it had 500 of 2"
+        f"{changes}: has 500 rows of 600 now, but 500 of 2 when the trials were planned"
         in second["reasons"][0]
     )
 
@@ -597,7 +597,7 @@ def test_where_answers_go_is_no_part_of_a_trial(locus, read, tmp_path):
         "save" in name for name in some(trial["parameters"])
     )
     again = locus(words, record, "--resume")
-    assert again.status == 0 and "1 trials were complete" in again.out
+    assert again.status == 0 and "1 trials were already complete" in again.out
 
 
 def test_what_can_not_be_saved_is_an_error(run, tmp_path):
@@ -661,10 +661,10 @@ def test_the_contents_of_a_file_are_the_trial_and_not_its_path(locus, tmp_path, 
     assert trial["parameters"]["points"] == str(first)
     assert names[0] == f"  {trial['id']}  {trial['identity']}"
     again = locus(run, record, "--resume", "--points", same)
-    assert again.status == 0 and "1 trials were complete" in again.out
+    assert again.status == 0 and "1 trials were already complete" in again.out
     save(first, points(20, 2, 1))
     again = locus(run, record, "--resume", "--points", first)
-    assert again.status == 0 and "trials were complete" not in again.out
+    assert again.status == 0 and "trials were already complete" not in again.out
 
 
 def test_the_contents_of_centres_are_part_of_the_trial(locus, tmp_path):

@@ -364,7 +364,7 @@ def test_only_shared_memory_is_divided(mpi):
     assert shared.status == 3 and re.search(r"because of the .*, shared by 2 ranks;", shared.err)
     own = mpi(words, ranks=2, prefix=["prlimit", f"--as={1 << 32}"])
     assert own.status == 3, own
-    there = re.search(r"only ([\d.]+) GiB can be had, because of ulimit -v 4 GiB, less", own.err)
+    there = re.search(r"only ([\d.]+) GiB is available because of ulimit -v 4 GiB, less", own.err)
     assert there and 2 < float(there[1]) < 4 and "shared" not in own.err
 
 

@@ -309,4 +309,4 @@ def test_a_default_layout_against_the_number_of_threads_is_left_out(locus):
     words = "numa --profile standard --threads 3 --dry-run --topology"
     done = locus(words, "node:2 core:4 pu:1")
     assert done.status == 0 and "layout=4+4" not in done.out
-    assert "a layout has its own number of threads, which --threads contradicts" in done.out
+    assert "--threads contradicts the layout's number of threads" in done.out

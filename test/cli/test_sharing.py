@@ -466,14 +466,14 @@ def test_sharers_are_threads_beside_the_pair(locus):
     words = "coherence --variant load --threads 3 --dry-run --topology"
     assert locus(words, "core:3 pu:1", "--sharers", 1).status == 0
     done = locus(words, "core:3 pu:1", "--sharers", 2)
-    assert done.status == 2 and "so many threads" in done.err
+    assert done.status == 2 and "that many threads" in done.err
 
 
 def test_what_two_cores_cannot_show_is_left_out_with_a_reason(locus):
     words = "coherence --profile standard --dry-run --topology"
     few, many = (locus(words, f"core:{cores} pu:1").out for cores in (2, 4))
     assert "sharers=1" not in few and "sharers=1" in many
-    assert "combinations left out: --sharers: there must be so many threads" in unwrapped(few)
+    assert "combinations left out: --sharers: needs that many threads" in unwrapped(few)
 
 
 # Locks with more threads than CPUs
@@ -494,11 +494,11 @@ def test_more_threads_than_cpus_get_the_lock(run, few, lock):
 def test_fair_locks_are_left_out_where_they_would_take_hours(locus, cpus):
     crowd = f"--threads {2 * len(cpus)} --oversubscribe --operations 1000".split()
     done = locus("sharing", "--variant", "lock", "--lock", ",".join(LOCKS), *crowd, "--dry-run")
-    assert done.status == 0 and "first come, first served" in done.out
+    assert done.status == 0 and "first-come-first-served" in done.out
     assert set(re.findall(r"lock=(\w+)", done.out)) == {"mutex", "spin", "futex"}
     for lock in ("ticket", "mcs"):
         done = locus("sharing", "--variant", "lock", "--lock", lock, *crowd)
-        assert done.status == 2 and "first come, first served" in done.err
+        assert done.status == 2 and "first-come-first-served" in done.err
 
 
 # As published
@@ -540,4 +540,4 @@ def test_a_ratio_is_measured_again_with_both_of_its_trials(locus, read, tmp_path
     ]
     assert len(dense) == 1 and [ratio["to"] for ratio in dense[0]["ratios"]] == ["padded"]
     again = locus(words, file, "--resume")
-    assert again.status == 0 and "2 trials were complete in the file already" in again.out
+    assert again.status == 0 and "2 trials were already complete in the file" in again.out

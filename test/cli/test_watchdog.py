@@ -62,9 +62,9 @@ def test_a_signal_ends_it_wherever_it_is(locus, tmp_path, read, where):
     said = rf"locus: SIGTERM: cut off while [a-z ]+ {name}; what was measured before is in {file}\n"
     assert re.fullmatch(said, err), err
     left = "(2 trials not measured|1 trial not measured, 1 incomplete)"
-    assert re.search(
-        f"interrupted by SIGTERM: {left}; the same command with --resume goes on\n$", out
-    ), out
+    assert re.search(f"interrupted by SIGTERM: {left}; rerun with --resume to continue\n$", out), (
+        out
+    )
 
 
 @pytest.mark.parametrize("where", PLACES)

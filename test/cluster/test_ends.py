@@ -143,7 +143,7 @@ def test_it_goes_on(submit, read, gate, act, restart):
     assert job.until("COMPLETED") == 0
     assert check_resumed(job, read, restart=restart) >= 2
     table = (job.results / "n1.txt").read_text()
-    assert "interrupted" in table and "trials were complete in the file already" in table
+    assert "interrupted" in table and "trials were already complete in the file" in table
 
 
 def test_on_another_node_it_begins_anew(submit, read, gate):

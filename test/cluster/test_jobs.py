@@ -180,7 +180,7 @@ def test_the_node_is_ours_alone_and_whole(submit, read):
         (
             3,
             ["--size", "900000G", "--kernel", "sum,triad"],
-            r"status 3 \(impossible 2\): it needs 879 TiB of memory .* can be had",
+            r"status 3 \(impossible 2\): it needs 879 TiB of memory, .* is available",
         ),
     ],
 )

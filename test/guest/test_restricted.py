@@ -58,7 +58,7 @@ def test_sizes_beyond_a_limit_of_memory_are_refused(done):
     said(done, r"\[--\] memory limit +64 MiB by a cgroup; [56]\d(\.\d)? MiB can be taken now")
     left, used, unit = said(
         done,
-        r"needs 256 MiB of memory and 5 MiB beside it .*, but only ([\d.]+) MiB can be had, "
+        r"needs 256 MiB of memory, and 5 MiB for .*, but only ([\d.]+) MiB is available "
         r"because of memory\.(?:max|limit_in_bytes) 64 MiB of cgroup /job, with ([\d.]+) ([KM])iB"
         r" in use",
     )
@@ -120,7 +120,7 @@ def test_huge_pages_beyond_a_limit_are_refused_and_do_not_kill(done):
     said(done, r"hugetlb pages +2 MiB: 2 of 16 free")
     said(
         done,
-        r"needs? 8 MiB more in huge pages, but only 4 MiB can be had, "
+        r"needs? 8 MiB more in huge pages, but only 4 MiB is available "
         r"because of hugetlb.2MB.(max|limit_in_bytes) 4 MiB of cgroup /job",
     )
     assert {trial["status"] for trial in trials(done, "static")} == {"impossible"}

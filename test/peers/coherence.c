@@ -50,7 +50,7 @@ struct owner {
 
 static void wrong(void)
 {
-	fprintf(stderr, "coherence: a thread did not read what the other one had written\n");
+	fprintf(stderr, "coherence: a thread did not read what the other had written\n");
 	exit(3);
 }
 

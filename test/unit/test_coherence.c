@@ -349,10 +349,10 @@ static void a_wrong_line_is_told(void **state)
 	b = &c->block[1];
 	atomic_store(&lines_first(&b->lines)->next, NULL);
 	assert_string_equal(coherence_benchmark.ops.verify(c, &h.trial),
-			    "a line lacks what the thread that took it has stored");
+			    "a line lacks a store of the thread that took it");
 	b->wrong = true;
 	assert_string_equal(coherence_benchmark.ops.verify(c, &h.trial),
-			    "a thread did not read what the other one had written");
+			    "a thread did not read what the other had written");
 	close_trial(&h);
 }
 
@@ -408,7 +408,7 @@ static void combinations_without_a_sense_are_left_out(void **state)
 		{ 0, 2, STATE_MODIFIED, 1, 16, "--sharers" },
 		{ 0, 3, STATE_MODIFIED, 1, 16, NULL },
 		{ 0, 3, STATE_MEMORY, 1, 16, "no cache" },
-		{ 0, 3, STATE_BOTH, 0, 16, "itself" },
+		{ 0, 3, STATE_BOTH, 0, 16, "own cache" },
 		{ 1, 3, STATE_BOTH, 1, 16, NULL },
 		{ 2, 2, 0, 0, 16, NULL },
 		{ 2, 2, 0, 0, 1, "--lines" },

@@ -220,9 +220,9 @@ static void test_when_neighbours_are_noise(void **state)
 		{ 64 * MIB, 0, 1, slow, "memory was slow after 8 of 8 batches" },
 		/* from start to end, so that only their CPU time tells of them */
 		{ 64 * MIB, 0.97, 0, slow,
-		  "others had 0.97 s of CPU time a second on CPUs 1-3, "
+		  "other work used 0.97 s of CPU time per second on CPUs 1-3, "
 		  "which share its memory: how fast" },
-		{ 64 * MIB, 0.97, 0, NULL, "others had 0.97 s" },
+		{ 64 * MIB, 0.97, 0, NULL, "other work used 0.97 s" },
 		/* they work, and the run knows how fast memory is while they don't */
 		{ 64 * MIB, 0.97, 1, fast, NULL },
 		{ 64 * MIB, 0.97, 1, slow, "memory was slow after 8 of 8 batches" },
@@ -231,8 +231,8 @@ static void test_when_neighbours_are_noise(void **state)
 		{ 8 * MIB, 0.97, 0, half_gone, NULL },
 		{ 8 * MIB, 0.37, 0, gone,
 		  "lines were evicted from L3 in 5 of 8 batches (one "
-		  "took 0.88 of memory's time); others had 0.37 s of "
-		  "CPU time a second on CPUs 1-3, which share its L3" },
+		  "took 0.88 of memory's time); other work used 0.37 s of "
+		  "CPU time per second on CPUs 1-3, which share its L3" },
 		{ 8 * MIB, 0, 1, slow, "lines were evicted from L3 in 8 of 8 batches" },
 		/* no probe */
 		{ 8 * MIB, 0.97, 0, NULL, "which share its L3: its lines can't be flushed here" },

@@ -101,7 +101,7 @@ FAULT(no_summary, t->b.summary = NULL, ".summary is missing: what `locus list` s
 FAULT(no_version, t->b.protocol.version = 0, ".protocol.version is 0; the first is 1")
 FAULT(no_text, t->b.protocol.text = "", ".protocol.text is missing: how a number comes about")
 FAULT(no_unit, t->b.unit.name = NULL, ".unit.name is missing: what a worker counts in `done`")
-FAULT(half_a_part, t->b.unit.part = "line", ".unit has one of part and parts; both or none")
+FAULT(half_a_part, t->b.unit.part = "line", ".unit has only one of part and parts: give both or none")
 FAULT(no_needs, t->b.needs = NULL, ".needs is missing: it says how many bytes a trial maps")
 FAULT(no_preset, t->b.preset[QUICK].sample = 0,
       ".preset[QUICK].sample is 0: the target length of a sample in seconds, as 1e-3")
@@ -109,7 +109,7 @@ FAULT(unknown_in_preset, t->b.preset[PAPER].variants = "old,newer",
       ".preset[].variants names the variant 'newer', which is no row")
 FAULT(uncounted, t->b.n_ratios = 0, ".ratios has 0 rows: give it as ROWS(ratios, ...)")
 FAULT(a_hole, t->parameter[COUNT].name = NULL,
-      "parameters, row 1: name or help is missing; rows are by the author's enum")
+      "parameters, row 1: name or help is missing; is it an unused value of the enum?")
 FAULT(two_of_a_name, t->parameter[COUNT].name = "kind",
       "parameters, rows 0 and 1: both are named kind")
 FAULT(no_default, t->parameter[COUNT].value[QUICK] = NULL,
@@ -120,14 +120,14 @@ FAULT(no_choice, t->parameter[KIND].value[STANDARD] = "plain,fanciest",
 FAULT(half_explained, t->parameter[KIND].meaning[0] = "plain",
       "parameter kind: .meaning has 1 rows for its 2 choices")
 FAULT(a_metric_without_unit, t->metric[COST].unit = NULL,
-      "metrics, row 1: name, unit or help is missing; rows are by the author's enum")
+      "metrics, row 1: name, unit or help is missing; is it an unused value of the enum?")
 FAULT(two_metrics_of_a_name, t->metric[COST].name = "time",
       "metrics, row 1: another is named time, too")
-FAULT(no_time, t->metric[TIME].name = "duration", "metrics: no row TIME_METRIC(), which each has")
+FAULT(no_time, t->metric[TIME].name = "duration", "metrics: the row TIME_METRIC() is missing")
 FAULT(amount_and_kind, (t->metric[COST].amount = amount, t->metric[COST].kind = M_FAIRNESS),
-      "metric cost: amount() is over the time, and collect() reports .kind: one of both")
+      "metric cost has both amount() and .kind: give amount() for an amount over time, .kind for collect()")
 FAULT(ratio_of_a_count, t->ratio[0].parameter = COUNT,
-      "ratios, row 0 (gain): it compares a P_CHOICE, P_VARIANT or P_THREADS")
+      "ratios, row 0 (gain): .parameter must be a P_CHOICE, P_VARIANT or P_THREADS")
 FAULT(ratio_of_no_value, t->ratio[0].of = "fanciest",
       "ratios, row 0 (gain): .of is 'fanciest', which is no value")
 FAULT(ratio_to_no_variant, t->ratio[1].to = "newer",
@@ -135,9 +135,9 @@ FAULT(ratio_to_no_variant, t->ratio[1].to = "newer",
 FAULT(ratio_of_no_metric, t->ratio[0].metric = "price",
       "ratios, row 0 (gain): no metric is named price")
 FAULT(ratio_without_help, t->ratio[1].help = "", "ratios, row 1: name or help is missing")
-FAULT(unexplained, t->counter[0].what = NULL, "counters, row 0: an event, and what it explains")
+FAULT(unexplained, t->counter[0].what = NULL, "counters, row 0: the event or its explanation is missing")
 FAULT(no_variant, (t->b.variants = NULL, t->b.n_variants = 0),
-      "it has no variant: ROWS(variants, ...), of one row at least")
+      "it has no variant: give ROWS(variants, ...) at least one row")
 FAULT(variant_without_summary, t->variant[0].summary = NULL,
       "variants, row 0: name or summary is missing")
 FAULT(two_variants_of_a_name, t->variant[1].name = "old",
@@ -145,7 +145,7 @@ FAULT(two_variants_of_a_name, t->variant[1].name = "old",
 FAULT(unused_beyond, t->variant[0].unused = BIT(PARAMETERS),
       "variant old: .unused has a bit beyond the parameters")
 FAULT(default_of_nothing, t->override[0].parameter = PARAMETERS,
-      "variant new: defaults, row 0: a parameter, and its value in quick")
+      "variant new: defaults, row 0: the parameter or its value in quick is missing")
 FAULT(no_release, t->b.ops.release = NULL,
       "variant old: .release is missing; prepare, work and release are needed")
 FAULT(no_work, t->b.ops.work = NULL,

@@ -279,9 +279,9 @@ static void test_pages_astray_are_a_reason(void **state)
 	h.series.evidence.placements.after.misplaced = 10;
 	expect_end(&h.series, STATUS_OK, NULL);
 	h.series.evidence.placements.after.misplaced = 11;
-	expect_end(&h.series, STATUS_MISPLACED, "11 of 10000 pages were not where");
+	expect_end(&h.series, STATUS_MISPLACED, "11 of 10000 pages were misplaced");
 	h.series.evidence.moved = strdup("numa_balancing is 1");
-	expect_end(&h.series, STATUS_MISPLACED, "asked to be after its samples: numa_balancing");
+	expect_end(&h.series, STATUS_MISPLACED, "misplaced after its samples: numa_balancing");
 	h.machine->policy.kind = MEMORY_POLICY_STEERED;
 	expect_end(&h.series, STATUS_MISPLACED, "lift it with numactl --localalloc");
 	leave(&h);
@@ -325,7 +325,7 @@ static void test_huge_pages_that_were_not_had_are_a_note(void **state)
 	before = &h.series.evidence.placements.before;
 	before->thp = 4 << 20;
 	before->huge = 2 << 20;
-	expect_note(&h, "of 4194304 bytes asked for on transparent huge pages, 2097152 are");
+	expect_note(&h, "4194304 bytes were requested on transparent huge pages, 2097152 lie");
 	before->huge_unknown = true; /* huge pages were not counted */
 	expect_note(&h, NULL);
 	before->huge_unknown = false;

@@ -510,7 +510,7 @@ static int wrong_answers_are_found(struct team *team, void *argument)
 	assert_null(solution_verify(&copy.p, s));
 
 	s->count[0]++;
-	assert_wrong(&copy, "cluster 0 is said to have");
+	assert_wrong(&copy, "cluster 0 has a count of");
 	s->count[0]--;
 
 	x = s->centre[0], y = s->from[0];

@@ -256,27 +256,27 @@ static void data_need_room_where_they_are_to_lie(void **state)
 	} rows[] = {
 		{ { .on = { 1000 } }, NULL },
 		{ { .on = { 1020 } },
-		  "it needs 1020 MiB and 8 MiB beside it (page tables, samples) on node 0, which "
+		  "it needs 1020 MiB, and 8 MiB for page tables and samples, on node 0, which "
 		  "has 1 GiB available of 2 GiB; "
 		  "choose a smaller size" },
 		{ { .on = { 900, 0, 180 } }, NULL },
 		{ { .on = { 900, 0, 200 } },
-		  "it needs 200 MiB and 4.8 MiB beside it (page tables, samples) on node 2, which "
+		  "it needs 200 MiB, and 4.8 MiB for page tables and samples, on node 2, which "
 		  "has 192 MiB available "
 		  "of 256 MiB; choose a smaller size" },
 		{ { .on = { 0, 50 } }, NULL },
 		{ { .on = { 0, 100 } },
-		  "it needs 100 MiB and 4.4 MiB beside it (page tables, samples) on node 1, which "
+		  "it needs 100 MiB, and 4.4 MiB for page tables and samples, on node 1, which "
 		  "has 64 MiB free of 2 GiB, and 1 GiB of cached "
 		  "files, for which first touch goes to another node (as root: echo 3 > "
 		  "/proc/sys/vm/drop_caches); choose a smaller size" },
 		{ { .even = 150 }, NULL },
 		{ { .even = 300 },
-		  "it needs 100 MiB and 4.4 MiB beside it (page tables, samples) on node 1, which "
+		  "it needs 100 MiB, and 4.4 MiB for page tables and samples, on node 1, which "
 		  "has 64 MiB free of 2 GiB, and " },
 		{ { .bound = 1000 }, NULL },
-		{ { .bound = 600, .on = { 600 } }, "it needs 1.2 GiB and 8.7 MiB " },
-		{ { .bound = 1030 }, "it needs 1 GiB and 8 MiB " },
+		{ { .bound = 600, .on = { 600 } }, "it needs 1.2 GiB, and 8.7 MiB " },
+		{ { .bound = 1030 }, "it needs 1 GiB, and 8 MiB " },
 		{ { .even = 0 }, NULL },
 	};
 	const char *error;
@@ -350,8 +350,8 @@ static void words_on_a_full_node_are_refused_before_they_are_touched(void **stat
 	errno = 0;
 	assert_null(region_on_node(a, "words", 64, 0));
 	assert_int_equal(errno, ENOMEM);
-	assert_non_null(strstr(arena_refusal(a), "it needs 4 KiB and 4 MiB beside it (page tables, "
-						 "samples) on node 0, which has 1 MiB available"));
+	assert_non_null(strstr(arena_refusal(a), "it needs 4 KiB, and 4 MiB for page tables and "
+						 "samples, on node 0, which has 1 MiB available"));
 	arena_close(a);
 	machine_close(m);
 }

@@ -296,7 +296,7 @@ static void test_likwid_has_the_counters(void **state)
 	setenv("LIKWID_MODE", "1", 1);
 	c = OPEN("", false, "PAPI_TOT_INS", "perf::CYCLES", "imc::READS", "faults");
 	for (unsigned i = 0; i < 3; i++) {
-		assert_says(why(c, i), "likwid-perfctr has the processor's counters");
+		assert_says(why(c, i), "likwid-perfctr uses the processor's counters");
 		assert_says(why(c, i), "likwid-perfctr -g");
 	}
 	assert_string_equal(counters_event(c, 3)->source, "kernel");

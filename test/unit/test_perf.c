@@ -300,7 +300,7 @@ static void test_under_likwid(void **state)
 	setenv("LIKWID_MODE", "1", 1);
 	assert_null(started(&perf_hardware, &cycles, false, &why));
 	assert_int_equal(kernel_says.calls, 0);
-	assert_non_null(strstr(why.what, "likwid-perfctr has the processor's counters"));
+	assert_non_null(strstr(why.what, "likwid-perfctr uses the processor's counters"));
 	assert_true(perf_no_hardware(&why));
 	kernel_says.reading[1] = (struct reading){ 10, 20, 20 };
 	kernel_says.reading[2] = (struct reading){ 17, 30, 30 };

@@ -541,8 +541,8 @@ static void test_what_a_dry_run_says(void **state)
 		"    impossible: layout 16+0 asks for 16 threads on node 0, which has 8 CPUs; "
 		"expected fewer (more threads than CPUs: --oversubscribe)\n"
 		"2 combinations left out: fancy is for one kibibyte\n"
-		"memory held at once: 32 MiB; of earlier allocations up to 205 MiB more; estimated "
-		"time: 12 s\n");
+		"memory held at once: 32 MiB; earlier allocations hold up to 205 MiB more; "
+		"estimated time: 12 s\n");
 	free(text);
 	end(&f);
 }

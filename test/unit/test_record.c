@@ -334,7 +334,7 @@ static void test_a_hole_in_a_run_that_had_ended_is_refused(void **state)
 	zero((off_t)strlen(whole_record()) - 150, 10);
 	before = contents();
 	assert_int_equal(open_told(&r, RECORD_RESUME), EXIT_COMMAND_LINE);
-	assert_non_null(strstr(said, ": zeros, and behind them a whole run"));
+	assert_non_null(strstr(said, ": zeros, followed by a whole run"));
 	assert_int_equal(contents().n, before.n);
 	assert_memory_equal(contents().bytes, before.bytes, before.n);
 }

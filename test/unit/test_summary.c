@@ -143,7 +143,7 @@ static void test_never_together_is_said(void **state)
 	assert_int_equal(status, STATUS_UNCONVERGED);
 	assert_non_null(
 		strstr(json_string_value(json_array_get(json_object_get(line, "reasons"), 0)),
-		       "together"));
+		       "at the same time"));
 	json_decref(line);
 	series_close(&s);
 }
@@ -230,7 +230,7 @@ static void test_a_trend_is_a_note(void **state)
 	assert_int_equal(status, STATUS_OK);
 	/* of 10: the median of the last three over that of the first three, 1.08 / 1.01 */
 	assert_string_equal(json_string_value(json_array_get(json_object_get(line, "notes"), 0)),
-			    "changed while it was measured: +6.9 % from the first third of its "
+			    "drifted by +6.9 % from the first third of its "
 			    "allocations to the last");
 	json_decref(line);
 	/* a change that would read +0.0 % is none */

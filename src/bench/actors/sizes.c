@@ -54,7 +54,7 @@ uint64_t actors_touched(const struct trial *t)
 static const char *wrong_state(const union value *v)
 {
 	if (v[STATE].count % sizeof(uint32_t) || !v[STATE].count || v[STATE].count > MOST_STATE)
-		return "--state: 4 B to 4 GiB, in words of 4";
+		return "--state: 4 B to 4 GiB, a multiple of 4";
 	return v[WORDS].count > MOST_STATE ? "--words: at most 2^32" : NULL;
 }
 
@@ -110,9 +110,9 @@ static const char *pointless(const struct trial *t)
 	const uint64_t units = t->value[MESSAGES].count;
 
 	if (units && units < actors_messages(t))
-		return "--messages: fewer than are under way at a time";
+		return "--messages: fewer than are in flight at a time";
 	if (t->value[RATE].real > 0 && t->threads < 2)
-		return "--rate: needs a thread that sends, beside one that handles messages";
+		return "--rate: needs a thread that sends and one that handles messages";
 	if (t->value[RATE].real > 0 && executor->own_threads)
 		return "--rate: OpenMP's threads can't take messages from outside";
 	return NULL;

@@ -367,10 +367,10 @@ const char *actors_verify(void *state, const struct trial *t)
 		const struct actor *a = &s->actor[i];
 
 		if (a->inbox || a->first)
-			return say(s, "a message is left", i);
+			return say(s, "a message was not handled", i);
 		if (s->entries ? !bodies_map_right(a->state, a->ran)
 			       : !bodies_walked(a->state, s->words, s->touched, a->ran))
-			return say(s, "its state is not what its messages made of it", i);
+			return say(s, "an actor's state is not the result of its messages", i);
 	}
 	return NULL;
 }

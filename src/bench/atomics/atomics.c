@@ -214,14 +214,14 @@ static const char *check_word(const struct state *s, const uint64_t word[2], con
 	const uint64_t mask = mask_of(s->bytes);
 
 	if (s->bytes > sizeof(*word) && word[1] != ~word[0])
-		return "the halves of a word are of different accesses: one was not atomic";
+		return "the halves of a word come from different accesses: one was not atomic";
 	switch (s->operation) {
 	case OPERATION_LOAD:
 		return word[0] == (LOADED & mask) && d->got == d->did * word[0]
 			       ? NULL
-			       : "loads did not find what the word holds";
+			       : "loads did not return the word's value";
 	case OPERATION_STORE:
-		return d->stored || !d->did ? NULL : "a word does not hold what was stored last";
+		return d->stored || !d->did ? NULL : "a word does not hold the last value stored";
 	case OPERATION_ADD:
 		return word[0] == (d->did & mask) ? NULL : "an addition was lost";
 	case OPERATION_EXCHANGE:
@@ -263,15 +263,14 @@ static const char *pointless(const struct trial *t)
 	const unsigned size = t->value[SIZE].choice;
 
 	if (size == BYTES_16 && (o == OPERATION_ADD || o == OPERATION_EXCHANGE))
-		return "16 bytes have no instruction that adds or exchanges; compare-exchange is "
-		       "what there is";
+		return "no instruction adds or exchanges 16 bytes; use compare-exchange";
 	if (t->value[ALIGNMENT].choice == ALIGNED)
 		return NULL;
 	if (o == OPERATION_LOAD || o == OPERATION_STORE)
 		return "a load or store is atomic only where the word is aligned";
 	if (!size)
 		return "a byte is always aligned";
-	return size == BYTES_16 ? "cmpxchg16b needs an aligned word: another one is a fault" : NULL;
+	return size == BYTES_16 ? "cmpxchg16b faults on unaligned words" : NULL;
 }
 
 static struct needs needs(const struct trial *t)

@@ -22,9 +22,9 @@ static bool is_fatal(const char *root)
 {
 	char *cpu = sysfs_text(root, "/proc/cpuinfo"), *flags = field_text(cpu, "flags"),
 	     *given = sysfs_line(root, "/proc/cmdline");
-	const bool fatal = (has_word(flags, "split_lock_detect") ||
-			    has_word(flags, "bus_lock_detect")) &&
-			   has_word(given, "split_lock_detect=fatal");
+	const bool fatal =
+		(has_word(flags, "split_lock_detect") || has_word(flags, "bus_lock_detect")) &&
+		has_word(given, "split_lock_detect=fatal");
 
 	free(cpu);
 	free(flags);
@@ -42,6 +42,6 @@ const char *splits_refused(const char *root, bool across)
 	return NULL;
 #else
 	(void)root, (void)across;
-	return "on this architecture an atomic access has to be aligned: another one is a fault";
+	return "on this architecture unaligned atomic accesses fault";
 #endif
 }

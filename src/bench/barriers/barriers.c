@@ -67,8 +67,7 @@ static bool may_meet(const struct trial *t, const struct kind *kind)
 	if (!kind->of_openmp || region == t->threads)
 		return true;
 	arena_cannot(t->arena,
-		     "OpenMP's barrier is for all threads of a region, and this run has %u: give "
-		     "--threads %u alone",
+		     "OpenMP's barrier includes all %u threads of the run: give only --threads %u",
 		     region, t->threads);
 	errno = ENOTSUP;
 	return false;
@@ -161,7 +160,7 @@ static void release(void *state)
 static struct needs needs(const struct trial *t)
 {
 	if (t->threads < 2)
-		return (struct needs){ .pointless = "it takes two threads at least" };
+		return (struct needs){ .pointless = "it needs at least two threads" };
 	if (t->threads > KINDS_MOST_THREADS)
 		return (struct needs){ .pointless = "at most 2^12 threads can meet at a barrier" };
 	return (struct needs){ .bytes = t->threads * t->machine->page };

@@ -317,7 +317,7 @@ static const char *verify(void *state, const struct trial *trial)
 	(void)trial;
 	for (unsigned i = 0; i < s->threads; i++)
 		if (!strings_are_right(s, i))
-			return "a string is not as its reversals leave it";
+			return "a string is not the result of its reversals";
 	return s->wrong ? s->wrong : find_wrong(s);
 }
 

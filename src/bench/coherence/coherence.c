@@ -170,9 +170,9 @@ static const char *verify(void *state, const struct trial *t)
 		const struct block *b = &c->block[i];
 
 		if (b->wrong || b->stream.wrong)
-			return "a thread did not read what the other one had written";
+			return "a thread did not read what the other had written";
 		if (c->access->stores && b->laid && !lines_hold(&b->lines, b->end))
-			return "a line lacks what the thread that took it has stored";
+			return "a line lacks a store of the thread that took it";
 	}
 	return NULL;
 }
@@ -204,7 +204,7 @@ static const char *pointless(const struct trial *t)
 	const struct access *access = t->variant->data;
 
 	if (t->threads < 2)
-		return "it takes two threads at least";
+		return "it needs at least two threads";
 	if (t->threads > MOST_PLAYERS)
 		return "at most 1024 CPUs can meet: choose some with --threads or --bind";
 	if (t->value[LINES].count < LEAST_LINES || t->value[LINES].count > MOST_LINES)
@@ -212,11 +212,12 @@ static const char *pointless(const struct trial *t)
 	if (access->fill)
 		return NULL;
 	if (t->value[SHARERS].count > t->threads - 2)
-		return "--sharers: there must be so many threads beside the two of a pair";
+		return "--sharers: needs that many threads beside the pair's two";
 	if (t->value[SHARERS].count && t->value[STATE].choice == STATE_MEMORY)
-		return "lines that no cache has are shared by no thread";
+		return "--sharers: no thread can share lines that no cache has";
 	if (access == &load && t->value[STATE].choice == STATE_BOTH)
-		return "a load of a line that the thread has itself takes it from nobody (latency)";
+		return "loading a line from the thread's own cache takes it from nobody: see "
+		       "latency";
 	return NULL;
 }
 

@@ -188,7 +188,7 @@ static const char *verify_one_way(void *state, const struct trial *t)
 	(void)t;
 	for (size_t i = 0; i < (size_t)s->meetings * s->tables; i++)
 		if ((s->lines[i].line[0].word | s->lines[i].line[1].word) & 1)
-			return "a thread sent a stamp that the other one did not receive";
+			return "a stamp that one thread sent was not received";
 	return NULL;
 }
 
@@ -197,7 +197,7 @@ static struct needs needs(const struct trial *t)
 	const uint64_t lines = t->value[LINES].count;
 
 	if (t->threads < 2)
-		return (struct needs){ .pointless = "it takes two threads at least" };
+		return (struct needs){ .pointless = "it needs at least two threads" };
 	if (!lines || lines > MOST_LINES)
 		return (struct needs){ .pointless = "each pair is measured with 1 to 1024 lines" };
 	if (t->threads > MOST_PLAYERS)

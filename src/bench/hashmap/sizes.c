@@ -128,7 +128,7 @@ static const char *wrong(const struct trial *t, const union value *v)
 	if (v[SKEW].real < 0 || v[SKEW].real > 100)
 		return "--skew: 0 to 100";
 	if (v[KEYS].choice == DISTRIBUTION_HOT && v[SKEW].real > 1)
-		return "--skew: of hot keys it is a share, 1 at most";
+		return "--skew: for hot keys it is a share, at most 1";
 	return has_stripes(t) ? wrong_geometry(v) : NULL;
 }
 
@@ -167,13 +167,14 @@ static const char *pointless(const struct trial *t)
 	const struct way *way = t->variant->data;
 
 	if (readers_of(t) >= t->threads)
-		return "--readers: at least one thread does what the mix says";
+		return "--readers: at least one thread must do the mix";
 	if (!way->words && t->value[VALUE].count > sizeof(uint64_t))
 		return "it holds values of 8 bytes";
 	if (t->value[MIX].choice == COURSE && t->value[CALLS].choice == BATCHES && way->kind->batch)
-		return "--mix course: what comes next depends on what was found: single calls only";
+		return "--mix course: the next operation depends on the result of the last: use "
+		       "--calls single";
 	if (t->value[RECLAIM].choice == NONE && !t->value[OPERATIONS].count)
-		return "without reclamation memory lasts for a fixed number of operations only: "
+		return "without reclamation, memory lasts only for a fixed number of operations: "
 		       "give --operations";
 	return NULL;
 }

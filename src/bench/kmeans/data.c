@@ -84,7 +84,7 @@ static struct matrix *open_as_planned(struct data *d, const char *path, size_t r
 		return file;
 	if (file) {
 		why_set(&why,
-			"%s: has %zu rows of %u now; when the trials were planned it had %zu of %u",
+			"%s: has %zu rows of %u now, but %zu of %u when the trials were planned",
 			path, matrix_rows(file), matrix_columns(file), rows, d->problem->points.d);
 		matrix_close(file);
 	}

@@ -24,7 +24,7 @@ static const char *pointless(const struct trial *t)
 		return ranks_of(t->ranks) > 1 ? "--points: each rank needs at least one"
 					      : "--points: at least one is needed";
 	if (!t->value[DIMENSIONS].count || t->value[DIMENSIONS].count > MOST_DIMENSIONS)
-		return "--dimensions: points have 1 to 65536";
+		return "--dimensions: 1 to 65536";
 	if (t->value[DATA].choice == SHAPE_BLOBS &&
 	    !(farthest_of_blobs(t->value[SPREAD].real) <= farthest))
 		return "--spread: blobs that wide overflow the type; choose a smaller spread";

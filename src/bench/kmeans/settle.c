@@ -97,7 +97,7 @@ static const char *settle_points(const struct trial *t, union value *value, uint
 	if (wrong && strchr("+-0123456789", *value[POINTS].text) &&
 	    access(value[POINTS].text, F_OK) && !is(value, POINTS, "-"))
 		snprintf(why + strlen(why), size - strlen(why),
-			 "; nor is that a number of points, such as 12, 1e9, 10k, 2M");
+			 "; and it is no number of points, such as 12, 1e9, 10k, 2M");
 	if (wrong)
 		return wrong;
 	if (given & BIT(DATA) && value[DATA].choice != FROM_FILE)
@@ -131,8 +131,7 @@ static const char *settle_centres(const struct trial *t, union value *value, uin
 	if (wrong)
 		return wrong;
 	if (d != value[DIMENSIONS].count) {
-		snprintf(why, size,
-			 "--centres: those of %s have %u dimensions, but the points %llu",
+		snprintf(why, size, "--centres: %s has %u dimensions, the points have %llu",
 			 value[CENTRES].text, d, (unsigned long long)value[DIMENSIONS].count);
 		return why;
 	}

@@ -281,7 +281,7 @@ static const char *verify_centre(const struct verification *k, uint32_t c, char 
 
 	if (count != s->count[c]) {
 		snprintf(sentence, size,
-			 "cluster %u is said to have %llu points, but %llu have its label", c,
+			 "cluster %u has a count of %llu points, but %llu points have its label", c,
 			 (unsigned long long)s->count[c], (unsigned long long)count);
 		return sentence;
 	}

@@ -271,7 +271,7 @@ static const char *verify(void *state, const struct trial *t)
 		const union position right = position_of(s, i, s->done);
 
 		if (s->ints ? s->at[i].index != right.index : s->at[i].element != right.element)
-			return "a chain did not end where its order says: a load or a link was "
+			return "a chain did not end at the expected element: a load or a link was "
 			       "lost";
 	}
 	return NULL;

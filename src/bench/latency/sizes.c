@@ -107,7 +107,7 @@ static const char *pointless(const struct trial *t)
 		t->value[CHAINS].count <= MOST_CHAINS ? (unsigned)t->value[CHAINS].count : 0;
 
 	if ((t->threads > 1) != way_of(t)->loaded)
-		return "loaded needs two threads or more, all other variants have one";
+		return "loaded needs at least two threads; all other variants use one";
 	if (!chase_choose(chains, t->value[ELEMENT].choice == INT))
 		return "--chains: 1, 2, 3, 4, 6, 8, 12, 16, 24 or 32 of pointers, 1 of ints";
 	if (c.stride % (t->value[ELEMENT].choice == INT ? sizeof(int) : sizeof(void *)) ||
@@ -115,7 +115,7 @@ static const char *pointless(const struct trial *t)
 		return "--stride: a multiple of the element's size, 8 bytes (4 for ints), and at "
 		       "most a page";
 	if (t->value[ELEMENT].choice == INT && c.bytes / sizeof(int) > INT32_MAX)
-		return "--size: at most 8G of ints, whose indexes fit an int";
+		return "--size: at most 8G of ints, so that an int can hold their indexes";
 	if (chain_elements(&c) < (size_t)2 * chains)
 		return "the working set has less than two elements for each chain; choose a larger "
 		       "size";

@@ -51,7 +51,7 @@ static const char *pointless(const struct trial *t)
 	if (t->threads >= KINDS_MOST_THREADS)
 		return "a lock has fewer than 2^16 threads";
 	if (kind->spread && !locks_are_one(t))
-		return "this lock has parts with each thread or node: it can't be packed; give "
+		return "this lock has a part for each thread or node, so it can't be packed: give "
 		       "--layout together or apart";
 	return NULL;
 }

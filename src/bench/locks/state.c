@@ -174,8 +174,8 @@ static inline void visit_n(void *job, uint64_t n)
 {
 	struct job *j = job;
 
-	if (!j->together && atomic_load_explicit(&j->start->begun, memory_order_relaxed) >=
-				    j->start->awaited) {
+	if (!j->together &&
+	    atomic_load_explicit(&j->start->begun, memory_order_relaxed) >= j->start->awaited) {
 		kinds_begin(j->visitor);
 		j->together = true;
 	}
@@ -218,13 +218,14 @@ const char *locks_verify(void *state, const struct trial *t)
 		const struct visitor *v = locks_visitor(s, i);
 
 		if (v->torn)
-			return "a section that reads saw another one half done";
+			return "a reading section saw a half-done writing section";
 		if (s->geometry.locks > 1 && !is_exact(v, wrote(v)))
-			return "what a thread's own lock guards does not count its sections";
+			return "the data of a thread's lock does not count all its sections";
 		all += wrote(v);
 	}
 	if (s->geometry.locks == 1 && !is_exact(locks_visitor(s, 0), all))
-		return "what the lock guards does not count all sections: two were in it at once";
+		return "the data of the lock does not count all sections: two threads held the "
+		       "lock at once";
 	return NULL;
 }
 

@@ -41,8 +41,7 @@ static int count_remote(const struct trial *t, long *remote)
 	known = p.how == PLACEMENT_VERIFIED;
 	*remote = (long)(p.used - p.local);
 	if (!known)
-		arena_cannot(t->arena, "it can't be seen which pages the kernel moves: %s",
-			     p.why_not);
+		arena_cannot(t->arena, "the kernel's page moves can't be observed: %s", p.why_not);
 	placement_free(&p);
 	return known;
 }

@@ -150,11 +150,10 @@ static void *prepare(const struct trial *trial)
 	struct state *s;
 
 	if (!run)
-		return arena_cannot(
-			trial->arena,
-			"%s needs stores that pass the caches, which this program does not "
-			"have for this architecture",
-			kernel->name);
+		return arena_cannot(trial->arena,
+				    "%s needs stores that bypass the caches, which locus lacks for "
+				    "this architecture",
+				    kernel->name);
 	s = apart_alloc(sizeof(*s) + trial->threads * sizeof(*s->own));
 	if (!s)
 		return NULL;

@@ -15,11 +15,10 @@ bool touch_possible(struct state *s, const struct trial *t)
 {
 	if (!region_discard(s->arrays.region[X]))
 		return true;
-	arena_cannot(
-		t->arena,
-		"pages can't be given back to be touched again: %s (reserved huge pages: since "
-		"Linux 5.18)",
-		strerror(errno));
+	arena_cannot(t->arena,
+		     "pages can't be released to be touched again: %s (reserved huge pages: since "
+		     "Linux 5.18)",
+		     strerror(errno));
 	return false;
 }
 
@@ -52,7 +51,7 @@ const char *touch_verify(void *state, const struct trial *trial)
 		const double right = i % a->page ? 0 : contents_sum(i, i + 1, 1);
 
 		if (a->base[X][i] != right)
-			return "a page was not touched, or was not given back before";
+			return "a page was not touched, or not released before";
 	}
 	return NULL;
 }

@@ -166,7 +166,7 @@ static const char *verify(void *state, const struct trial *t)
 	(void)t;
 	return s->sum == s->walks * walk_sum(&s->walk)
 		       ? NULL
-		       : "the elements that were loaded are not those of whole walks";
+		       : "the loaded elements are not those of whole walks";
 }
 
 static const char *pointless(const struct trial *t)
@@ -175,7 +175,7 @@ static const char *pointless(const struct trial *t)
 	const size_t line = t->machine->line;
 
 	if (t->threads != 1)
-		return "one thread walks: --threads 1";
+		return "it runs on one thread: give --threads 1";
 	if (lines < LEAST_LINES || lines > MOST_LINES)
 		return "--lines: from 256 to 1048576";
 	if (!stride || stride % sizeof(uint64_t) || stride > MOST_STRIDE ||

@@ -130,13 +130,13 @@ static const char *verify(void *state, const struct trial *t)
 	(void)t;
 	return atomic_load(s->words.written) == s->written
 		       ? NULL
-		       : "the word does not hold as many writes as its thread did";
+		       : "the word does not hold the number of its writes";
 }
 
 static struct needs needs(const struct trial *t)
 {
 	if (t->threads < 2)
-		return (struct needs){ .pointless = "it takes a writer and a reader" };
+		return (struct needs){ .pointless = "it needs a writer and a reader" };
 	return (struct needs){ .bytes = bytes_of(t) };
 }
 

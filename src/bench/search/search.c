@@ -93,7 +93,7 @@ static const char *settle(const struct trial *t, union value *value, uint64_t gi
 	if (!(value[SKEW].real > 0) || keys == DISTRIBUTION_UNIFORM)
 		value[SKEW].real = skew[keys];
 	return keys == DISTRIBUTION_HOT && value[SKEW].real > 1
-		       ? "--skew: of hot keys it is a share, 1 at most"
+		       ? "--skew: for hot keys it is a share, at most 1"
 		       : NULL;
 }
 

@@ -133,12 +133,12 @@ size_t remote_room(const struct trial *t)
 static const char *pointless(const struct trial *t)
 {
 	if (way_of(t)->kind == FLOW && t->threads < 2)
-		return "a dispatcher and a searcher are two threads";
+		return "it needs two threads: a dispatcher and a searcher";
 	if (elements_of(t) > UINT32_MAX)
-		return "--size: answers are numbers of 32 bits, so the array has less than 2^32 "
+		return "--size: answers have 32 bits, so the array must have fewer than 2^32 "
 		       "elements: 16 GiB of u32, 32 GiB of u64";
 	if (elements_of(t) < searchers_of(t) || elements_of(t) < ranks_of(t->ranks))
-		return "--size: each searcher needs an element at least, and each rank one";
+		return "--size: each searcher and each rank needs at least one element";
 	return NULL;
 }
 

@@ -92,11 +92,11 @@ static const char *compare(const struct verification *c, const struct finding *o
 		sum += c->searcher[i].sum;
 	}
 	if (keys != dealt)
-		return "the numbers of dealt and answered keys differ: a packet was lost, or "
+		return "the numbers of keys sent and answered differ: a packet was lost, or "
 		       "searched twice";
 	return sum == wanted ? NULL
-			     : "the sum of all answers is not what lower_bound gives: a key was "
-			       "answered wrongly, or by another's answer";
+			     : "the sum of all answers differs from lower_bound's: a key got a "
+			       "wrong answer, or another key's";
 }
 
 static const char *verify_last(const struct verification *c)
@@ -107,8 +107,8 @@ static const char *verify_last(const struct verification *c)
 		for (size_t j = 0; s->last && j < s->last_keys; j++)
 			if (s->answers[j] !=
 			    search_reference(c->recipe, c->array, key_get(c->recipe, s->last, j)))
-				return "an answer of a searcher's last packet is not what "
-				       "lower_bound gives";
+				return "an answer in a searcher's last packet differs from "
+				       "lower_bound's";
 	}
 	return NULL;
 }

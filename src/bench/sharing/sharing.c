@@ -286,11 +286,10 @@ static const char *verify(void *state, const struct trial *t)
 	for (unsigned i = 0; i < t->threads; i++) {
 		did += s->own[i].did;
 		if (s->stride && word_of(s, i) != (s->own[i].did & s->mask))
-			return "a per-thread word does not hold as many updates as its thread did";
+			return "a per-thread word does not hold the number of its updates";
 	}
 	if (!s->stride && s->operation->exact && word_of(s, 0) != did)
-		return "the shared word does not hold as many updates as all threads did: some "
-		       "were lost";
+		return "the shared word does not hold the number of all updates: some were lost";
 	return NULL;
 }
 
@@ -304,12 +303,12 @@ static const char *pointless(const struct trial *t)
 	if (!choice_of(t)->spaced && (!padding || padding % sizeof(uint64_t)))
 		return "--padding is a multiple of 8 bytes";
 	if (choice_of(t)->spaced && t->threads < 2)
-		return "it takes two threads at least";
+		return "it needs at least two threads";
 	if (choice_of(t)->spaced && (distance < sizeof(uint32_t) || distance % sizeof(uint32_t)))
-		return "words of 4 bytes are at least 4 bytes apart, and at a multiple of that";
+		return "--distance: a multiple of 4 bytes, at least 4, for words of 4 bytes";
 	if (operation_of(t)->fair && t->value[OPERATIONS].count && t->oversubscribed)
-		return "with more threads than CPUs, locks that are first come, first served take "
-		       "hours for a fixed number of operations: give --operations 0";
+		return "with more threads than CPUs, first-come-first-served locks take hours for "
+		       "a fixed number of operations: give --operations 0";
 	return NULL;
 }
 

@@ -38,8 +38,9 @@ void check_paranoid(const struct patient *p, struct finding *f)
 		finding_set(f, level > 2 ? FINDING_MISSING : FINDING_GOOD, "%ld%s", level,
 			    allowed	? ": the kernel lets us count, but PAPI will not"
 			    : level > 2 ? ": nothing is counted"
-			    : level > 1 ? ": users count in user space, their own processes only"
-					: "");
+			    : level > 1
+				    ? ": users may count only their own processes, in user space"
+				    : "");
 	free(line);
 }
 

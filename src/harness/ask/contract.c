@@ -79,7 +79,8 @@ static void check_itself(struct check *c)
 	expect(c, b->protocol.version, ".protocol.version is 0; the first is 1");
 	expect(c, is_text(b->protocol.text), ".protocol.text is missing: how a number comes about");
 	expect(c, is_text(b->unit.name), ".unit.name is missing: what a worker counts in `done`");
-	expect(c, !b->unit.part == !b->unit.parts, ".unit has one of part and parts; both or none");
+	expect(c, !b->unit.part == !b->unit.parts,
+	       ".unit has only one of part and parts: give both or none");
 	expect(c, b->needs, ".needs is missing: it says how many bytes a trial maps");
 	expect(c, b->preset[QUICK].sample > 0,
 	       ".preset[QUICK].sample is 0: the target length of a sample in seconds, as 1e-3");
@@ -152,7 +153,8 @@ static void check_parameter(struct check *c, unsigned row)
 	const struct parameter *p = &c->b->parameters[row];
 
 	if (!expect(c, is_text(p->name) && is_text(p->help),
-		    "parameters, row %u: name or help is missing; rows are by the author's enum",
+		    "parameters, row %u: name or help is missing; is it an unused value of the "
+		    "enum?",
 		    row))
 		return;
 	for (unsigned i = 0; i < row; i++)
@@ -175,13 +177,15 @@ static void check_metric(struct check *c, unsigned row)
 	const struct metric *m = &c->b->metrics[row];
 
 	if (!expect(c, is_text(m->name) && is_text(m->unit) && is_text(m->help),
-		    "metrics, row %u: name, unit or help is missing; rows are by the author's enum",
+		    "metrics, row %u: name, unit or help is missing; is it an unused value of the "
+		    "enum?",
 		    row))
 		return;
 	expect(c, metric_named(c->b, m->name) == m, "metrics, row %u: another is named %s, too",
 	       row, m->name);
 	expect(c, !m->amount || m->kind == M_VALUE,
-	       "metric %s: amount() is over the time, and collect() reports .kind: one of both",
+	       "metric %s has both amount() and .kind: give amount() for an amount over time, "
+	       ".kind for collect()",
 	       m->name);
 }
 
@@ -206,8 +210,8 @@ static void check_ratio(struct check *c, unsigned row)
 	    !expect(c,
 		    is_parameter(b, p) &&
 			    (p >= b->n_parameters || b->parameters[p].type == P_CHOICE),
-		    "ratios, row %u (%s): it compares a P_CHOICE, P_VARIANT or P_THREADS", row,
-		    r->name))
+		    "ratios, row %u (%s): .parameter must be a P_CHOICE, P_VARIANT or P_THREADS",
+		    row, r->name))
 		return;
 	expect(c, is_value(b, p, r->of), "ratios, row %u (%s): .of is '%s', which is no value", row,
 	       r->name, r->of ? r->of : "");
@@ -223,7 +227,7 @@ static void check_counter(struct check *c, unsigned row)
 	const struct explained *e = &c->b->counters[row];
 
 	expect(c, is_text(e->events) && is_text(e->what),
-	       "counters, row %u: an event, and what it explains", row);
+	       "counters, row %u: the event or its explanation is missing", row);
 }
 
 static void check_ops(struct check *c, const struct ops *ops, const char *of)
@@ -251,8 +255,9 @@ static void check_defaults(struct check *c, const struct variant *v)
 	for (unsigned i = 0; i < v->n_defaults; i++)
 		expect(c,
 		       is_parameter(c->b, v->defaults[i].parameter) && v->defaults[i].value[QUICK],
-		       "variant %s: defaults, row %u: a parameter, and its value in quick", v->name,
-		       i);
+		       "variant %s: defaults, row %u: the parameter or its value in quick is "
+		       "missing",
+		       v->name, i);
 }
 
 static void check_variant(struct check *c, unsigned row)
@@ -291,11 +296,11 @@ char *contract_fault(const struct benchmark *b)
 	check_all_counted(&c);
 	expect(&c, b->n_parameters <= MOST_PARAMETERS, "%u parameters, at most %d", b->n_parameters,
 	       MOST_PARAMETERS);
-	expect(&c, b->n_variants, "it has no variant: ROWS(variants, ...), of one row at least");
+	expect(&c, b->n_variants, "it has no variant: give ROWS(variants, ...) at least one row");
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		for (unsigned row = 0; row < rows[i] && !c.fault; row++)
 			check[i](&c, row);
-	expect(&c, metric_named(b, "time"), "metrics: no row TIME_METRIC(), which each has");
+	expect(&c, metric_named(b, "time"), "metrics: the row TIME_METRIC() is missing");
 	if (!c.fault)
 		check_presets(&c);
 	return c.fault;

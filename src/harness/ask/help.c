@@ -84,7 +84,7 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 	fprintf(f, "%s - %s\n\nVariants:\n", b->name, b->summary);
 	for (unsigned i = 0; i < b->n_variants; i++)
 		put_variant(&b->variants[i], f);
-	fprintf(f, "\nOptions of %s (a profile without a value takes the one before it):\n",
+	fprintf(f, "\nOptions of %s (a profile without a value uses the previous profile's):\n",
 		b->name);
 	for (unsigned i = 0; i < b->n_parameters; i++)
 		if (b->parameters[i].type != P_FOUND)

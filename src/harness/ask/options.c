@@ -189,8 +189,8 @@ static int take_tag(const struct option_row *row, const char *program, const cha
 
 	if (!text[length] || !is_key(text, length))
 		return refuse(program, row->name,
-			      "'%.60s' is not KEY=VALUE, such as campaign=may; a key is of letters "
-			      "and digits, also with _.- in it",
+			      "'%.60s' is not KEY=VALUE, such as campaign=may; a key has letters, "
+			      "digits, and _.- between them",
 			      text);
 	for (unsigned i = 0; i < o->tags; i++)
 		if (!strncmp(o->tag[i], text, length + 1))

@@ -179,11 +179,10 @@ static const char *slow_text(const struct neighbours *b, const struct contention
 			"time)",
 			seen->slow, seen->looks, seen->line / seen->memory);
 	else
-		snprintf(
-			text, 160,
-			"memory was slow after %u of %u batches: a line took %.1f times as long as "
-			"at best",
-			seen->slow, seen->looks, seen->line / seen->best);
+		snprintf(text, 160,
+			 "memory was slow after %u of %u batches: a line took %.1f times its "
+			 "shortest time",
+			 seen->slow, seen->looks, seen->line / seen->best);
 	return text;
 }
 
@@ -192,11 +191,12 @@ void contention_judge(const struct series *s, struct verdict *v)
 	const struct neighbours *b = &s->evidence.neighbours;
 	const struct contention seen = contention_seen(s);
 	const bool one = b->cpus == 1;
-	char text[160], list[NUMBER_LIST_TEXT], who[NUMBER_LIST_TEXT + 80] = "";
+	char text[160], list[NUMBER_LIST_TEXT], who[NUMBER_LIST_TEXT + 100] = "";
 
 	if (b->cpus)
 		snprintf(who, sizeof(who),
-			 "others had %.2f s of CPU time a second on CPU%s %s, which share%s its %s",
+			 "other work used %.2f s of CPU time per second on CPU%s %s, which "
+			 "share%s its %s",
 			 seen.busy, one ? "" : "s", cpus_text(b, list), one ? "s" : "",
 			 levels[b->level].name);
 	/* For L3 a note: some L3s don't hold the probe's lines without neighbours either. */

@@ -92,8 +92,8 @@ static void judge_lack(const struct series *s, struct verdict *v)
 		verdict_add(v, STATUS_INTERRUPTED,
 			    s->begun ? "stopped by the time budget before a batch was complete: "
 				       "give more with --time-budget"
-				     : "the time budget was spent before this trial; with "
-				       "--output, --resume goes on with it");
+				     : "the time budget was spent before this trial; rerun with "
+				       "--output and --resume to continue");
 }
 
 /* Half of an interval wider than this says nothing about its other half. */
@@ -138,10 +138,10 @@ static void note_trend(const struct samples *s, struct verdict *v)
 	const double percent = n < LEAST_VALUES ? 0 : 100 * (change(medians, n) - 1);
 
 	if (statistics_has_trend(medians, n) && fabs(percent) >= LEAST_CHANGE)
-		verdict_add(v, STATUS_OK,
-			    "changed while it was measured: %+.1f %% from the first third of its "
-			    "allocations to the last",
-			    percent);
+		verdict_add(
+			v, STATUS_OK,
+			"drifted by %+.1f %% from the first third of its allocations to the last",
+			percent);
 	free(medians);
 }
 
@@ -156,10 +156,10 @@ static void judge_samples(const struct series *s, struct estimates time, struct 
 			    "with --time-budget");
 	if (!known && s->planned->trial.benchmark->protocol.scored == TOGETHER)
 		verdict_add(v, STATUS_UNCONVERGED,
-			    "its workers were never at work together: one was done before another "
-			    "had begun");
+			    "its workers never worked at the same time: one had finished before "
+			    "another began");
 	else if (!known)
-		verdict_add(v, STATUS_FAILED, "its work did nothing: no unit was counted");
+		verdict_add(v, STATUS_FAILED, "it did no work: no unit was counted");
 	else if (s->stopped == STOPPED_BUDGET)
 		judge_width(s, time.kept, v);
 	if (known)

@@ -77,8 +77,7 @@ static void judge_placement(const struct placement *p, const char *when, const s
 			 m->policy.text);
 	if (placement_is_astray(p))
 		verdict_add(v, STATUS_MISPLACED,
-			    "%" PRIu64 " of %" PRIu64
-			    " pages were not where they were asked to be %s its samples%s",
+			    "%" PRIu64 " of %" PRIu64 " pages were misplaced %s its samples%s",
 			    p->misplaced, p->pages, when, cause);
 }
 
@@ -141,8 +140,8 @@ void placement_note_huge(const struct series *s, struct verdict *v)
 		return;
 	cause = conditions_cause(s->task.conditions, CONDITIONS_HUGE);
 	verdict_add(v, STATUS_OK,
-		    "of %" PRIu64 " bytes asked for on transparent huge pages, %" PRIu64
-		    " are on huge ones%s%s",
+		    "%" PRIu64 " bytes were requested on transparent huge pages, %" PRIu64
+		    " lie on huge pages%s%s",
 		    p->thp, p->huge, cause ? ": " : "", cause ? cause : "");
 	free(cause);
 }
@@ -221,11 +220,11 @@ void counters_note(const struct series *s, const json_t *counters, const json_t 
 	unsigned counted, batches;
 	size_t i;
 
-	json_array_foreach(counters, i,
-			   counter) if (json_is_false(json_object_get(counter, "trusted")))
-		verdict_add(v, STATUS_OK, "%s is not to be trusted: %s",
-			    json_string_value(json_object_get(counter, "name")),
-			    json_string_value(json_object_get(counter, "why")));
+	json_array_foreach(counters, i, counter)
+		if (json_is_false(json_object_get(counter, "trusted")))
+			verdict_add(v, STATUS_OK, "do not trust %s: %s",
+				    json_string_value(json_object_get(counter, "name")),
+				    json_string_value(json_object_get(counter, "why")));
 	for (unsigned event = 0; event < s->tally.events; event++) {
 		const char *why = counts_gap(s, event, &counted, &batches);
 
@@ -242,7 +241,7 @@ void counters_note(const struct series *s, const json_t *counters, const json_t 
 		     json_number_value(json_array_get(without, 0))))
 		verdict_add(v, STATUS_OK,
 			    "counting changes its time: %.4g s with counters, %.4g s without; the "
-			    "result is of both",
+			    "result covers both",
 			    json_number_value(json_object_get(counting, "with")),
 			    json_number_value(json_object_get(counting, "without")));
 }

@@ -145,14 +145,14 @@ void samples_note_doubts(const struct series *s, struct verdict *v)
 		timeless += !isfinite(s->samples.time[i]);
 	if (timeless && timeless < s->samples.n)
 		verdict_add(v, STATUS_OK,
-			    "%zu of its %zu samples have no time, and are left out: in them "
-			    "workers were not at work together, or did nothing",
+			    "%zu of its %zu samples have no time and are left out: workers did not "
+			    "work at the same time, or did nothing",
 			    timeless, s->samples.n);
 	if (t->benchmark->protocol.scored != TOGETHER && !t->oversubscribed &&
 	    skew > SKEWED * s->duration)
 		verdict_add(v, STATUS_OK,
 			    "its threads begin %.2g s apart, %.2g %% of a sample, which is part of "
-			    "the result: give a sample more work",
+			    "the result: make samples longer",
 			    skew, 100 * skew / s->duration);
 	if (s->duration < READINGS * s->task.overhead)
 		verdict_add(v, STATUS_OK,

@@ -120,7 +120,7 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 		fprintf(f, "variants left out: %s\n", plan->left_out);
 	fprintf(f, "memory held at once: %s", text_bytes(text, (uint64_t)most));
 	if (held > 0)
-		fprintf(f, "; of earlier allocations up to %s more",
+		fprintf(f, "; earlier allocations hold up to %s more",
 			text_bytes(text, (uint64_t)held));
 	if (isfinite(seconds))
 		print_time(seconds, f);

@@ -30,8 +30,7 @@ static int add_layouts(struct plan *plan, const struct factors *f, union value *
 	}
 	/* the layout is a default, which --threads contradicts: nobody asked for both */
 	if (!layouts) {
-		planned_leave_out(plan, "a layout has its own number of threads, which --threads "
-					"contradicts");
+		planned_leave_out(plan, "--threads contradicts the layout's number of threads");
 		return 0;
 	}
 	for (unsigned i = 0; !status && i < n; i++) {
@@ -126,8 +125,7 @@ static bool leave_out(struct plan *plan, const struct request *r, const struct v
 {
 	if (r->options->variant || !lacks_nodes(r, v) || is_meant(r, v))
 		return false;
-	plan->left_out = "there is one NUMA node here: which one pages and threads are on cannot "
-			 "matter";
+	plan->left_out = "this machine has one NUMA node: placement on nodes cannot matter";
 	return true;
 }
 
@@ -215,8 +213,8 @@ static int check_outputs(const struct plan *plan, const struct request *r)
 		    !strcmp(given, profile_value(p->value, r->options->profile)))
 			continue;
 		snprintf(why, sizeof(why),
-			 "it is for one trial, and there are %u: choose one with --variant, "
-			 "--threads and the parameters (--dry-run shows them)",
+			 "it takes a single trial, and there are %u: choose one with --variant, "
+			 "--threads and the parameters (--dry-run lists them)",
 			 trials);
 		return request_refuse_option(r, p->name, why);
 	}

@@ -90,8 +90,8 @@ static char *refuse_places(const struct planned *p, const struct request *r, con
 	const char *crowd = r->setting->crowd;
 
 	if (p->trial.floating && (layout || r->benchmark->protocol.scored == IN_PAIRS))
-		return strdup("it is about where threads sit, and --bind float lets them move: "
-			      "choose close, spread, or a list of CPUs");
+		return strdup("it needs threads that stay on their CPUs, and --bind float lets "
+			      "them move: choose close, spread, or a list of CPUs");
 	if (r->options->oversubscribe || !p->trial.oversubscribed)
 		return NULL;
 	if (crowd)
@@ -161,8 +161,8 @@ static char *refuse_bytes(const struct setting *setting, size_t bytes)
 		return NULL;
 	if (setting->memory.sharers > 1)
 		snprintf(parts, sizeof(parts), ", shared by %u ranks", setting->memory.sharers);
-	return text_of("it needs %s of memory and %s beside it (page tables, samples), but only %s "
-		       "can be had, because of %s%s; choose a smaller size",
+	return text_of("it needs %s of memory, and %s for page tables and samples, but only %s is "
+		       "available because of %s%s; choose a smaller size",
 		       text_bytes(needed, bytes), text_bytes(more, memory_beside(bytes)),
 		       text_bytes(there, most), setting->memory.what, parts);
 }

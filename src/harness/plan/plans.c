@@ -116,8 +116,8 @@ static char *difference_of(const struct planned *p, unsigned n, const struct com
 			p->trial.benchmark->parameters[found_parameter(p->trial.benchmark)].name,
 			first->found, own->identity);
 	if (own->hash != first->hash)
-		return text_of("trial %u differs from rank 0's: %.400s, and not %.400s; "
-			       "give --threads and sizes, or take nodes of one kind",
+		return text_of("trial %u differs from rank 0's: %.400s instead of %.400s; give "
+			       "--threads and sizes, or use nodes of one kind",
 			       n + 1, own->identity, first->identity);
 	return NULL;
 }

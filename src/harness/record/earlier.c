@@ -93,7 +93,8 @@ static const char *take_note(struct earlier *e, json_t *line, bool first)
 		return "this is no record of locus";
 	if (strcmp(type, "header") == 0) {
 		if (!json_is_string(run))
-			return "this header names no run, as locus does; give another file";
+			return "this header has no run id, so locus did not write it; give another "
+			       "file";
 		if (!schema || strncmp(schema, RECORD_SCHEMA, MAJOR))
 			return "this record has another schema than " RECORD_SCHEMA
 			       ", which this locus writes; give another file";
@@ -125,7 +126,7 @@ static const char *look_behind_zeros(struct lines *in)
 		    strncmp(in->line, "{\"type\":\"end\"", 13))
 			continue;
 		in->n = n;
-		return "zeros, and behind them a whole run: the disk has lost what was on it";
+		return "zeros, followed by a whole run: the disk has lost data";
 	}
 	return NULL;
 }

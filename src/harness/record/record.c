@@ -233,8 +233,9 @@ static void fail(struct record *r)
 	r->failed = true;
 	if (r->end >= 0)
 		(void)!TEMP_FAILURE_RETRY(ftruncate(r->file, r->end));
-	message_own("--output: %s: %s; complete trials are kept: mend that, and --resume goes on",
-		    r->path, strerror(error));
+	message_own("--output: %s: %s. Complete trials are kept. %s, then rerun with --resume.",
+		    r->path, strerror(error),
+		    error == ENOSPC || error == EDQUOT ? "Free space" : "Solve this");
 }
 
 /* If it fails, nobody knows which part of the lines since the last time is on the disk. */

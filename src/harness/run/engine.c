@@ -18,7 +18,8 @@ static void say_nothing_was_measured(const struct run *r)
 {
 	if (!r->budget.measured && r->count[STATUS_INTERRUPTED] && !r->signal && !r->unwritable &&
 	    rank_is_first(r->ranks))
-		message_own("the time budget was spent before any trial had a batch: " RUN_MORE);
+		message_own(
+			"the time budget was spent before any trial completed a batch: " RUN_MORE);
 }
 
 static bool possible(const struct plans *p)

@@ -114,8 +114,9 @@ static void print_left(const struct run *r, unsigned unmeasured, unsigned begun,
 	else if (begun)
 		fprintf(f, "%s incomplete", text_count(begun, "trial").of);
 	fprintf(f, "; %s\n",
-		output && strcmp(output, RECORD_STDOUT) ? "the same command with --resume goes on"
-							: "with --output FILE, --resume can go on");
+		output && strcmp(output, RECORD_STDOUT)
+			? "rerun with --resume to continue"
+			: "with --output FILE, --resume could continue");
 }
 
 void results_end(struct run *r)
@@ -127,7 +128,7 @@ void results_end(struct run *r)
 	if (!table_is_read(&r->table))
 		return;
 	if (r->skipped)
-		fprintf(f, "%u trials were complete in the file already\n", r->skipped);
+		fprintf(f, "%u trials were already complete in the file\n", r->skipped);
 	if (unmeasured || begun)
 		print_left(r, unmeasured, begun, f);
 }

@@ -171,8 +171,8 @@ static json_t *event_counter(const struct series *s, unsigned i, const char *why
 					  !t->counting->events.of[t->event[i]].proven;
 
 	if (doubtful)
-		why = "it reads zero in all samples, and no probe saw it count either: here "
-		      "nothing may count it, as in many virtual machines";
+		why = "it reads zero in all samples, and no probe saw it count: this machine may "
+		      "not count it, like many virtual machines";
 	return json_pack("{s:o?, s:s?, s:o?, s:s, s:s, s:o, s:o, s:o, s:o, s:i, s:b, s:o?}", "name",
 			 utf8_json(tally_name(t, i)), "source",
 			 t->counting->events.of[t->event[i]].why ? NULL : e->source, "unit",

@@ -167,9 +167,8 @@ static int check_room(struct arena *a, unsigned i, uint64_t touched, uint64_t bo
 			 "root: echo 3 > /proc/sys/vm/drop_caches)",
 			 text_bytes(cached, m->available - m->spare));
 	arena_cannot(a,
-		     "it needs %s and %s beside it (page tables, samples) on node %d, which has %s "
-		     "%s of "
-		     "%s%s; choose a smaller size",
+		     "it needs %s, and %s for page tables and samples, on node %d, which has %s %s "
+		     "of %s%s; choose a smaller size",
 		     text_bytes(needed, need), text_bytes(more, memory_beside(need)),
 		     a->machine->node[i].number, text_bytes(there, full ? m->available : m->spare),
 		     full ? "available" : "free", text_bytes(total, m->total), files);

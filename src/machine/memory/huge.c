@@ -121,11 +121,11 @@ int huge_within_limit(struct region *r)
 				: 0;
 	if (need <= limit.available)
 		return 0;
-	arena_cannot(
-		r->arena,
-		"%s and what was mapped before it need %s more in huge pages, but only %s can be "
-		"had, because of %s; choose a smaller size",
-		r->name, text_bytes(needed, need), text_bytes(there, limit.available), limit.what);
+	arena_cannot(r->arena,
+		     "%s and earlier mappings need %s more in huge pages, but only %s is available "
+		     "because of %s; choose a smaller size",
+		     r->name, text_bytes(needed, need), text_bytes(there, limit.available),
+		     limit.what);
 	errno = ENOMEM;
 	return -1;
 }

@@ -220,10 +220,10 @@ static int count_hidden(const struct arena *a, struct page_counts *t, struct pla
 		return verify(a, t, p);
 	}
 	p->how = PLACEMENT_COUNTED;
-	length = asprintf(&p->why_not,
-			  "move_pages: %llu pages are present, but hidden, as NUMA balancing "
-			  "leaves those that it samples",
-			  (unsigned long long)(unmapped - p->unmapped));
+	length = asprintf(
+		&p->why_not,
+		"move_pages: %llu present pages are hidden: NUMA balancing is sampling them",
+		(unsigned long long)(unmapped - p->unmapped));
 	return length < 0 ? -1 : 0;
 }
 
