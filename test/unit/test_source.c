@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "bench/actors/source.h"
+#include "bench/actors/crew.h"
 #include "bounded.h"
 
 enum { MESSAGES = 100 };

@@ -9,9 +9,7 @@
  * the queues of `dedicated` and the locality of `pool`. `openmp` and `best` are further additions.
  */
 #include "bench/actors/crew.h"
-#include "bench/actors/parameters.h"
-#include "bench/actors/sizes.h"
-#include "bench/actors/state.h"
+#include "bench/actors/actors.h"
 #include "benchmark.h"
 #include "kit/events.h"
 

@@ -2,8 +2,7 @@
 #include <math.h>
 
 #include "bench/actors/crew.h"
-#include "bench/actors/parameters.h"
-#include "bench/actors/state.h"
+#include "bench/actors/actors.h"
 
 enum {
 	THROUGHPUT,

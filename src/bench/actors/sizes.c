@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/actors/sizes.h"
+#include "bench/actors/actors.h"
 
 #include <math.h>
 
 #include "base/arithmetic.h"
 #include "bench/actors/bodies.h"
 #include "bench/actors/crew.h"
-#include "bench/actors/parameters.h"
 #include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 

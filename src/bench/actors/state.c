@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/actors/state.h"
+#include "bench/actors/actors.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,8 +9,6 @@
 
 #include "bench/actors/bodies.h"
 #include "bench/actors/crew.h"
-#include "bench/actors/parameters.h"
-#include "bench/actors/sizes.h"
 #include "kit/pool.h"
 #include "kit/shares.h"
 #include "machine/threads/affinity.h"

@@ -1,15 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the benchmark share: parameters, what follows from them, and the state. */
+#ifndef LOCUS_ACTORS_H
+#define LOCUS_ACTORS_H
+
+#include "bench/actors/crew.h"
+#include "benchmark.h"
+
+/* Indices of the parameters, and their choices. */
+enum {
+	ACTORS,
+	STATE,
+	WORDS,
+	BODY,
+	ENTRIES,
+	ACTIVE,
+	IN_FLIGHT,
+	TO,
+	BATCH,
+	ORDER,
+	HOME,
+	MESSAGES,
+	EVERY,
+	RATE,
+};
+enum { BODY_WALK, BODY_REAL };
+#define BODY_CHOICES "walk,real"
+enum { TO_SELF, TO_RANDOM };
+#define TO_CHOICES "self,random"
+enum { ORDER_OLDEST, ORDER_NEWEST };
+#define ORDER_CHOICES "oldest,newest"
+enum { HOME_OWN, HOME_FIRST, HOME_INTERLEAVE };
+#define HOME_CHOICES "own,first,interleave"
+
+/* Threads that run actors: all of the trial's, except the one that sends if there is a rate. */
+unsigned actors_threads(const struct trial *);
+uint64_t actors_active(const struct trial *);	/* actors that get messages */
+uint64_t actors_messages(const struct trial *); /* messages under way at any time */
+size_t actors_stride(const struct trial *);	/* bytes from one actor's state to the next */
+size_t actors_words(const struct trial *);	/* of 4 bytes in a state */
+uint64_t actors_touched(const struct trial *);	/* words that a message touches */
+const char *actors_settle(const struct trial *, union value *, uint64_t given);
+struct needs actors_needs(const struct trial *);
+
 /*
  * The state of a trial of actors: the actors, their states and messages, and the threads that run
  * them.
  */
-#ifndef LOCUS_ACTORS_STATE_H
-#define LOCUS_ACTORS_STATE_H
-
-#include "bench/actors/crew.h"
-#include "bench/actors/source.h"
-#include "benchmark.h"
-
 enum { ACTORS_SENTENCE = 160 };
 
 struct state {
