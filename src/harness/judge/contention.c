@@ -49,7 +49,7 @@ static double busy_beside(const struct evidence *e)
 	return busy < 0 ? 0 : busy / n->watched;
 }
 
-/* Memory without neighbours is as fast as the run has seen it, or as now, if they are no cause. */
+/* s per line without neighbours: the run's best so far, or today's if neighbours are no cause. */
 static double best_of(const struct series *s, double busy)
 {
 	const double *kept = s->evidence.neighbours.level == NEIGHBOURS_MEMORY ? quiet_of(s) : NULL,
@@ -163,7 +163,7 @@ json_t *contention_json(const struct series *s)
 	return object;
 }
 
-/* Nothing tells a neighbour that matters from one that only computes. */
+/* No probe can tell a neighbour that matters from one that only computes. */
 static bool unseen(const struct neighbours *b, const struct contention *seen)
 {
 	return b->level == NEIGHBOURS_L3 ? !seen->looks : isnan(seen->best);

@@ -109,8 +109,8 @@ static unsigned batch_of_round(const struct samples *s, unsigned round)
 
 /*
  * One trial's number over the other's. Both had their batches in the same rounds, so each round has
- * a ratio: what slows a whole round down is no part of it, and the interval is narrower than one
- * from bound to bound. NAN if no round has a number of both.
+ * a ratio: what slows a whole round down cancels, and the interval is narrower than one from bound
+ * to bound. NAN if no round has a number of both.
  */
 static struct estimate estimate_rounds(const struct series *of, const struct series *to,
 				       const struct metric *m)
@@ -138,7 +138,7 @@ static struct estimate estimate_rounds(const struct series *of, const struct ser
 				  .groups = e.groups };
 }
 
-/* What ratios of this metric scatter in the group: each trial is compared with the next. */
+/* How much ratios of this metric scatter in the group: each trial is compared with the next. */
 static double typical_of(const struct series *group, unsigned n, const struct metric *m)
 {
 	double *scatter = calloc(n + 1, sizeof(*scatter)), typical;
@@ -163,8 +163,8 @@ static double number_of(const struct series *s, const struct metric *m)
 }
 
 /*
- * Its interval is widened as those of times are, since both trials may have ended because they were
- * narrow by chance. Without a common round it is the quotient of the two numbers, with no interval.
+ * The interval is widened as intervals of times are, since both trials may have ended because they
+ * were narrow by chance. Without a common round, the quotient of the two numbers has no interval.
  */
 static struct estimate estimate_ratio(const struct series *of, const struct series *to,
 				      const struct metric *m, double typical)

@@ -85,7 +85,7 @@ static void judge_course(const struct series *s, struct verdict *v)
 					 : "the run was interrupted before this trial");
 }
 
-/* The status of a trial without samples for which no reason was found before. */
+/* The status of a trial that has no samples, if no reason was found before. */
 static void judge_lack(const struct series *s, struct verdict *v)
 {
 	if (s->stopped != STOPPED_SIGNAL)
@@ -130,7 +130,7 @@ static double change(const double *x, size_t n)
 	       statistics_quantile_known(x, NULL, third, 0.5);
 }
 
-/* A machine that changes makes a value of the time in which it was measured, and of no other. */
+/* If the machine changes meanwhile, the value holds only for the time in which it was measured. */
 static void note_trend(const struct samples *s, struct verdict *v)
 {
 	double *medians = calloc(s->batches + 1, sizeof(*medians));

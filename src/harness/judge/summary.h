@@ -13,8 +13,8 @@
 
 /*
  * The trial line of doc/schema/README.md, without what record_line() adds; its status goes to
- * *status. `group`: the trials sampled in turn, this one included; `at`: s from the run's start to
- * that of the group.
+ * *status. `group`: the trials sampled in turn, this one included; `at`: s from the start of the
+ * run to the start of the group.
  */
 json_t *summary(const struct series *, const struct series *group, unsigned n, double at,
 		enum status *);

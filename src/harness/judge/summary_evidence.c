@@ -173,7 +173,7 @@ json_t *noise_json(const struct series *s)
 			 record_number(n->wall), "beside", contention_json(s));
 }
 
-/* Allocations in which noise has left too few samples. */
+/* How many allocations have too few samples without noise. */
 static unsigned allocations_lost(const struct samples *s)
 {
 	unsigned n = 0;
@@ -246,7 +246,7 @@ void counters_note(const struct series *s, const json_t *counters, const json_t 
 			    json_number_value(json_object_get(counting, "without")));
 }
 
-/* CPUs with a worker where LIKWID entered the region, and all its counters read zero. */
+/* The workers' CPUs on which LIKWID entered the region, and all its counters read zero. */
 static json_t *uncounted_json(const struct series *s)
 {
 	const struct trial *t = &s->planned->trial;

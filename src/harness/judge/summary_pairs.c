@@ -9,8 +9,8 @@
 #include "machine/topology/topology.h"
 
 /*
- * A worker stands out if the median of its pairs at a level differs from that of its peers by more
- * than this share, and by more than this many standard deviations.
+ * A worker stands out if the median of its pairs at a level differs from its peers' by more than
+ * this share, and by more than this many standard deviations.
  */
 #define OUTSTANDING_SHARE   0.05
 #define OUTSTANDING_SCATTER 5.0
@@ -151,7 +151,7 @@ static void find_outstanding(const struct pairs *p, const struct trial *t, enum 
 	free(own);
 }
 
-/* Time of pairs in their rounds over their time alone, of a level or of all (LEVELS), sorted. */
+/* Pairs' time in their rounds over their time alone, for a level or for all (LEVELS), sorted. */
 static size_t crowding(const struct pairs *p, enum level level, double ratio[PAIRS_MOST_ALONE])
 {
 	size_t n = 0;
@@ -194,8 +194,7 @@ static void note_crowding(const json_t *levels, struct verdict *v)
 	const json_t *level;
 	size_t i;
 
-	json_array_foreach(levels, i, level)
-	{
+	json_array_foreach(levels, i, level) {
 		/* 0 if it is not known */
 		double ratio = json_number_value(json_object_get(level, "crowding"));
 
@@ -207,7 +206,7 @@ static void note_crowding(const json_t *levels, struct verdict *v)
 	}
 }
 
-/* Adds the levels, from that of pairs that share most to that of pairs that share least. */
+/* Adds the levels, beginning with the pairs that share most. */
 static void levels_json(const struct pairs *p, const struct trial *t, json_t *levels,
 			json_t *outstanding)
 {
@@ -261,7 +260,7 @@ json_t *summary_pairs(struct pairs *p, const struct trial *t, struct verdict *v)
 	outstanding = json_array();
 	levels_json(p, t, levels, outstanding);
 	note_crowding(levels, v);
-	if (crowded) /* the times of workers that share a CPU tell about each other, not the CPU */
+	if (crowded) /* times of workers that share a CPU depend on each other, not on the CPU */
 		json_array_clear(outstanding);
 	return json_pack("{s:i, s:o, s:o, s:o, s:o}", "rounds", (int)tournament_rounds(p->players),
 			 "levels", levels, "outstanding", outstanding, "crowding", crowding_json(p),

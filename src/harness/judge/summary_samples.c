@@ -19,13 +19,13 @@ static const char *const kinds_of_modes[] = {
 	[MODES_OF_SAMPLES] = "samples", [MODES_OF_ALLOCATIONS] = "allocations"
 };
 
-/* Several pairs have several times, which are no modes. */
+/* Each of several pairs has its own time: these are no modes. */
 static bool levels_differ(const struct series *s)
 {
 	return s->pairs && pair_count(s->pairs) > 1;
 }
 
-/* The modes of the undisturbed samples: disturbed ones would be a mode, and are known already. */
+/* The modes of undisturbed samples: disturbed ones are known already, and would be a mode. */
 static struct modes find_modes(const struct series *s)
 {
 	double *time = calloc(s->samples.n + 1, sizeof(*time));

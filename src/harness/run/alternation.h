@@ -16,7 +16,7 @@ struct alternation {
 	unsigned allocations;	      /* among which the share is divided */
 	unsigned round;		      /* sweeps taken, in all allocations */
 	unsigned sweeps;	      /* batches of each trial in an allocation, at least */
-	double at;		      /* s from the start of the run to that of the group */
+	double at;		      /* s from the start of the run to the start of the group */
 	struct quarantine quarantine; /* earlier allocations of its trials */
 };
 

@@ -32,7 +32,7 @@ bool budget_fits(const struct budget *b, double duration)
 	return budget_now(b) + duration <= b->last;
 }
 
-/* Of less memory than this (bytes) the time to touch it tells nothing of larger ones. */
+/* Bytes: the time to touch less memory than this says nothing about larger groups. */
 #define TOUCHED (16 << 20)
 
 bool budget_affords(const struct budget *b, double bytes)

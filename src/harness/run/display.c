@@ -71,14 +71,13 @@ char *display_cycles(double cycles, char text[TABLE_CELL])
 	return text;
 }
 
-/* What a metric is where the trial takes this time; NAN: it is no time and no rate. */
+/* The metric's value if the trial took this time; NAN: the metric is neither time nor rate. */
 static double at_time(const json_t *metrics, const json_t *metric, double time)
 {
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(metrics, i, one)
-	{
+	json_array_foreach(metrics, i, one) {
 		if (strcmp(json_string_value(json_object_get(one, "name")), "time") != 0)
 			continue;
 		if (one == metric)
@@ -97,8 +96,7 @@ unsigned display_modes(const json_t *trial, struct display_mode mode[DISPLAY_MOD
 		     *modes = json_object_get(json_object_get(trial, "samples"), "modes");
 	size_t i;
 
-	json_array_foreach(modes, i, one)
-	{
+	json_array_foreach(modes, i, one) {
 		const double time = record_real(json_object_get(one, "time")),
 			     value = at_time(metrics, first, time);
 
@@ -115,7 +113,7 @@ unsigned display_modes(const json_t *trial, struct display_mode mode[DISPLAY_MOD
 
 /* --- beneath the row of a trial --- */
 
-/* "cycles: 5.3 per load (±1.0 %)": in brackets anyway, as a range is. */
+/* "cycles: 5.3 per load (±1.0 %)"; a range has its own brackets. */
 static void print_count(const json_t *counter, const char *name, FILE *f)
 {
 	char value[TABLE_CELL], interval[TABLE_CELL];
@@ -136,8 +134,7 @@ static void print_counters(const json_t *list, FILE *f)
 	const json_t *counter;
 	size_t i;
 
-	json_array_foreach(list, i, counter)
-	{
+	json_array_foreach(list, i, counter) {
 		const char *source = json_string_value(json_object_get(counter, "source")),
 			   *name = json_string_value(json_object_get(counter, "name"));
 		const bool known = json_is_number(json_object_get(counter, "value")),
@@ -155,7 +152,7 @@ static void print_counters(const json_t *list, FILE *f)
 	}
 }
 
-/* The range of a level's medians of pairs, least to 99 % quantile; "-" if it has one pair. */
+/* A level's medians of pairs, from the least to the 99 % quantile; "-" if it has one pair. */
 static char *show_medians(const json_t *level, char *text, size_t size)
 {
 	char least[64], most[64];
@@ -186,8 +183,7 @@ static void print_pairs(const json_t *pairs, FILE *f)
 		return;
 	fprintf(f, "      %-8s %7s  %10s %10s %10s %10s %10s  %s\n", "share", "pairs", "least",
 		"1/4", "median", "3/4", "99 %", "medians of pairs");
-	json_array_foreach(json_object_get(pairs, "levels"), i, level)
-	{
+	json_array_foreach(json_object_get(pairs, "levels"), i, level) {
 		fprintf(f, "      %-8s %7d ", json_string_value(json_object_get(level, "level")),
 			(int)json_integer_value(json_object_get(level, "pairs")));
 		for (unsigned q = 0; q < sizeof(column) / sizeof(*column); q++)
@@ -198,13 +194,14 @@ static void print_pairs(const json_t *pairs, FILE *f)
 					"s", value, sizeof(value)));
 		fprintf(f, "  %s\n", show_medians(level, medians, sizeof(medians)));
 	}
-	json_array_foreach(json_object_get(pairs, "outstanding"), i, one) fprintf(
-		f, "      CPU %d stands out at %s: %s, the others %s\n",
-		(int)json_integer_value(json_object_get(one, "cpu")),
-		json_string_value(json_object_get(one, "level")),
-		quantity_show(record_real(json_object_get(one, "median")), "s", value,
-			      sizeof(value)),
-		quantity_show(record_real(json_object_get(one, "of")), "s", usual, sizeof(usual)));
+	json_array_foreach(json_object_get(pairs, "outstanding"), i, one)
+		fprintf(f, "      CPU %d stands out at %s: %s, the others %s\n",
+			(int)json_integer_value(json_object_get(one, "cpu")),
+			json_string_value(json_object_get(one, "level")),
+			quantity_show(record_real(json_object_get(one, "median")), "s", value,
+				      sizeof(value)),
+			quantity_show(record_real(json_object_get(one, "of")), "s", usual,
+				      sizeof(usual)));
 }
 
 void display_details(const json_t *trial, FILE *f)

@@ -53,8 +53,7 @@ static void print_parameters(const json_t *parameters, FILE *f)
 
 	if (!to)
 		return;
-	json_object_foreach((json_t *)parameters, key, value)
-	{
+	json_object_foreach((json_t *)parameters, key, value) {
 		fprintf(to, "%s%s=", blank, key);
 		if (json_is_string(value))
 			fprintf(to, "%s", json_string_value(value));
@@ -142,7 +141,8 @@ void flat_csv(const json_t *trial, bool first, FILE *f)
 	print_text(reason ? reason : "", f);
 	fputc(',', f);
 	print_time(trial, f);
-	json_array_foreach(json_object_get(trial, "ratios"), i, ratio) print_ratio(trial, ratio, f);
+	json_array_foreach(json_object_get(trial, "ratios"), i, ratio)
+		print_ratio(trial, ratio, f);
 }
 
 /* ---- JSON ---- */

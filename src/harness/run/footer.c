@@ -20,10 +20,7 @@ static const char *const titles[] = { [COMPARED] = "ratio",
 				      [INTERVAL] = "± 95 %",
 				      [STATUS] = "status" };
 
-/*
- * The cells of a trial in one text, without that of the parameter that is compared. To be freed;
- * NULL: no memory.
- */
+/* A trial's cells in one text, without the compared parameter. To be freed; NULL: no memory. */
 static char *cells_but(const struct columns *c, const struct trial *t, const char *parameter)
 {
 	char *text = NULL, cell[COLUMNS_ROOM];
@@ -67,8 +64,7 @@ void ratio_rows_add(struct ratio_rows *r, const struct columns *c, const struct 
 		r->status = json_object();
 	}
 	json_object_set(r->status, json_string_value(id), json_object_get(line, "status"));
-	json_array_foreach(json_object_get(line, "ratios"), i, ratio)
-	{
+	json_array_foreach(json_object_get(line, "ratios"), i, ratio) {
 		char *cells =
 			cells_but(c, t, json_string_value(json_object_get(ratio, "parameter")));
 
@@ -108,8 +104,7 @@ static int widest(const json_t *rows, unsigned column)
 	const json_t *row;
 	size_t i;
 
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach(rows, i, row) {
 		const int own = utf8_width(cell_of(row, column));
 
 		width = own > width ? own : width;
@@ -140,12 +135,12 @@ void ratio_rows_print(const struct ratio_rows *r, const struct printer *c)
 		return;
 	for (unsigned j = 0; j < CELLS; j++)
 		width[j] = widest(r->rows, j);
-	json_array_foreach(r->rows, i, row) named |= *cell_of(row, TRIAL) != 0;
+	json_array_foreach(r->rows, i, row)
+		named |= *cell_of(row, TRIAL) != 0;
 	fputc('\n', c->to);
 	print_row(c, titles, width, named);
 	printer_rule(c, 1U + named, 2);
-	json_array_foreach(r->rows, i, row)
-	{
+	json_array_foreach(r->rows, i, row) {
 		for (unsigned j = 0; j < CELLS; j++)
 			text[j] = cell_of(row, j);
 		text[STATUS] = status_of(r, row);

@@ -179,7 +179,7 @@ static enum stopped measure_in_turn(struct alternation *a)
 		enum stopped stopped;
 		bool any;
 
-		if (a->repeats) /* those left, divided among the allocations left */
+		if (a->repeats) /* samples left, divided among the allocations left */
 			a->sweeps = (left + a->allocations - i - 1) / (a->allocations - i);
 		any = i ? allocate(a, INFINITY, &reached) : allocate_first(a);
 		if (i == 0)

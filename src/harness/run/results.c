@@ -11,7 +11,7 @@
 
 /* --- batches: several of a trial share a line, but none waits for long --- */
 
-/* s from its start until a batch is written at the latest, unless another batch takes longer. */
+/* A batch is written at most this long (s) after its start, unless another takes longer. */
 #define LATE 1.0
 
 void results_write_batches(struct run *r, struct series *s)
@@ -74,7 +74,7 @@ void results_write_next(struct alternation *a, enum stopped stopped, bool sync)
 	enum status status;
 	json_t *line;
 
-	if (!a->recorded) { /* of all before the first is told, which may be compared with others */
+	if (!a->recorded) { /* before the first line, which may compare its trial with any other */
 		for (unsigned i = 0; i < a->n; i++)
 			samples_leave_out_cut(&a->series[i].samples);
 		alternation_find_typical(a);
@@ -139,7 +139,7 @@ void results_write_all(struct alternation *a, enum stopped stopped)
 	while (a->recorded < a->n) {
 		series_gather(&a->series[a->recorded]);
 		contention_learn(&a->series[a->recorded]);
-		/* Samples are in the record already, by batches: once a group is enough. */
+		/* The samples are in the record already: one sync for a group is enough. */
 		results_write_next(a, stopped, a->recorded + 1 == a->n);
 		/* There may be very many lines: between two, the watchdog may take over. */
 		watchdog_away("writing the line of");

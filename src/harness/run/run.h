@@ -53,12 +53,12 @@ struct run {
 	double seconds; /* s that it is estimated to take */
 	/* how far it is */
 	unsigned count[STATUSES], finished, skipped; /* trials */
-	unsigned left;				     /* of the finished: not measured */
-	int signal;				     /* that ends the run; 0: none */
-	bool unwritable;			     /* the record is: this ends the run, too */
+	unsigned left;				     /* finished without being measured */
+	int signal;				     /* ends the run; 0: none */
+	bool unwritable;			     /* no line can be written: ends the run */
 	bool headed;				     /* the record has its header */
 	unsigned plan_at, trial_at;		     /* the first trial that was in no group yet */
-	struct alternation *group;		     /* that is being measured; NULL: none */
+	struct alternation *group;		     /* being measured; NULL: none */
 	const struct planned *hand;		     /* the trial that was begun last; NULL: none */
 };
 
@@ -91,7 +91,7 @@ void measure_plans(struct run *);
 void results_begin(struct run *);
 /* Adds the series' newest batch, which is complete; `at`: s from the run's start to its own. */
 void results_add_batch(struct run *, struct series *, double at);
-/* Writes the batches of n trials that have waited for long. */
+/* Writes those batches of n trials that have waited for long. */
 void results_write_late(struct run *, struct series *, unsigned n);
 /* Writes all batches of a trial that wait. */
 void results_write_batches(struct run *, struct series *);

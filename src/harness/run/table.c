@@ -126,7 +126,7 @@ static void print_left_out(const struct table *t)
 static const char about[] = "±: 95 % interval for this process and time (--runs N: others); in "
 			    "brackets the range of too few";
 
-/* What all trials have in common is said once. */
+/* Says once what all trials have in common. */
 static void print_title(struct table *t)
 {
 	const struct benchmark *b = t->plan->benchmark;

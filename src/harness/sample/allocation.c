@@ -82,7 +82,7 @@ void allocation_warm(struct series *s, struct team *team)
 	s->units = units;
 }
 
-/* Gives back the state. Its memory, too, unless it is `used` and can be held. */
+/* Gives back the state; its memory, too, unless it was `used` and goes into quarantine. */
 static void give_back(struct series *s, bool used)
 {
 	struct trial *t = &s->planned->trial;
@@ -102,8 +102,8 @@ static void give_back(struct series *s, bool used)
 }
 
 /*
- * Keeps the reason why prepare() failed, or the memory does not suffice. What others have changed
- * is no reason to take the trial for impossible: --resume may measure it.
+ * Keeps the reason why prepare() failed, or why the memory does not suffice. If others changed
+ * something meanwhile, the trial is not impossible: --resume may measure it.
  */
 static void note_refusal(struct series *s)
 {
@@ -158,7 +158,7 @@ static bool all_prepared(struct series *s, bool prepared)
 	return false;
 }
 
-/* Memory that needs() does not tell would be missing in the plan: the machine could run out. */
+/* The plan counts only the memory that needs() declares: with more, the machine could run out. */
 static bool is_as_planned(struct series *s)
 {
 	const size_t asked = arena_asked(s->planned->trial.arena), bytes = s->planned->needs.bytes;
@@ -186,7 +186,7 @@ static bool prepared(struct series *s)
 	       all_prepared(s, has_room(t));
 }
 
-/* After a refusal: without the earlier allocations that are held, there may be room. */
+/* After a refusal: once the quarantine is given back, there may be room. */
 static bool prepared_alone(struct series *s)
 {
 	if (!agree_any(s->planned->trial.ranks, s->task.quarantine && s->task.quarantine->n))

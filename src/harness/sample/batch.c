@@ -71,8 +71,8 @@ double batch_usual_skew(double *skews, size_t n)
 }
 
 /*
- * s of a sample in which all workers were there: one that begins late makes a sample with too
- * little work long, too. More workers than CPUs begin late because others work.
+ * s of a sample in which all workers were there: a worker that begins late also lengthens a sample
+ * that has too little work. If workers outnumber CPUs, they begin late because others work.
  */
 static double length_of(const struct series *s, const struct sample *sample)
 {
@@ -233,8 +233,8 @@ static void take_alone(struct series *s, struct team *team)
 }
 
 /*
- * Trials in between evicted this one's data from the caches; starting counters does, too. A sample
- * fills them again, unless that takes more units.
+ * Trials in between evicted this one's data from the caches, and so does starting counters. One
+ * sample fills them again, unless needs.warm asks for more units.
  */
 static void warm_again(struct series *s, struct team *team)
 {

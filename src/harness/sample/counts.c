@@ -11,7 +11,7 @@
 
 /* --- quotients --- */
 
-/* Of rows with the same name, the first whose events were both counted is taken. */
+/* Among rows of one name, the first whose events were both counted is taken. */
 static const struct quotient {
 	const char *name, *per, *of, *over;
 } quotients[] = {
@@ -37,9 +37,9 @@ static const json_t *counter_named(const json_t *list, const char *name)
 	const json_t *counter;
 	size_t i;
 
-	json_array_foreach(list, i,
-			   counter) if (!strcmp(json_string_value(json_object_get(counter, "name")),
-						name)) return counter;
+	json_array_foreach(list, i, counter)
+		if (!strcmp(json_string_value(json_object_get(counter, "name")), name))
+			return counter;
 	return NULL;
 }
 
@@ -97,7 +97,7 @@ struct came_to {
 
 /*
  * The value is the sum of all counts over all units: the median over batches would be zero for rare
- * events. The interval is that of the batches, widened to hold the value.
+ * events. The interval comes from the batches, widened to hold the value.
  */
 static struct came_to come_to(const struct series *s, unsigned event)
 {

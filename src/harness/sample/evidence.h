@@ -27,7 +27,7 @@ struct noise {
 	uint64_t involuntary, voluntary, minor_faults, major_faults, migrations;
 };
 
-/* In the allocation with the most pages misplaced. */
+/* Where the pages lay, in the allocation with the most of them misplaced. */
 struct placements {
 	struct placement now; /* of the current allocation, before its samples; pages 0: none */
 	struct placement before, after; /* its samples */
@@ -61,18 +61,18 @@ extern const struct noise_counter {
 bool noise_witness(struct noise *, const struct attendance *, int cpu);
 
 /*
- * Time that others had during a batch: on our CPUs the host (`steal`) and processes
- * (`foreign`); on the CPUs beside.
+ * CPU time that others had during a batch: on the trial's CPUs the host (`steal`) and other
+ * processes (`foreign`); on the CPUs beside, anybody.
  */
 struct others {
-	struct cpu_time_set of[2]; /* our CPUs; those beside */
+	struct cpu_time_set of[2]; /* the trial's CPUs; those beside */
 	double own, at;		   /* s: CPU time of this process; when it was read */
 	bool known;
 };
 void others_begin(struct others *, struct cpu_time_set ours, struct cpu_time_set beside);
-/* True if those beside rested. */
+/* True if the CPUs beside rested. */
 bool others_end(const struct others *, struct noise *);
-/* They had no CPU time (s), in a wall time that is long enough to tell. */
+/* No CPU time (s) was used, and the wall time was long enough to tell. */
 bool others_rested(double cpu, double wall);
 
 /* --- placements --- */

@@ -42,9 +42,9 @@ static size_t caches(const struct planned *p, hwloc_obj_type_t type, size_t most
 }
 
 /*
- * The trial's lines are beyond its L2 for sure: some of what it maps is not used by its samples
- * (verification, the end of a huge page), so they must be far more. They are in L3 for sure only if
- * they fill half of it: else the trial itself may evict the probe's lines.
+ * Samples don't use all that a trial maps (verification, the end of a huge page), so its lines are
+ * beyond L2 for sure only if they are far more. They are in L3 for sure only if they fill at most
+ * half of it: else the trial itself may evict the probe's lines.
  */
 static enum neighbours_level level_of(const struct planned *p)
 {

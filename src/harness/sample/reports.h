@@ -9,7 +9,7 @@
 
 const char *metric_better(const struct metric *); /* "lower", "higher", or NULL */
 
-/* What metrics have beside a value by sample; the values are in the samples. */
+/* What metrics have beyond a value by sample (struct samples). */
 struct reports {
 	struct by_worker **by_worker;	    /* by metric; NULL if it is of another kind */
 	struct distribution **distribution; /* likewise */

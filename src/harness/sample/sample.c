@@ -213,8 +213,8 @@ static void work_in_pair(void *argument, struct worker *w)
 }
 
 /*
- * Makes the sample the same on all ranks: its time is that of the slowest rank, its communication
- * that of the rank that spent least in calls of struct ranks. A failure on one rank is one on all.
+ * Makes the sample the same on all ranks: the time of the slowest rank, and the communication of
+ * the rank that spent least in calls of struct ranks. A failure on one rank fails all.
  */
 static void agree_sample(const struct ranks *ranks, struct sample *s, char **failure)
 {

@@ -26,13 +26,13 @@ struct batch {
 	size_t first, samples; /* in the arrays of struct samples */
 	unsigned allocation;
 	unsigned round; /* the group's sweep that it belongs to: a batch of each trial */
-	/* the median of its samples, and of those without noise; NAN if all are noisy */
+	/* the median of its samples; of its samples without noise, NAN if all are noisy */
 	double estimate, clean;
 	/* s per core cycle, the same before and after its samples, on all workers; 0: unknown */
 	double cycle;
 	struct neighbours_look look; /* right after its samples */
 	bool rested;		     /* the neighbours had no CPU time during its samples */
-	double at;		     /* s from the start of the run to that of the batch */
+	double at;		     /* s from the start of the run to the start of the batch */
 	uint64_t units;		     /* of a worker in each sample */
 };
 
@@ -49,7 +49,7 @@ struct samples {
 	unsigned allocations;
 	/* allocations before any memory of this trial was given back: no frame came again */
 	unsigned fresh;
-	double typical; /* what trials of its kind scatter (estimate_typical); 0: unknown */
+	double typical; /* how much trials of its kind scatter (estimate_typical); 0: unknown */
 };
 
 /* Which of a benchmark's metrics the harness takes; which collect() reports after each sample. */
@@ -97,7 +97,7 @@ struct estimates estimates_values(const struct samples *, const double *value);
 struct estimates estimates_time(const struct samples *);
 /* The time in each allocation, in their order; returns how many have one. Room for all batches. */
 size_t estimates_allocations(const struct samples *, double *medians);
-/* What the time scatters among allocations (estimate_scatter); NAN: unknown. */
+/* How much the time scatters among allocations (estimate_scatter); NAN: unknown. */
 double estimates_scatter(const struct samples *);
 /*
  * Whether the time's interval reaches at most the share `within` of the time; false if there is no

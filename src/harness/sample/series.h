@@ -96,19 +96,21 @@ void allocation_close(struct series *, struct team *);
 /* Whether the series has failed, on all ranks; if so, the allocation is closed. */
 bool allocation_failed(struct series *, struct team *);
 
+struct quarantined {
+	struct series *series;
+	struct arena *arena;
+	double bytes;
+};
+
 /*
  * The memory of earlier allocations of a group, held so that later ones get other page frames: the
  * kernel gives the frames that were freed last to whoever asks next. Where there is no room for
  * all, the oldest are given back.
  */
 struct quarantine {
-	double room, bytes; /* bytes that may be held; that are */
-	double each;	    /* larger allocations are not held */
-	struct quarantined {
-		struct series *series;
-		struct arena *arena;
-		double bytes;
-	} * of; /* the oldest first */
+	double room, bytes;	/* bytes that may be held; that are */
+	double each;		/* larger allocations are not held */
+	struct quarantined *of; /* the oldest first */
 	size_t n, most;
 };
 

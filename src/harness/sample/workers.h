@@ -59,7 +59,7 @@ size_t pair_count(const struct pairs *);
 
 /* Adds a pair's time; drops it if there is no memory. */
 void pairs_add(struct pairs *, unsigned a, unsigned b, double time, bool alone);
-void meetings_add(struct meetings *, double time); /* the same */
+void meetings_add(struct meetings *, double time); /* likewise */
 
 /*
  * The mean over the pairs of each pair's median since the last call. So the result is one for the
