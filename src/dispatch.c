@@ -5,8 +5,7 @@
 
 #include "base/text.h"
 #include "benchmarks.h"
-#include "commands/help.h"
-#include "commands/suite.h"
+#include "commands/commands.h"
 #include "harness/ask/contract.h"
 #include "harness/ask/options.h"
 #include "kit/agree.h"

@@ -3,7 +3,7 @@
 #ifndef LOCUS_DISPATCH_H
 #define LOCUS_DISPATCH_H
 
-#include "commands/command.h"
+#include "commands/commands.h"
 
 /* Returns the exit status. Sets program_invocation_short_name, with which messages begin. */
 int program_main(const struct program *, int argc, char **argv);

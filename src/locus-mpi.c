@@ -5,9 +5,7 @@
 
 #include "benchmarks.h"
 #include "cluster/cluster.h"
-#include "commands/help.h"
-#include "commands/list.h"
-#include "commands/version.h"
+#include "commands/commands.h"
 #include "harness/ask/options.h"
 #include "kit/agree.h"
 #include "machine/inherited.h"

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command locus: which commands there are. */
 #include "benchmarks.h"
-#include "commands/doctor/doctor.h"
-#include "commands/help.h"
-#include "commands/list.h"
-#include "commands/report.h"
-#include "commands/suite.h"
-#include "commands/topology.h"
-#include "commands/version.h"
+#include "commands/commands.h"
 #include "harness/ask/options.h"
 #include "machine/inherited.h"
 #include "dispatch.h"

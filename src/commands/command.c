@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "commands/command.h"
+#include "base/message.h"
+#include "commands/commands.h"
 #include "harness/ask/options.h"
 #include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"
-#include "base/message.h"
 
 int refuse_arguments(int argc, char **argv, int most)
 {

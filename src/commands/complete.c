@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Completion for shells: what a word of the command line may become. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -9,7 +10,7 @@
 
 #include "base/arithmetic.h"
 #include "base/text.h"
-#include "commands/complete.h"
+#include "commands/commands.h"
 #include "harness/ask/options.h"
 #include "harness/ask/parameters.h"
 

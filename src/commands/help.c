@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "commands/help.h"
-#include "commands/list.h"
+#include "config.h"
+
+#include <stdio.h>
+
+#include "commands/commands.h"
 #include "harness/ask/options.h"
 
 void help_print(const struct program *p, FILE *f)
@@ -18,5 +21,13 @@ int help_command(const struct program *p, int argc, char **argv)
 	if (refuse_arguments(argc, argv, 1))
 		return EXIT_COMMAND_LINE;
 	help_print(p, stdout);
+	return 0;
+}
+
+int version_command(const struct program *p, int argc, char **argv)
+{
+	if (refuse_arguments(argc, argv, 0))
+		return EXIT_COMMAND_LINE;
+	printf("%s %s\n", p->name, PACKAGE_VERSION);
 	return 0;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* `locus list`: the benchmarks and their tables, for people, completion and the man page. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "base/text.h"
-#include "commands/complete.h"
-#include "commands/list.h"
+#include "commands/commands.h"
 #include "count/counting.h"
 #include "harness/ask/options.h"
 #include "harness/ask/parameters.h"
-#include "base/message.h"
 
 enum { MOST_NAMES = 64, COLUMN = 19 };
 

@@ -13,16 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "commands/command.h"
+#include "base/message.h"
+#include "commands/commands.h"
 #include "commands/runs.h"
-#include "commands/runs_record.h"
-#include "commands/runs_table.h"
 #include "count/likwid.h"
 #include "harness/record/record.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
 #include "machine/watchdog.h"
-#include "base/message.h"
 
 /* What a run is told by its parent: the series, its run, how to open the record, s, scratch. */
 #define VARIABLE "LOCUS_RUN"

@@ -7,6 +7,11 @@
 #ifndef LOCUS_RUNS_H
 #define LOCUS_RUNS_H
 
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
 #include "harness/ask/options.h"
 
 struct program;
@@ -22,5 +27,37 @@ bool runs_is_one(struct options *);
  * or "suite". Returns the exit status.
  */
 int runs_all(const struct program *, const struct options *, const char *name);
+
+/* ---- what the runs left in a record ---- */
+
+struct runs_last {
+	uint64_t series;
+	unsigned run;  /* from 1; 0: the last run is not of a series, or there is no file */
+	bool complete; /* it has measured all of its trials */
+};
+
+/* The last run in a file. */
+void runs_read_last(const char *path, struct runs_last *);
+
+/*
+ * The benchmarks that a series measured: [{"name", "metrics", "trials": {ID: {RUN: line}}}], in the
+ * order of the file. A trial has one line a run: that of the part that measured it last. NULL: the
+ * file can't be read.
+ */
+json_t *runs_read(const char *path, uint64_t series);
+
+/* ---- the table at the end of a series ---- */
+
+/*
+ * [{"benchmark", "id", "trial", "metric", "unit", "value", "low", "high", "spread", "ok", "of",
+ * "tried"}], from runs_read(). `trial` names what differs within the benchmark. `value` is the
+ * median of the runs whose trial is ok, or if it is so in none, of all that measured it: `of` so
+ * many. `low` and `high` are the interval of 95 % (order statistics), or the range if fewer than 6
+ * of these are ok; `spread` is (max - min) / median. NULL: no memory.
+ */
+json_t *runs_rows(const json_t *found);
+
+/* Prints the rows of a series; nothing if it has none. */
+void runs_table(const char *record, uint64_t series, enum format, FILE *);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads what the runs of a series left in a record. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/runs_record.h"
+#include "commands/runs.h"
 #include "harness/record/lines.h"
 
 static bool begins(const char *line, const char *type)
@@ -80,9 +81,9 @@ static void add_benchmark(json_t *found, json_t *line)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(found, i,
-			   one) if (name && !strcmp(json_string_value(json_object_get(one, "name")),
-						    name)) return;
+	json_array_foreach(found, i, one)
+		if (name && !strcmp(json_string_value(json_object_get(one, "name")), name))
+			return;
 	if (name && json_object_get(line, "metrics"))
 		json_array_append_new(
 			found, json_pack("{s:s, s:O, s:{}}", "name", name, "line", line, "trials"));
@@ -103,9 +104,9 @@ static void add_trial(json_t *found, json_t *line, unsigned run)
 	char key[16];
 	size_t i;
 
-	json_array_foreach(found, i,
-			   one) if (name && !strcmp(json_string_value(json_object_get(one, "name")),
-						    name)) trials = json_object_get(one, "trials");
+	json_array_foreach(found, i, one)
+		if (name && !strcmp(json_string_value(json_object_get(one, "name")), name))
+			trials = json_object_get(one, "trials");
 	if (!trials || !id)
 		return;
 	if (!json_object_get(trials, id))

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <glob.h>
-#include <stdlib.h>
-#include <string.h>
 #include <hwloc.h>
 #include <hwloc/distances.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/sysfs.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "commands/topology.h"
+#include "commands/commands.h"
 #include "harness/ask/options.h"
-#include "machine/topology/topology.h"
 #include "machine/topology/tlb.h"
+#include "machine/topology/topology.h"
 
 static struct text size_text(uint64_t bytes)
 {

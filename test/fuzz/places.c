@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/topology.h"
+#include "commands/commands.h"
 #include "machine/threads/places.h"
 #include "machine/topology/topology.h"
 

@@ -16,7 +16,6 @@
 #include "commands/doctor/doctor.h"
 #include "machine/limits/limits.h"
 #include "machine/memory/huge.h"
-#include "commands/doctor/finding.h"
 #include "machine/provenance/provenance.h"
 #include "machine/provenance/modules.h"
 #include "machine/topology/topology.h"

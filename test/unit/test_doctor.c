@@ -12,8 +12,6 @@
 #include <cmocka.h>
 
 #include "commands/doctor/doctor.h"
-#include "commands/doctor/likwid.h"
-#include "commands/doctor/siblings.h"
 #include "machine/clock.h"
 #include "count/counters.h"
 #include "machine/topology/topology.h"

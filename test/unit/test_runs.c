@@ -10,8 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "commands/runs_record.h"
-#include "commands/runs_table.h"
+#include "commands/runs.h"
 
 enum { SERIES = 0xab };
 

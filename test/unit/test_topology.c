@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "commands/topology.h"
+#include "commands/commands.h"
 #include "machine/threads/places.h"
 #include "machine/topology/topology.h"
 #include "changed.h"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What makes times vary: the CPUs' frequency, the clock, a host that shares its CPUs. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/sysfs.h"
-#include "commands/doctor/clocks.h"
+#include "commands/doctor/doctor.h"
 #include "machine/provenance/provenance.h"
 #include "machine/topology/topology.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-#define CPUS	      "/sys/devices/system/cpu"
+#define CPUS "/sys/devices/system/cpu"
 
 void check_governor(const struct patient *p, struct finding *f)
 {

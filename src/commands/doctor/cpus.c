@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which CPUs are ours, and what else runs on them. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/arithmetic.h"
 #include "base/sysfs.h"
-#include "commands/doctor/cpus.h"
-#include "machine/limits/limits.h"
+#include "commands/doctor/doctor.h"
 #include "machine/clock.h"
+#include "machine/limits/limits.h"
 #include "machine/topology/topology.h"
 #include "machine/usage.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-#define CPUS	      "/sys/devices/system/cpu"
+#define CPUS "/sys/devices/system/cpu"
 
 #define WATCHED 0.2 /* s that the load is watched: 20 ticks of /proc/stat */
 #define BUSY	0.1 /* so many CPUs busy with others' work are a problem: two of these ticks */

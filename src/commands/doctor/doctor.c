@@ -3,22 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
+#include "base/message.h"
 #include "base/sysfs.h"
 #include "base/text.h"
-#include "commands/doctor/clocks.h"
-#include "commands/doctor/counters.h"
-#include "commands/doctor/cpus.h"
+#include "commands/commands.h"
 #include "commands/doctor/doctor.h"
-#include "commands/doctor/likwid.h"
-#include "commands/doctor/memory.h"
-#include "commands/doctor/pages.h"
-#include "commands/doctor/python.h"
-#include "commands/doctor/siblings.h"
 #include "harness/ask/options.h"
-#include "base/message.h"
 #include "machine/topology/topology.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct check {
 	const char *name, *why;

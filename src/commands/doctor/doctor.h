@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `locus doctor`: what on this machine disturbs measuring, why that matters, and the
- * command that mends it. It looks and tries, needs no root, changes nothing, and takes about a
- * second.
+ * `locus doctor`: what on this machine disturbs measuring, why that matters, and the command that
+ * mends it. It looks and tries, needs no root, changes nothing, and takes about a second.
  *
  *	[ok]  as it should be, or for information
  *	[!!]  a problem: it spoils measurements
@@ -12,20 +11,116 @@
 #ifndef LOCUS_DOCTOR_H
 #define LOCUS_DOCTOR_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
-#include "commands/command.h"
+struct machine;
+
+/* What a check looks at. */
+struct patient {
+	const char *root; /* of /proc and /sys (sysfs.h) */
+	const struct machine *machine;
+};
+
+enum finding_state {
+	FINDING_GOOD,	 /* as it should be, or for information */
+	FINDING_WRONG,	 /* spoils measurements */
+	FINDING_MISSING, /* something can't be measured here, or not verified */
+	FINDING_UNKNOWN, /* could not be found out */
+	FINDING_STATES
+};
+
+/* What it finds. */
+struct finding {
+	enum finding_state state;
+	char found[256];
+	char remedy[512]; /* a command that depends on what was found; "": the check's own */
+};
+
+void finding_set(struct finding *, enum finding_state, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Append to what was found, and to its remedy. */
+void finding_add(struct finding *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void finding_mend(struct finding *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * An exit status: 0, or 1 where something spoils measurements (a [!!]) or the stream can't be
- * written.
+ * Examines this machine. Returns an exit status: 0, or 1 where something spoils measurements (a
+ * [!!]) or the stream can't be written.
  */
 int doctor(const struct machine *, FILE *);
-/* The same for a copy of /proc and /sys (sysfs.h); checks that try something are unknown there. */
+/* Examines a copy of /proc and /sys (sysfs.h); checks that try something are unknown there. */
 int doctor_at(const char *root, const struct machine *, FILE *);
-/* One of its checks, printed: what it found (enum finding_state); -1: there are fewer. */
+/* Prints one of the checks. Returns what it found (enum finding_state); -1: there are fewer. */
 int doctor_row(unsigned row, const char *root, const struct machine *, FILE *);
-/* See struct command. */
-int doctor_command(const struct program *, int argc, char **argv);
+
+/* ---- the checks ---- */
+
+/* What makes times vary: the CPUs' frequency, the clock, a host that shares its CPUs. */
+void check_governor(const struct patient *, struct finding *);
+void check_turbo(const struct patient *, struct finding *);
+void check_clock_source(const struct patient *, struct finding *);
+void check_virtual(const struct patient *, struct finding *);
+
+/* Which CPUs are ours, and what else runs on them. */
+void check_load(const struct patient *, struct finding *);
+void check_cpus(const struct patient *, struct finding *);
+void check_quota(const struct patient *, struct finding *);
+void check_smt(const struct patient *, struct finding *);
+void check_isolated(const struct patient *, struct finding *);
+void check_mitigations(const struct patient *, struct finding *);
+
+/* CPUs of one core that the topology takes for two: a host may put two virtual CPUs onto one. */
+void check_siblings(const struct patient *, struct finding *);
+/*
+ * Measures how long a line takes from one CPU to the other: s, the least of many tries in this many
+ * seconds; 0: the two never met.
+ */
+double siblings_exchange(int cpu, int other, double seconds);
+
+/* Below this (s) two CPUs share a core: between cores a line takes several times as long. */
+#define SIBLINGS_BELOW 10e-9
+
+struct siblings {
+	int cpu[2];
+	double took; /* siblings_exchange() */
+};
+/* What the pairs that were looked at say. */
+void siblings_tell(const struct siblings *, unsigned pairs, struct finding *);
+
+/* Which memory is ours, how much of it there is, who moves its pages, and how large they can be. */
+void check_nodes(const struct patient *, struct finding *);
+void check_policy(const struct patient *, struct finding *);
+void check_memory(const struct patient *, struct finding *);
+void check_memory_limit(const struct patient *, struct finding *);
+void check_balancing(const struct patient *, struct finding *);
+void check_swap(const struct patient *, struct finding *);
+void check_move_pages(const struct patient *, struct finding *);
+void check_memlock(const struct patient *, struct finding *);
+void check_thp(const struct patient *, struct finding *);
+void check_huge_pages(const struct patient *, struct finding *);
+
+/* What can be counted beside the times. */
+void check_schedstat(const struct patient *, struct finding *);
+void check_paranoid(const struct patient *, struct finding *);
+void check_watchdog(const struct patient *, struct finding *);
+void check_pmu(const struct patient *, struct finding *);
+void check_software(const struct patient *, struct finding *);
+void check_papi(const struct patient *, struct finding *);
+void check_likwid(const struct patient *, struct finding *);
+/* What is known of LIKWID before its files are looked at. */
+struct likwid_found {
+	const char *library; /* its file; NULL: there is none */
+	const char *why;     /* there is none */
+	/*
+	 * It counts by registers of the processor, through /dev/cpu, as on x86; else by
+	 * perf_event_open.
+	 */
+	bool registers;
+};
+/* What check_likwid() finds, for any processor; files are looked for under root. */
+void judge_likwid(const struct likwid_found *, const char *root, struct finding *);
+
+/* Whether there is a Python that locus report can run with. */
+void check_python(const struct patient *, struct finding *);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a check finds, in words. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
-#include "commands/doctor/finding.h"
+#include "commands/doctor/doctor.h"
 
 void finding_set(struct finding *f, enum finding_state state, const char *format, ...)
 {

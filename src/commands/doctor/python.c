@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whether there is a Python that locus report can run with. */
 #include "config.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 #include "commands/analysis.h"
-#include "commands/doctor/python.h"
+#include "commands/doctor/doctor.h"
 #include "machine/clock.h"
 
 #define PATIENCE 2.0 /* s that Python may take to import what the report needs */

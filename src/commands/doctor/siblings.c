@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds CPUs of one core that the topology takes for two, by the time a line needs between them. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/apart.h"
-#include "commands/doctor/siblings.h"
+#include "commands/doctor/doctor.h"
 #include "machine/clock.h"
 #include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands: what each is given, what several of them do, and the function of each. */
+#ifndef LOCUS_COMMANDS_H
+#define LOCUS_COMMANDS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "benchmark.h"
+
+struct program;
+
+struct command {
+	const char *name, *arguments, *summary;
+	/* the exit status; argv[0] is the command, as in "locus list" */
+	int (*act)(const struct program *, int argc, char **argv);
+	bool has_help; /* of its own, for --help */
+};
+
+struct program {
+	const char *name, *summary;
+	const struct command *commands; /* ends with a row without a name */
+	const struct benchmark *const *benchmarks;
+	const struct benchmark *const *quick;	  /* of a quick suite; NULL: all */
+	const struct benchmark *const *for_tests; /* run by name, not listed */
+	const struct ranks *ranks;		  /* NULL: a single process */
+};
+
+/* The benchmark of this name, listed or for tests; NULL: there is none. */
+const struct benchmark *command_benchmark(const struct program *, const char *name);
+
+/* 0; if there are more than `most` arguments, an exit status after a message. */
+int refuse_arguments(int argc, char **argv, int most);
+
+/*
+ * This machine, with the CPUs of the inherited binding; or a described one. NULL with an exit
+ * status, after a message.
+ */
+struct machine *command_machine(const char *description, int *status);
+
+/* ---- the commands; see struct command ---- */
+
+int list_command(const struct program *, int argc, char **argv);
+int suite_command(const struct program *, int argc, char **argv);
+/* `locus BENCHMARK`. */
+int benchmark_command(const struct program *, const struct benchmark *, int argc, char **argv);
+/*
+ * `locus report`, `summary`, `compare`, `levels`, `export` and `validate` (argv[0] is which):
+ * replaces this process by the Python program of analysis/ (analysis.h). Returns only on failure.
+ */
+int report_command(const struct program *, int argc, char **argv);
+int topology_command(const struct program *, int argc, char **argv);
+int doctor_command(const struct program *, int argc, char **argv);
+int help_command(const struct program *, int argc, char **argv);
+int version_command(const struct program *, int argc, char **argv);
+
+/* ---- what they print ---- */
+
+/* Prints all commands and benchmarks. */
+void help_print(const struct program *, FILE *);
+/* Prints a line for every benchmark. */
+void list_benchmarks(const struct benchmark *const *table, FILE *);
+/* Prints packages, nodes, caches, TLBs, distances and page sizes. */
+void topology_print(const struct machine *, FILE *);
+/*
+ * Completes a command line for a shell: n words follow the program's name; the last is typed in
+ * part, or empty. Prints a line for each word that it may become: "WORD\tWHAT IT IS", or "WORD"
+ * without an explanation; ":files" stands for any file.
+ */
+void complete(const struct program *, unsigned n, char **word, FILE *);
+
+#endif
