@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/numa/state.h"
+#include "bench/numa/numa.h"
 #include "benchmarks.h"
 #include "machine/memory/arena.h"
 #include "machine/topology/topology.h"

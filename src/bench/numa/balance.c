@@ -2,7 +2,7 @@
 #include <limits.h>
 
 #include "base/sysfs.h"
-#include "bench/numa/balance.h"
+#include "bench/numa/numa.h"
 #include "machine/clock.h"
 #include "machine/memory/placement.h"
 #include "machine/watchdog.h"

@@ -25,8 +25,8 @@ struct kernel {
 	unsigned reads, writes, flops;
 	/* non-temporal stores, without write-allocate */
 	bool streaming;
-	double of_x, of_y;	       /* with writes: to[i] = of_x * x[i] + of_y * y[i] */
-	stream *run[ISAS];	       /* NULL: no such form, or not on this architecture */
+	double of_x, of_y; /* with writes: to[i] = of_x * x[i] + of_y * y[i] */
+	stream *run[ISAS]; /* NULL: no such form, or not on this architecture */
 };
 
 enum { SUM, SUM_SCALAR, COPY, SCALE, ADD, TRIAD, COPY_NT, SCALE_NT, ADD_NT, TRIAD_NT, KERNELS };

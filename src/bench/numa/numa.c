@@ -11,14 +11,66 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/numa/balance.h"
-#include "bench/numa/size.h"
-#include "bench/numa/state.h"
-#include "bench/numa/touch.h"
+#include "base/arithmetic.h"
+#include "base/sysfs.h"
+#include "bench/numa/numa.h"
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/random.h"
+#include "machine/limits/limits.h"
 #include "machine/topology/topology.h"
+
+#define PUBLISHED_SIZE (UINT64_C(8) << 30)
+#define QUICK_SIZE     (UINT64_C(128) << 20)
+#define PLACEMENTS     8 /* variants that are sampled in turn: all but the matrix */
+
+static uint64_t power_below(uint64_t bytes)
+{
+	return bytes ? UINT64_C(1) << (63 - __builtin_clzll(bytes)) : 0;
+}
+
+static uint64_t power_above(uint64_t bytes)
+{
+	return bytes > 1 ? 2 * power_below(bytes - 1) : bytes;
+}
+
+static uint64_t memory_of(const struct machine *m)
+{
+	struct memory_limit limit;
+	uint64_t sum = 0;
+
+	if (m->running) {
+		memory_limit_read(SYSFS_ROOT, &limit);
+		return limit.available;
+	}
+	for (unsigned i = 0; i < m->nodes; i++)
+		sum += m->node[i].memory;
+	return sum ? sum : NO_LIMIT;
+}
+
+static uint64_t at_least(uint64_t bytes)
+{
+	return bytes < QUICK_SIZE ? QUICK_SIZE : bytes;
+}
+
+/*
+ * quick: 128 MiB, or more than all last-level caches of the machine hold together. Otherwise small
+ * enough that the arrays of all placements, which are sampled in turn, fit into memory together,
+ * and at least 4 times those caches (as STREAM's rules have it). If memory is too small for both,
+ * exceeding the caches has priority.
+ */
+static uint64_t auto_size(const struct machine *m, enum profile profile)
+{
+	const uint64_t share = memory_of(m) / 10 * 8 / ARRAYS,
+		       beyond_caches = power_above(4 * m->all_caches);
+	uint64_t size = power_below(share / PLACEMENTS);
+
+	if (profile == QUICK)
+		return at_least(smaller(power_below(share), power_above(m->all_caches + 1)));
+	if (size < beyond_caches)
+		size = smaller(power_below(share), beyond_caches);
+	return smaller(size, PUBLISHED_SIZE);
+}
 
 enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO, CHUNK };
 static const struct parameter parameters[] = {
@@ -28,7 +80,7 @@ static const struct parameter parameters[] = {
 		     P_CHOICE, .choices = KERNEL_CHOICES,
 		     .value = { "sum", "sum,triad", "sum-scalar" } },
 	[BYTES] = { "size", "B", "size of each array; kernels use 1 to 3 arrays", P_SIZE,
-		    .value = { "auto", "auto", "8G" }, .automatic = numa_size },
+		    .value = { "auto", "auto", "8G" }, .automatic = auto_size },
 	[PAGES] = { "pages", NULL, "pages of the arrays", P_CHOICE, .choices = PAGES_CHOICES,
 		    .value = { "base", "base,thp" } },
 	[THREADS_ON] = { "layout", NULL, "threads on each node", P_LAYOUT,
@@ -184,30 +236,6 @@ static void enter(void *state, struct worker *self)
 		arrays_touch(a, self->index);
 }
 
-/* A worker's part of an array; NULL: the kernel does not use it. */
-static double *part_of(const struct arrays *a, unsigned array, size_t begin)
-{
-	return a->base[array] ? a->base[array] + begin : NULL;
-}
-
-double state_pass(const struct state *s, unsigned worker, uint64_t passes)
-{
-	const struct arrays *a = &s->arrays;
-	const size_t begin = arrays_border(a, worker), end = arrays_border(a, worker + 1);
-
-	return s->run(part_of(a, RESULT, begin), part_of(a, X, begin), part_of(a, Y, begin),
-		      end - begin, passes);
-}
-
-static void work(void *state, struct worker *self)
-{
-	struct state *s = state;
-	struct own *own = &s->own[self->index];
-
-	own->sum = state_pass(s, self->index, self->count);
-	own->passes = self->done = self->count;
-}
-
 static void *prepare_balance(const struct trial *trial)
 {
 	struct state *s = prepare(trial);
@@ -235,37 +263,6 @@ static void collect_touch(void *state, const struct trial *trial, struct result 
 	(void)trial;
 	report(result, GRANULE, (double)s->arrays.granule);
 	report(result, FAULTS, touch_pages(s) / elapsed(result));
-}
-
-static void reset_dealt(void *state)
-{
-	dealt_reset(&((struct state *)state)->arrays.loop);
-}
-
-/* A pass is a loop of OpenMP, with the barrier at its end. */
-static void work_dealt(void *state, struct worker *self)
-{
-	struct state *s = state;
-	struct arrays *a = &s->arrays;
-	uint64_t chunks = 0, pass;
-	double sum = 0;
-
-	for (pass = 0; pass < self->count; pass++) {
-		size_t chunk;
-
-		dealt_enter(&a->loop, pass, self);
-		for (; dealt_next(&a->loop, pass, &chunk); chunks++) {
-			const size_t begin = dealt_begin(&a->loop, chunk);
-
-			sum += s->run(part_of(a, RESULT, begin), part_of(a, X, begin),
-				      part_of(a, Y, begin),
-				      dealt_begin(&a->loop, chunk + 1) - begin, 1);
-		}
-		team_barrier(s->team);
-	}
-	s->own[self->index].sum = sum;
-	s->own[self->index].chunks = chunks;
-	s->own[self->index].passes = self->done = pass;
 }
 
 static void collect(void *state, const struct trial *trial, struct result *result)
@@ -311,8 +308,9 @@ static const struct override with_one_core[] = {
 static const struct override more_and_more[] = { { P_THREADS, { "1..auto*2,auto" } } };
 
 enum { UNDEALT = BIT(CHUNK), MATRIX_ONLY = BIT(FROM) | BIT(TO), BY_PART = UNDEALT | MATRIX_ONLY };
-static const struct ops dealt_ops = { prepare, enter,	     reset_dealt, work_dealt,
-				      collect, state_verify, free };
+static const struct ops dealt_ops = {
+	prepare, enter, numa_reset_dealt, numa_work_dealt, collect, numa_verify, free
+};
 static const struct ops touch_ops = { prepare_touch, enter,	   touch_reset, touch_work,
 				      collect_touch, touch_verify, free };
 /* The cost of a page does not depend on how many there are. */
@@ -320,8 +318,8 @@ static const struct override of_touch[] = {
 	{ THREADS_ON, { "1,packed,split", "1,packed,split,all", "packed,split" } },
 	{ BYTES, { "256M" } },
 };
-static const struct ops balance_ops = { prepare_balance, enter,	       NULL, work,
-					collect,	 state_verify, free };
+static const struct ops balance_ops = { prepare_balance, enter,	      NULL, numa_work,
+					collect,	 numa_verify, free };
 enum { TOUCHES = BY_PART | BIT(KERNEL) };
 static const struct variant variants[] = {
 	{ "single", "one thread touches all pages first: they lie on its node", &single, BY_PART,
@@ -373,7 +371,7 @@ const struct benchmark numa_benchmark = {
 	ROWS(metrics, metrics),
 	ROWS(counters, counters),
 	ROWS(variants, variants),
-	.ops = { prepare, enter, NULL, work, collect, state_verify, free },
+	.ops = { prepare, enter, NULL, numa_work, collect, numa_verify, free },
 	ROWS(roles, roles),
 	.preset = { [QUICK] = { .variants = STREAMING, .sample = 10e-3 },
 		    [STANDARD] = { .variants = STREAMING
