@@ -37,4 +37,17 @@ __attribute__((noinline, unused)) static void cpu_yield(void)
 	sched_yield();
 }
 
+/* 1 if compiled with ThreadSanitizer, which gcc and clang announce differently. */
+#if defined(__SANITIZE_THREAD__)
+#define TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TSAN 1
+#endif
+#endif
+
+#ifndef TSAN
+#define TSAN 0
+#endif
+
 #endif

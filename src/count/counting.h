@@ -87,27 +87,6 @@ const char *counting_scope(const struct event *); /* "thread", "package" */
 /* `counters` of the run line; NULL: nothing was asked for. */
 json_t *counting_header_json(const struct counting *);
 
-/* The steps of counting_open() (wishes.c). */
-
-/*
- * Reads the wishes of a list, for the n benchmarks that will run. False: ENOMEM; to be freed in
- * either case.
- */
-bool wishes_read(struct wishes *, const char *list, const struct benchmark *const *, unsigned n);
-void wishes_free(struct wishes *);
-
-/*
- * Adds all events named by wishes, without duplicates; each wish chooses its first. False: ENOMEM.
- */
-bool wishes_collect(struct wishes *, struct candidates *);
-
-/*
- * Each wish chooses its first event that has no `why`; if all have one, its first. Candidates that
- * no wish chose are dropped, since they would take passes. False: ENOMEM.
- */
-bool wishes_choose(struct wishes *, struct candidates *);
-void candidates_free(struct candidates *);
-
 /* Whether an event is to be counted beside a benchmark's samples. */
 bool wishes_mean(const struct wishes *, unsigned event, const struct benchmark *);
 

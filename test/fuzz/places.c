@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "commands/commands.h"
-#include "machine/threads/places.h"
+#include "machine/threads/team.h"
 #include "machine/topology/topology.h"
 
 enum { MOST_THREADS = 1 << 10, MOST_CPUS = 64 };

@@ -13,7 +13,7 @@
 #include "base/sysfs.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
-#include "machine/memory/maps.h"
+#include "machine/memory/placement.h"
 #include "machine/usage.h"
 
 static void read_numbers(const char *text)

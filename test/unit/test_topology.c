@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "commands/commands.h"
-#include "machine/threads/places.h"
+#include "machine/threads/team.h"
 #include "machine/topology/topology.h"
 #include "changed.h"
 

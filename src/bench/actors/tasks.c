@@ -11,7 +11,7 @@
 #include <omp.h>
 
 #include "bench/actors/crew.h"
-#include "base/tsan.h"
+#include "base/relax.h"
 #include "machine/threads/affinity.h"
 #include "machine/usage.h"
 

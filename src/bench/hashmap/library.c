@@ -8,7 +8,7 @@
 #include "config.h"
 
 #include "bench/hashmap/map.h"
-#include "base/tsan.h"
+#include "base/relax.h"
 
 #ifdef HAVE_URCU
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "base/message.h"
 #include "harness/ask/parameters.h"
 #include "harness/plan/request.h"
-#include "machine/threads/places.h"
+#include "machine/threads/team.h"
 #include "machine/topology/topology.h"
 
 /* ---- the product of the lists ---- */

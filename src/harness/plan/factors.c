@@ -9,7 +9,7 @@
 #include "harness/plan/request.h"
 #include "harness/ask/parameters.h"
 #include "base/text.h"
-#include "machine/threads/places.h"
+#include "machine/threads/team.h"
 #include "machine/topology/topology.h"
 #include "base/message.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "harness/plan/request.h"
-#include "machine/threads/places.h"
+#include "machine/threads/team.h"
 #include "machine/topology/topology.h"
 
 /* ---- places ---- */

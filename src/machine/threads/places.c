@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine/threads/places.h"
+/* Places threads: by --bind, or by a layout, which says how many threads sit on each node. */
+#include "machine/threads/team.h"
 
 #include <assert.h>
 #include <limits.h>

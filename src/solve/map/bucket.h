@@ -34,7 +34,6 @@
 #include <stdint.h>
 
 #include "base/relax.h"
-#include "base/tsan.h"
 #include "machine/clock.h"
 
 #ifdef __SSE2__
