@@ -222,7 +222,7 @@ void counters_note(const struct series *s, const json_t *counters, const json_t 
 
 	json_array_foreach(counters, i, counter)
 		if (json_is_false(json_object_get(counter, "trusted")))
-			verdict_add(v, STATUS_OK, "do not trust %s: %s",
+			verdict_add(v, STATUS_OK, "%s is not to be trusted: %s",
 				    json_string_value(json_object_get(counter, "name")),
 				    json_string_value(json_object_get(counter, "why")));
 	for (unsigned event = 0; event < s->tally.events; event++) {
