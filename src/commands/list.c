@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `locus list`: the benchmarks and their tables, for people, completion and the man page. */
+/*
+ * `locus list`: the benchmarks and their tables, for people, completion and the man page; and
+ * `locus help` and `locus version`.
+ */
+#include "config.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,5 +285,33 @@ int list_command(const struct program *p, int argc, char **argv)
 		list_benchmark(b, stdout);
 	else
 		list_benchmarks(p->benchmarks, stdout);
+	return 0;
+}
+
+/* ---- `locus help` and `locus version` ---- */
+
+void help_print(const struct program *p, FILE *f)
+{
+	fprintf(f, "%s %s.\n\nusage: %s BENCHMARK [OPTION...]     (%s BENCHMARK --help)\n", p->name,
+		p->summary, p->name, p->name);
+	for (const struct command *c = p->commands; c->name; c++)
+		fprintf(f, "       %s %-8s %-14s %s\n", p->name, c->name, c->arguments, c->summary);
+	fprintf(f, "\nbenchmarks:\n");
+	list_benchmarks(p->benchmarks, f);
+}
+
+int help_command(const struct program *p, int argc, char **argv)
+{
+	if (refuse_arguments(argc, argv, 1))
+		return EXIT_COMMAND_LINE;
+	help_print(p, stdout);
+	return 0;
+}
+
+int version_command(const struct program *p, int argc, char **argv)
+{
+	if (refuse_arguments(argc, argv, 0))
+		return EXIT_COMMAND_LINE;
+	printf("%s %s\n", p->name, PACKAGE_VERSION);
 	return 0;
 }

@@ -98,13 +98,13 @@ static json_t *name_of(const json_t *trials, const json_t *line)
 
 /* ---- its values in the runs ---- */
 
-struct values {
+struct results {
 	double *of;
 	size_t n, ok;
 };
 
 /* Values of trials that are not ok count only as long as there are no others. */
-static void add(struct values *v, double value, bool ok)
+static void add(struct results *v, double value, bool ok)
 {
 	double *grown;
 
@@ -121,7 +121,7 @@ static void add(struct values *v, double value, bool ok)
 }
 
 static json_t *make_row(const json_t *benchmark, const json_t *lines, json_t *name,
-			const char *metric, const char *unit, struct values *v)
+			const char *metric, const char *unit, struct results *v)
 {
 	double low = NAN, high = NAN, value = NAN, spread;
 
@@ -146,7 +146,7 @@ static void add_metric(json_t *rows, const json_t *benchmark, const json_t *line
 		       const json_t *metric)
 {
 	const char *key = text_in(metric, "name"), *run;
-	struct values v = { 0 };
+	struct results v = { 0 };
 	bool reported = false;
 	const json_t *line;
 
@@ -199,7 +199,7 @@ static void add_ratio(json_t *rows, const json_t *benchmark, const json_t *lines
 {
 	const json_t *line, *others = json_object_get(json_object_get(benchmark, "trials"),
 						      text_in(ratio, "trial"));
-	struct values v = { 0 };
+	struct results v = { 0 };
 	const char *run;
 	char key[RATIO_NAME];
 

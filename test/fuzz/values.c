@@ -8,7 +8,6 @@
 
 #include "base/numbers.h"
 #include "harness/ask/parameters.h"
-#include "harness/ask/values.h"
 #include "base/text.h"
 #include "machine/topology/topology.h"
 

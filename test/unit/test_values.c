@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "harness/ask/parameters.h"
-#include "harness/ask/values.h"
 #include "machine/topology/topology.h"
 
 static uint64_t seventeen(const struct machine *m, enum profile p)

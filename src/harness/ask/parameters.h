@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parameters of a benchmark: which a variant uses, what a profile sets, the text of a value. */
+/* The parameters of a benchmark: which a variant uses, what a profile sets, values and lists. */
 #ifndef LOCUS_PARAMETERS_H
 #define LOCUS_PARAMETERS_H
 
@@ -34,5 +34,22 @@ char *value_print(const struct parameter *, union value, char *text, size_t size
 char *value_show(const struct parameter *, union value, char *text, size_t size);
 
 bool value_same(const struct parameter *, union value, union value);
+
+/* ---- the list of values that people write ---- */
+
+struct values {
+	unsigned n;
+	union value *value; /* text values are owned by this structure */
+};
+
+/*
+ * Reads a list, a range or words (benchmark.h says which) for a parameter; "auto" and "all" ask the
+ * machine. P_LAYOUT and P_PATH values stay the words that were given: what a layout is depends on
+ * the number of threads. Returns 0; or EXIT_COMMAND_LINE (not understood) or EXIT_IMPOSSIBLE (this
+ * machine lacks it), with a sentence in `why` that names neither option nor program.
+ */
+int values_parse(const struct parameter *, const char *text, const struct machine *, enum profile,
+		 struct values *, char *why, size_t size);
+void values_free(const struct parameter *, struct values *);
 
 #endif

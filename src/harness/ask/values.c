@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the list of values that people write for a parameter. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include "base/text.h"
 #include "base/numbers.h"
 #include "harness/ask/options.h"
-#include "harness/ask/values.h"
+#include "harness/ask/parameters.h"
 #include "machine/topology/topology.h"
 
 enum { MOST_VALUES = 100000, WORD = 256 };

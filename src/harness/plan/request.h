@@ -7,7 +7,7 @@
 #ifndef LOCUS_REQUEST_H
 #define LOCUS_REQUEST_H
 
-#include "harness/ask/values.h"
+#include "harness/ask/parameters.h"
 #include "harness/plan/plan.h"
 
 /* What trials are planned for: a benchmark, the command line, and what this machine has. */

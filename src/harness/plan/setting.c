@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the machine, and the part of it that this run may use. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/plan/setting.h"
+#include "harness/plan/plan.h"
 #include "kit/agree.h"
 #include "machine/topology/topology.h"
 #include "base/sysfs.h"

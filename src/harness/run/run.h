@@ -11,7 +11,6 @@
 #include "count/markers.h"
 #include "harness/judge/verdict.h"
 #include "harness/plan/plan.h"
-#include "harness/plan/setting.h"
 #include "harness/record/record.h"
 #include "harness/run/budget.h"
 #include "harness/run/table.h"
