@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/locks/state.h"
+#include "bench/locks/locks.h"
 #include "benchmarks.h"
 #include "duet.h"
 #include "machine/memory/arena.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <omp.h>
 
-#include "bench/locks/state.h"
+#include "bench/locks/locks.h"
 #include "benchmarks.h"
 #include "machine/memory/arena.h"
 #include "machine/topology/topology.h"

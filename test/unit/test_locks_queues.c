@@ -14,7 +14,7 @@
 #include <sys/time.h>
 #include <cmocka.h>
 
-#include "bench/locks/flags.h"
+#include "bench/locks/kinds.h"
 #include "bounded.h"
 #include "hall.h"
 #include "kit/spin.h"

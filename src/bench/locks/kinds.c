@@ -4,113 +4,11 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "bench/locks/flags.h"
 #include "kit/opaque.h"
 #include "machine/clock.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #define RARE   static __attribute__((noinline, cold))
-
-/* ---- locks ---- */
-
-typedef void lock_operation(struct visitor *);
-
-INLINE void acquire_mutex(struct visitor *v)
-{
-	pthread_mutex_lock(v->lock);
-}
-
-INLINE void release_mutex(struct visitor *v)
-{
-	pthread_mutex_unlock(v->lock);
-}
-
-INLINE void acquire_spin(struct visitor *v)
-{
-	spin_lock_acquire(v->lock);
-}
-
-INLINE void release_spin(struct visitor *v)
-{
-	spin_lock_release(v->lock);
-}
-
-INLINE void acquire_ticket(struct visitor *v)
-{
-	ticket_lock_acquire(v->lock);
-}
-
-INLINE void release_ticket(struct visitor *v)
-{
-	ticket_lock_release(v->lock);
-}
-
-INLINE void acquire_mcs(struct visitor *v)
-{
-	mcs_lock_acquire(v->lock, &own_post(v)->mcs);
-}
-
-INLINE void release_mcs(struct visitor *v)
-{
-	mcs_lock_release(v->lock, &own_post(v)->mcs);
-}
-
-INLINE void acquire_clh(struct visitor *v)
-{
-	clh_lock_acquire(v->lock, &v->clh);
-}
-
-INLINE void release_clh(struct visitor *v)
-{
-	clh_lock_release(&v->clh);
-}
-
-INLINE void acquire_cohort(struct visitor *v)
-{
-	cohort_lock_acquire(v->lock, v->cohort);
-}
-
-INLINE void release_cohort(struct visitor *v)
-{
-	cohort_lock_release(v->lock, v->cohort);
-}
-
-INLINE void acquire_rwlock(struct visitor *v)
-{
-	pthread_rwlock_wrlock(v->lock);
-}
-
-INLINE void release_rwlock(struct visitor *v)
-{
-	pthread_rwlock_unlock(v->lock);
-}
-
-INLINE void read_rwlock(struct visitor *v)
-{
-	pthread_rwlock_rdlock(v->lock);
-}
-
-INLINE void acquire_flags(struct visitor *v)
-{
-	flags_lock_write(v->lock);
-	for (unsigned i = 0; i < v->threads; i++)
-		flags_lock_await(&post_of(v, i)->reading);
-}
-
-INLINE void release_flags(struct visitor *v)
-{
-	flags_lock_unwrite(v->lock);
-}
-
-INLINE void read_flags(struct visitor *v)
-{
-	flags_lock_read(v->lock, &own_post(v)->reading);
-}
-
-INLINE void unread_flags(struct visitor *v)
-{
-	flags_lock_unread(&own_post(v)->reading);
-}
 
 /* ---- what is timed ---- */
 
@@ -185,6 +83,8 @@ INLINE uint64_t look(struct visitor *v, uint64_t value)
 	return work(value + count, v->section);
 }
 
+typedef void lock_operation(struct visitor *);
+
 /* What changes at each turn is in registers, so that it does not wait for the lock's stores. */
 INLINE void visit(struct visitor *v, uint64_t n, lock_operation *acquire, lock_operation *release,
 		  lock_operation *read, lock_operation *unread)
@@ -241,24 +141,61 @@ static void init_clh(void *lock, struct clh_node *idle)
 	clh_lock_init(lock, idle);
 }
 
-#define KIND(NAME, READ, UNREAD, ...)                                                     \
-	static __attribute__((noinline)) void visit_##NAME(struct visitor *v, uint64_t n) \
-	{                                                                                 \
-		visit(v, n, acquire_##NAME, release_##NAME, READ, UNREAD);                \
-	}                                                                                 \
+INLINE void write_flags(struct visitor *v)
+{
+	flags_lock_write(v->lock);
+	for (unsigned i = 0; i < v->threads; i++)
+		flags_lock_await(&post_of(v, i)->reading);
+}
+
+/*
+ * A kind of lock: how a visitor v takes and releases it to write, and to read; then the members of
+ * struct kind from `init` on.
+ */
+#define KIND(NAME, WRITE, UNWRITE, READ, UNREAD, ...)                                       \
+	INLINE void write_##NAME##_lock(struct visitor *v)                                  \
+	{                                                                                   \
+		WRITE;                                                                      \
+	}                                                                                   \
+	INLINE void unwrite_##NAME##_lock(struct visitor *v)                                \
+	{                                                                                   \
+		UNWRITE;                                                                    \
+	}                                                                                   \
+	INLINE void read_##NAME##_lock(struct visitor *v)                                   \
+	{                                                                                   \
+		READ;                                                                       \
+	}                                                                                   \
+	INLINE void unread_##NAME##_lock(struct visitor *v)                                 \
+	{                                                                                   \
+		UNREAD;                                                                     \
+	}                                                                                   \
+	static __attribute__((noinline)) void visit_##NAME(struct visitor *v, uint64_t n)   \
+	{                                                                                   \
+		visit(v, n, write_##NAME##_lock, unwrite_##NAME##_lock, read_##NAME##_lock, \
+		      unread_##NAME##_lock);                                                \
+	}                                                                                   \
 	const struct kind kind_##NAME = { visit_##NAME, __VA_ARGS__ };
-#define EXCLUSIVE(NAME, ...) KIND(NAME, acquire_##NAME, release_##NAME, __VA_ARGS__)
+/* Its readers take it as writers do. */
+#define EXCLUSIVE(NAME, TAKE, RELEASE, ...) KIND(NAME, TAKE, RELEASE, TAKE, RELEASE, __VA_ARGS__)
 
-EXCLUSIVE(mutex, init_mutex, sizeof(pthread_mutex_t), false)
-EXCLUSIVE(spin, NULL, sizeof(struct spin_lock), false)
-EXCLUSIVE(ticket, NULL, sizeof(struct ticket_lock), false)
-EXCLUSIVE(mcs, NULL, sizeof(struct mcs_lock), false)
-EXCLUSIVE(clh, init_clh, sizeof(struct clh_lock), false)
-EXCLUSIVE(cohort, NULL, sizeof(struct cohort_lock), true)
-KIND(rwlock, read_rwlock, release_rwlock, init_rwlock, sizeof(pthread_rwlock_t), false)
-KIND(flags, read_flags, unread_flags, NULL, sizeof(struct flags_lock), true)
-
-/* ---- */
+EXCLUSIVE(mutex, pthread_mutex_lock(v->lock), pthread_mutex_unlock(v->lock), init_mutex,
+	  sizeof(pthread_mutex_t), false)
+EXCLUSIVE(spin, spin_lock_acquire(v->lock), spin_lock_release(v->lock), NULL,
+	  sizeof(struct spin_lock), false)
+EXCLUSIVE(ticket, ticket_lock_acquire(v->lock), ticket_lock_release(v->lock), NULL,
+	  sizeof(struct ticket_lock), false)
+EXCLUSIVE(mcs, mcs_lock_acquire(v->lock, &own_post(v)->mcs),
+	  mcs_lock_release(v->lock, &own_post(v)->mcs), NULL, sizeof(struct mcs_lock), false)
+EXCLUSIVE(clh, clh_lock_acquire(v->lock, &v->clh), clh_lock_release(&v->clh), init_clh,
+	  sizeof(struct clh_lock), false)
+EXCLUSIVE(cohort, cohort_lock_acquire(v->lock, v->cohort), cohort_lock_release(v->lock, v->cohort),
+	  NULL, sizeof(struct cohort_lock), true)
+KIND(rwlock, pthread_rwlock_wrlock(v->lock), pthread_rwlock_unlock(v->lock),
+     pthread_rwlock_rdlock(v->lock), pthread_rwlock_unlock(v->lock), init_rwlock,
+     sizeof(pthread_rwlock_t), false)
+KIND(flags, write_flags(v), flags_lock_unwrite(v->lock),
+     flags_lock_read(v->lock, &own_post(v)->reading), flags_lock_unread(&own_post(v)->reading),
+     NULL, sizeof(struct flags_lock), true)
 
 unsigned kinds_every(uint64_t steps)
 {

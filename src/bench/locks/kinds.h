@@ -10,7 +10,102 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/locks/cohort.h"
+#include "kit/locks.h"
+
+/*
+ * A cohort lock: two levels of ticket locks (Dice, Marathe and Shavit 2012: C-TKT-TKT). A thread
+ * takes the lock of its node, then the global one, unless the last holder, of the same node, passed
+ * that on with it. Unlocked when all zero.
+ */
+/* How often in a row a node may pass the global lock on. */
+enum { COHORT_PASSES = 64 };
+
+struct cohort_node {
+	_Alignas(APART) struct ticket_lock lock;
+	/* guarded by the lock */
+	bool passed;	 /* the global lock comes with this one */
+	unsigned passes; /* in a row */
+};
+
+struct cohort_lock {
+	struct ticket_lock global;
+};
+
+static inline void cohort_lock_acquire(struct cohort_lock *l, struct cohort_node *n)
+{
+	ticket_lock_acquire(&n->lock);
+	if (!n->passed)
+		ticket_lock_acquire(&l->global);
+}
+
+/* Whether another thread of the holder's node waits. */
+static inline bool cohort_node_awaited(const struct cohort_node *n)
+{
+	return atomic_load_explicit(&n->lock.next, memory_order_relaxed) -
+		       atomic_load_explicit(&n->lock.serving, memory_order_relaxed) >
+	       1;
+}
+
+/* Any thread may release a ticket lock: here the last of its node, not the one that took it. */
+static inline void cohort_lock_release(struct cohort_lock *l, struct cohort_node *n)
+{
+	n->passed = n->passes < COHORT_PASSES && cohort_node_awaited(n);
+	n->passes = n->passed ? n->passes + 1 : 0;
+	if (!n->passed)
+		ticket_lock_release(&l->global);
+	ticket_lock_release(&n->lock);
+}
+
+/*
+ * A reader-writer lock with a flag for each reader, on a line of its own (Hsieh and Weihl 1992):
+ * readers write nothing that others write, a writer looks at all flags. Writers are served as they
+ * came, and before readers that came later. Unlocked when all zero.
+ */
+struct flags_lock {
+	struct ticket_lock writers;
+	_Atomic bool writing; /* a writer waits for the readers, or writes */
+};
+
+/*
+ * Either the reader sees that somebody writes, or the writer sees the flag: both store first, then
+ * load, in the one order of sequentially consistent accesses.
+ */
+static inline void flags_lock_read(struct flags_lock *l, _Atomic bool *flag)
+{
+	for (;;) {
+		atomic_store_explicit(flag, true, memory_order_seq_cst);
+		if (!atomic_load_explicit(&l->writing, memory_order_seq_cst))
+			return;
+		atomic_store_explicit(flag, false, memory_order_release);
+		for (unsigned turn = 0; atomic_load_explicit(&l->writing, memory_order_relaxed);
+		     turn++)
+			relax(turn, LOCK_SPINS);
+	}
+}
+
+static inline void flags_lock_unread(_Atomic bool *flag)
+{
+	atomic_store_explicit(flag, false, memory_order_release);
+}
+
+/* Then flags_lock_await() for the flag of each reader. */
+static inline void flags_lock_write(struct flags_lock *l)
+{
+	ticket_lock_acquire(&l->writers);
+	atomic_store_explicit(&l->writing, true, memory_order_seq_cst);
+}
+
+static inline void flags_lock_await(const _Atomic bool *flag)
+{
+	for (unsigned turn = 0; atomic_load_explicit(flag, memory_order_seq_cst); turn++)
+		relax(turn, LOCK_SPINS);
+}
+
+static inline void flags_lock_unwrite(struct flags_lock *l)
+{
+	atomic_store_explicit(&l->writing, false, memory_order_release);
+	ticket_lock_release(&l->writers);
+}
 
 /* How far a lock goes when it is handed over. */
 enum distance {
@@ -63,8 +158,8 @@ struct visitor {
 	uint64_t wrote; /* sections that wrote, but for those in `from` */
 
 	/* since kinds_begin() */
-	uint64_t waits, handovers;  /* of those below: the last KINDS_KEPT are there */
-	uint64_t wait[KINDS_KEPT];  /* ticks from asking for the lock to having it */
+	uint64_t waits, handovers;     /* of those below: the last KINDS_KEPT are there */
+	uint64_t wait[KINDS_KEPT];     /* ticks from asking for the lock to having it */
 	uint64_t handover[KINDS_KEPT]; /* ticks from one thread's leaving to the next one's entry */
 	unsigned char across[KINDS_KEPT]; /* the distance of each */
 };
@@ -73,7 +168,7 @@ struct visitor {
 struct post {
 	_Alignas(APART) _Atomic bool reading;
 	struct mcs_node mcs;
-	struct clh_node clh[2];    /* its own, and one for a lock to begin with */
+	struct clh_node clh[2];	   /* its own, and one for a lock to begin with */
 	struct cohort_node cohort; /* of a node, on its first thread */
 	_Alignas(APART) struct visitor visitor;
 	uint64_t from[]; /* for each thread; behind it, `distance` */

@@ -6,7 +6,7 @@
  * P. Sestoft, "A multicore performance mystery solved" (2017), says that false sharing of locks
  * stops mattering with work inside of the critical sections: layouts dense and padded test it.
  */
-#include "bench/locks/state.h"
+#include "bench/locks/locks.h"
 #include "kit/events.h"
 
 static const struct parameter parameters[] = {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/arithmetic.h"
-#include "bench/locks/state.h"
+#include "bench/locks/locks.h"
 
 enum {
 	TIME,

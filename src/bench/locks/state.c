@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/locks/state.h"
+#include "bench/locks/locks.h"
 
 #include <stdlib.h>
 #include <string.h>

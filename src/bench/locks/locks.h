@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trial of locks: its parameters, its memory, and its life but for what is reported. */
-#ifndef LOCUS_LOCKS_STATE_H
-#define LOCUS_LOCKS_STATE_H
+#ifndef LOCUS_BENCH_LOCKS_H
+#define LOCUS_BENCH_LOCKS_H
 
 #include "bench/locks/kinds.h"
 #include "benchmark.h"
