@@ -81,7 +81,7 @@ def curve(machine: Any = TWO, octave: int = 2) -> list[Point]:
     ]
 
 
-def told(lines: list[Line], benchmark: str, folder: Path) -> tuple[Any, list[dict[str, Any]]]:
+def told(lines: list[Line], benchmark: str, folder: Path) -> tuple[Any, list[Any]]:
     """The tables, and the trials with their counters."""
     db = database.tables(database.read([write(folder / "told.jsonl", lines)]))
     return db, counters.counted(db, benchmark)
@@ -89,6 +89,7 @@ def told(lines: list[Line], benchmark: str, folder: Path) -> tuple[Any, list[dic
 
 def of_run(lines: list[Line], benchmark: str, folder: Path) -> dict[str, Any]:
     db, own = told(lines, benchmark, folder)
+    found: dict[str, Any]
     (found,) = counters.section(db, own).values()
     return found
 

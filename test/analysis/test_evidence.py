@@ -26,6 +26,7 @@ def known(value: float, low: Optional[float], high: Optional[float], **more: Any
         "high": high,
         "status": "ok",
         "flag": None,
+        "reasons": [],
         **more,
     }
 
@@ -102,7 +103,7 @@ def measured(*points: Point) -> dict[str, Line]:
                 {"time": time, "share": 0.7},
             ]
     db = database.tables(of_lines(lines))
-    return {t["variant"]: t for t in database.measured(db, "newcomer")}
+    return {t["variant"]: {**t} for t in database.measured(db, "newcomer")}
 
 
 def values(metric: Line) -> list[float]:

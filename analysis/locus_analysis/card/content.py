@@ -18,7 +18,7 @@ from ..insight.advice import Advice, Place
 from ..insight.evidence import ABOVE, BELOW, OPEN, SAME
 from ..records.database import UNUSABLE, is_sound
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 CERTAIN, ROUGH, NOISY, UNTOLD = "certain", "rough", "noisy", "cannot tell"
 MEANING = {

@@ -33,7 +33,7 @@ from .content import (
     worst,
 )
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 DISTANCE_HERE = 10  # of a node to itself, as firmware writes it
 MUCH = 0.02  # of a load's time: a smaller effect of huge pages counts as none

@@ -9,7 +9,7 @@ from typing import Any
 
 from .content import Spoiler
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 
 def spoilers(header: Row, trials: Sequence[Row]) -> list[Spoiler]:

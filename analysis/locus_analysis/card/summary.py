@@ -18,7 +18,7 @@ from ..records.database import STATUSES, rows
 from . import content, memory_lines, problems, thread_lines
 from .content import Card, Host, Line, Spoiler
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 MOST = 3  # cards that are shown
 MOST_SPOILERS = 4

@@ -28,7 +28,7 @@ from .content import (
     worst,
 )
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 FAR = {"SMT": "same core", "machine": "other package"}  # by what two CPUs share: words for it
 

@@ -16,7 +16,7 @@ from . import differences, inference, observations
 from .inference import LEVEL
 from .observations import Lost, Side
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 SLOWER, FASTER, SAME, UNTOLD = "slower", "faster", "same", "cannot tell"
 WITHIN, PERHAPS = " within", " perhaps within"  # the threshold, after SLOWER or FASTER

@@ -13,7 +13,7 @@ from ..base import units
 if TYPE_CHECKING:
     from .observations import Side
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 # Keys of the header that may cause a change, whole branches with all that is beneath them.
 SETTINGS = (

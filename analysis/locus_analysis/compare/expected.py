@@ -19,7 +19,7 @@ from . import comparison, inference, observations
 from .inference import LEVEL, Array
 from .observations import Lost, Side
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 SCHEMA = "locus-expected-1"
 AS_EXPECTED, OUTSIDE, UNKNOWN = "as expected", "outside", "cannot tell"

@@ -20,7 +20,7 @@ from .comparison import HARMLESS, ORDER, PERHAPS, SAME, UNTOLD, WITHIN, Comparis
 from .inference import LEVEL
 from .observations import Lost, Side
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 NARROW, WIDE = 60, 100  # columns of the table, at least and at most
 SHOWN = 20  # metrics, where the output is no terminal

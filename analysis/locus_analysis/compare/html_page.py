@@ -19,7 +19,7 @@ from ..records.database import CannotWrite
 from . import formats
 from .comparison import Comparison
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 WIDE, NAMES = 420, 70  # pixels of the picture; characters of a name
 MOST = 40  # points of a side: of more units, so many quantiles

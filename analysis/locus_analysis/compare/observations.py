@@ -20,7 +20,7 @@ from ..records.database import STATUSES, UNUSABLE, rows
 from . import differences
 from .inference import Array
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 Key = tuple[str, str]  # id of a trial, name of a metric
 
 ABSENT, NOISY, INTERRUPTED = -1, STATUSES.index("noisy"), STATUSES.index("interrupted")

@@ -17,7 +17,7 @@ from .comparison import HARMLESS, LEAST_PAIRS
 from .inference import LEVEL, Array
 from .observations import Side
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 Thresholds = Sequence[tuple[str, float]]
 
 EFFECT = 5 / 3  # the change to be found, of the threshold, where no other is given: 5 % of 3 %

@@ -15,7 +15,7 @@ import duckdb
 from ..base import units
 from ..records.database import is_sound, rows
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 ABSENT = "not measured"
 SHORT = "the time was spent before"

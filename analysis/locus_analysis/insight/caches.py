@@ -29,7 +29,7 @@ from .memory_level import (
 )
 from .steps import Plateau, Steps, find
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 FASTEST_MEMORY = 30e-9  # s: a DRAM chip alone takes as long, to open a row and to read a column
 HUGE = ("thp", "2M", "1G")

@@ -30,7 +30,7 @@ from . import claims_published, evidence
 from .claim_terms import Term, terms
 from .evidence import AGREES, DIFFERS, MATTERS, UNSURE, is_noisy, valued
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 
 def told(of: Described, trials: Sequence[Row]) -> list[Row]:
@@ -133,7 +133,7 @@ def _asked(groups: Sequence[Group], where: Setting) -> list[Group]:
 
 
 def _best(of: Described, trials: Sequence[Row], metric: str) -> Optional[Row]:
-    sign = -1 if of.metrics.get(metric, {}).get("better") == "higher" else 1
+    sign = -1 if of.meaning(metric)["better"] == "higher" else 1
     return min(trials, key=lambda t: sign * float(t["metrics"][metric]["value"]), default=None)
 
 

@@ -12,7 +12,7 @@ from ..records import published
 from ..records.published import Figure
 from .claim_terms import terms
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 
 def figures(benchmark: str, claim: Row) -> list[Figure]:

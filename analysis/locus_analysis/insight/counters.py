@@ -20,7 +20,7 @@ from .event_meanings import KERNEL, KERNELS_OWN, meaning
 from .evidence import ratio
 from .kernel_events import by_reason, kernel
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 SOURCES = {
     "papi": "PAPI",
@@ -37,7 +37,7 @@ EACH = 8  # threads: up to so many are shown one by one
 def counted(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
     """The trials of a benchmark with counts, or with events that could not be counted: `counters`
     by name, in the order of the record; `counting`."""
-    trials = {
+    trials: dict[tuple[str, str], Row] = {
         (t["whole"], t["id"]): {**t, "counters": {}, "counting": None}
         for t in database.measured(db, benchmark)
         if t["metrics"]["time"]["value"] is not None

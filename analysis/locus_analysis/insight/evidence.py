@@ -15,7 +15,7 @@ from typing import Any, Optional
 from ..base import units
 from ..records.database import UNUSABLE, graver
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 AGREES, IN_PART, DIFFERS, UNSURE = "agrees", "agrees in part", "differs", "cannot be told"
 MOST = 0.5  # of a cost: a cause explains at least that much, and a cure removes as much

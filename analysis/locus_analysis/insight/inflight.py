@@ -17,7 +17,7 @@ from ..base import units
 from ..records.database import is_sound
 from .caches import reported_caches
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 VARIANT = "parallel"
 ENOUGH = 0.95

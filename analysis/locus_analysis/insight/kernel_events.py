@@ -11,7 +11,7 @@ from typing import Any, Optional
 from ..base import units
 from .event_meanings import KERNEL, KERNELS_OWN, meaning
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 ALWAYS = ("cpu-time",)  # never zero: left out of the table of kernel events that occurred
 

@@ -14,7 +14,7 @@ from typing import Any, Optional
 from ..base import units
 from ..records.database import is_sound
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 VARIANTS = ("scaling", "static")
 ENOUGH = 0.95

@@ -15,7 +15,7 @@ from ..records.database import is_sound
 from ..records.description import Bands
 from .steps import LONG_RAMP, Edge, Plateau
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 BEYOND = 4  # times the last cache: at such a size at most a quarter of the loads still hit it
 # A reported size agrees up to this factor above the interval: a stack, and lines of other programs,
@@ -214,10 +214,11 @@ def bands(finding: Finding) -> Bands:
         if plateau and level.time:
             cycles = "" if level.cycles is None else f", {units.number(level.cycles)} cycles"
             text = f"{level.name}: {units.quantity(level.time, 's')}{cycles}"
-            ends = {"first": plateau.first * finding.unit, "last": plateau.last * finding.unit}
-            found.plateaus.append({**ends, "value": level.time, "label": text})
+            first, last = plateau.first * finding.unit, plateau.last * finding.unit
+            found.plateaus.append(
+                {"first": first, "last": last, "value": level.time, "label": text}
+            )
         if edge:
-            sizes = {"low": edge.low, "high": edge.high, "at": edge.size}
-            sizes = {key: size * finding.unit for key, size in sizes.items()}
-            found.ends.append({**sizes, "label": f"{level.name} ends"})
+            low, high, at = (size * finding.unit for size in (edge.low, edge.high, edge.size))
+            found.ends.append({"low": low, "high": high, "at": at, "label": f"{level.name} ends"})
     return found

@@ -28,7 +28,7 @@ from . import advice, run_variation
 from .advice import Advice, Place, Wish
 from .memory_level import NARROW, bracketed
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 ENOUGH = 1.05  # times the far end: a smaller slow-down is no reason to spend memory
 FAR = 3  # distances

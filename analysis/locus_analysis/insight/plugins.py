@@ -17,7 +17,7 @@ from ..records import database
 from ..records.description import Bands
 from . import advice, evidence, inflight, knee, levels, memory_level, padding, run_variation
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import duckdb
 from ..records import database
 from ..records.database import by_run, rows
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 Series = list[list[str]]  # the wholes of each, in their order
 
 COVERS = 0.95

@@ -33,7 +33,7 @@ from .memory_level import (
 )
 from .steps import Edge, Plateau, Steps, find
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 
 def found(own: Sequence[Curve], caches: Optional[Finding], place: Place) -> list[Finding]:

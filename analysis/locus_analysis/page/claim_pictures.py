@@ -12,9 +12,9 @@ from ..pictures import bars, curves, sweeps
 from ..pictures.charts import Picture
 from ..pictures.sweeps import Scene
 from ..records import published
-from ..records.description import Described
+from ..records.description import Described, Meaning
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 KIND = "ratio"  # the metric that a claim's rows have
 HELP = "Ratios of published claims (grey: as published); {}. Lines across are 95 % intervals."
@@ -29,7 +29,7 @@ def pictures(
     title = f"{title}: {'published claims' if cites else 'settings compared'}"
     ours = [_drawn(of, c, r) for c in claims for r in c["rows"]]
     meant = {c["name"]: c["claim"].rstrip(".") for c in claims}
-    metric = {"unit": "1", "better": None, "help": "the ratio that each claim is about"}
+    metric: Meaning = {"unit": "1", "better": None, "help": "the ratio that each claim is about"}
     alike = replace(
         of,
         ratios=(),

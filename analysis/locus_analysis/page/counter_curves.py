@@ -115,7 +115,7 @@ def _marks(scene: Scene, x: str, axis: Axis) -> Sequence[tuple[float, str]]:
 
 
 def _is_time(scene: Scene) -> bool:
-    return bool(scene.of.metrics.get(scene.of.headline, {}).get("better") == "lower")
+    return scene.of.meaning(scene.of.headline)["better"] == "lower"
 
 
 def _panel(

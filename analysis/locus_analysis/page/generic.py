@@ -17,7 +17,7 @@ from ..records import description, published
 from ..records.description import Described
 from . import ratio_pictures
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 MANY = 12  # panels; of more, only the headline is drawn
 COLUMNS = 4  # metrics side by side, as bars

@@ -15,7 +15,7 @@ import duckdb
 from ..records.database import rows
 from ..records.likwid import Counted
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 AGAIN = re.compile(r"\.(\d{1,9})\.[^.]*$")  # NODE.1.csv: of a job that was restarted
 BANDWIDTH = re.compile(r"Memory bandwidth \[MBytes/s\]", re.IGNORECASE)

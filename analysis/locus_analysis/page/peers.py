@@ -12,7 +12,7 @@ from ..base import units
 from ..pictures import bars
 from ..pictures.charts import Picture
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 REACHED, MISSED, OPEN = "reached", "missed", "open"
 

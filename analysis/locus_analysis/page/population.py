@@ -15,7 +15,7 @@ from ..pictures import vega_lite as vl
 from ..records.database import rows
 from ..records.description import in_words
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 FEW = 8  # hosts that are drawn one by one
 FAR = 3.5  # robust standard deviations from the median: such a host stands out

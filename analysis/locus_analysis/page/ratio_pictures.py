@@ -14,9 +14,9 @@ from ..insight.evidence import ABOVE, BELOW, is_noisy
 from ..pictures import bars, curves, sweeps
 from ..pictures.charts import Picture
 from ..records import description, published
-from ..records.description import Described
+from ..records.description import Described, Meaning
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 HELP = "Both sides were sampled in turn. Above 1, the side after the slash is better."
 
@@ -58,7 +58,7 @@ def pictures(of: Described, trials: Sequence[Row], name: str, title: str) -> lis
     left: list[Row] = []
     for kind in dict.fromkeys(r["ratio"] for r in rows):
         own = [r for r in rows if r["ratio"] == kind]
-        told = {"unit": "1", "better": None, "help": _meaning(of, kind)}
+        told: Meaning = {"unit": "1", "better": None, "help": _meaning(of, kind)}
         alike = replace(of, ratios=(), metrics={kind: told}, variants=_names(of, own))
         scene = sweeps.Scene(alike, own)
         curved, others = sweeps.ratios(scene, kind, f"{name}-{kind}", f"{title}: {kind}")

@@ -16,7 +16,7 @@ from ..pictures.curves import HALF, Panel, Series
 from ..records import published
 from ..records.description import Described, differing
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 HELP = (
     "{} over the number of MPI ranks (both axes logarithmic); lines across points are 95 %"

@@ -12,7 +12,7 @@ from typing import Any
 from ..base import units
 from ..records.description import Described
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 BYTES = (
     "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' GiB' : datum.value"
@@ -83,7 +83,7 @@ def x_axis(of: Described, x: str, points: Sequence[Row]) -> Axis:
         counts = sorted({round(p["at"] if "at" in p else p["x"]) for p in points})
         ticks = [float(c) for c in counts if c & (c - 1) == 0 or c == counts[-1]]
         return Axis(x, (counts[0] / 1.12, counts[-1] * 1.12), ticks, "format(datum.value, 'd')")
-    unit = of.unit(x) if x in of.parameters else str(of.metrics.get(x, {}).get("unit") or "")
+    unit = of.unit(x) if x in of.parameters else of.meaning(x)["unit"]
     if unit.endswith("/s"):
         return _of_rate(x, unit, high)
     if low > 0 and unit == "B":
@@ -107,7 +107,7 @@ def _of_rate(x: str, unit: str, high: float) -> Axis:
 
 def y_axis(of: Described, metric: str, points: Sequence[Row]) -> Axis:
     """Logarithmic if values are far apart, or are times or rates; shares in percent."""
-    unit = str(of.metrics.get(metric, {}).get("unit") or "1")
+    unit = of.meaning(metric)["unit"] or "1"
     ends = _ends(points) or [1.0]
     low, high = min(ends), max(ends)
     if is_share(points, unit):

@@ -14,7 +14,7 @@ from typing import Any, Optional, TypeVar, Union
 
 from . import vega_lite as vl
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 Drawing = Union[vl.Chart, Row]  # Vega-Lite is made of charts
 
 INK, SOFT, GREY, PALE, ALARM = "#222222", "#555555", "#767676", "#E4E4E4", "#B23A00"

@@ -14,7 +14,7 @@ from ..records.description import in_words
 from . import vega_lite as vl
 from .charts import ALARM, INK, Data, Picture, joined, mark, picture
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 LEVELS = ("CPU", "SMT", "L2", "L3", "node", "package", "machine")  # from the closest
 SHARE = {

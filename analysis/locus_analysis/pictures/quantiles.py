@@ -15,7 +15,7 @@ from .axes import Axis
 from .charts import Picture
 from .curves import Panel, Series
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 LINES = 14  # in a panel; if there are more, those of the largest settings are drawn
 HELP = "The share of all that took no longer than this (to the right: ever rarer exceptions)."
@@ -27,13 +27,13 @@ def pictures(of: Described, trials: Sequence[Row], name: str, title: str) -> lis
     for metric in dict.fromkeys(m for t in trials for m in t.get("quantiles") or {}):
         own = _largest(of, [t for t in trials if metric in (t.get("quantiles") or {})])
         several = description.differing([of.setting(t) for t in own])
-        told = of.metrics.get(metric, {})
+        told = of.meaning(metric)
         series = [
             Series(
                 of.words(of.setting(t), several) or t["variant"],
                 *curves.ranked(i),
                 [
-                    _point(t, quantile, value, str(told.get("unit") or "1"))
+                    _point(t, quantile, value, told["unit"] or "1")
                     for quantile, value in sorted(t["quantiles"][metric].items())
                 ],
             )
@@ -41,7 +41,7 @@ def pictures(of: Described, trials: Sequence[Row], name: str, title: str) -> lis
         ]
         panel = Panel(metric, SHARES, axes.y_axis(of, metric, curves.points(series)), series)
         file, of_what = f"{name}-{metric}", f"{title}: distribution of {metric}"
-        meant = [f"{metric}: {told.get('help') or metric}"]
+        meant = [f"{metric}: {told['help'] or metric}"]
         drawn.append(curves.draw(file, of_what, HELP, own, [panel], meant))
     return drawn
 

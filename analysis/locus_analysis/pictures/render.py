@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from ..base import processes
 from . import slim
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 SVG = "{http://www.w3.org/2000/svg}"
 POINTED_AT = {"bar", "point", "rect"}  # marks with text on hover; others are thin, or lie on these

@@ -16,7 +16,7 @@ from .axes import Axis
 from .charts import GREY, Picture
 from .curves import HALF, RANKED, WIDE, Panel, Series
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 MOST = 12  # panels of ratios
 SCALED = "Lines across points are 95 % intervals."
@@ -187,8 +187,8 @@ def _is_ringed(trial: Row) -> bool:
 
 def _help(of: Described, x: str, metric: str, groups: Sequence[Group]) -> str:
     """What is drawn, and what the names of the lines mean."""
-    what = of.metrics.get(metric, {}).get("help") or metric
-    better = charts.BETTER[of.metrics.get(metric, {}).get("better")]
+    what = of.meaning(metric)["help"] or metric
+    better = charts.BETTER[of.meaning(metric)["better"]]
     trials = [t for g in groups for t in g.trials]
     line = {description.line_of(of, t) for t in trials}
     meant = []
@@ -196,11 +196,7 @@ def _help(of: Described, x: str, metric: str, groups: Sequence[Group]) -> str:
         shown = {t["variant"] for t in trials}
         meant = [f"{v}: {said}" for v, said in of.variants.items() if v in shown]
     elif len(line) == 1:
-        meant = [
-            f"{parameter}: {help}"
-            for parameter in line
-            if (help := of.parameters.get(parameter, {}).get("help"))
-        ]
+        meant = [f"{p}: {of.parameters[p]['help']}" for p in line if p in of.parameters]
     named = f" {'; '.join(meant)}." if meant else ""
     return f"{metric}{better}: {what}; over {x}. {SCALED}{named}".replace("..", ".")
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Row = dict[str, Any]
+Row = Any  # not typed yet
 
 COMPARE = {"equal": operator.eq, "lt": operator.lt, "gt": operator.gt, "gte": operator.ge}
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"

@@ -7,24 +7,33 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, TypedDict, TypeVar, cast
 
 import duckdb
 
 from ..base import processes, units
 from . import hosts, published, schema, sources
+from .lines import Header, Machine
+from .rows import Distribution, HasStatus, InRun, Told, Trial, Verdict
 from .schema import Line
 from .sources import BadInput as BadInput  # for modules that import them from here
 from .sources import CannotWrite as CannotWrite
 
+if TYPE_CHECKING:
+    from .likwid import Counted
+
+R = TypeVar("R", bound=Mapping[str, object])
+T = TypeVar("T", bound=InRun)
+
 HERE = Path(__file__).resolve().parent
 AT_ONCE = 1 << 23  # bytes of lines that are handed to the database together
 MOST_MEMORY = "1GiB"  # of the database; beyond that it uses temporary files
+FETCHED = 1000  # rows that are fetched together
 MOST_FLAWS = 3  # of a file that are reported one by one
 SAMPLES = re.compile(rb'\{"type": ?"samples"')
 BULK = re.compile(rb'\{"type": ?"(?:samples|matrix|distribution|peer)"')
@@ -37,9 +46,7 @@ class Records:
 
     db: duckdb.DuckDBPyConnection
     notes: list[str] = field(default_factory=list)
-    counted: list[Any] = field(
-        default_factory=list
-    )  # likwid.Counted: tables given beside the records
+    counted: list[Counted] = field(default_factory=list)  # tables given beside the records
     runs: dict[str, hosts.Machine] = field(default_factory=dict)
     doubled: bool = False  # some run is there more than once
     lean: Optional[Callable[[Line], Line]] = None  # what is kept of a line
@@ -89,32 +96,57 @@ def tables(records: Records) -> duckdb.DuckDBPyConnection:
     return db
 
 
-def rows(db: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> list[dict[str, Any]]:
-    """The result of a query, a dictionary for each row."""
+def select(db: duckdb.DuckDBPyConnection, kind: type[R], sql: str, *values: object) -> list[R]:
+    """The result of a query, whose columns are the keys of `kind` (rows.py)."""
+    cursor = db.execute(sql, list(values))
+    names = _columns(cursor, kind)
+    return [cast("R", dict(zip(names, row))) for row in cursor.fetchall()]
+
+
+def each(db: duckdb.DuckDBPyConnection, kind: type[R], sql: str) -> Iterator[R]:
+    """select(), but only a part of the rows is in memory."""
+    cursor = db.cursor().execute(sql)
+    names = _columns(cursor, kind)
+    while found := cursor.fetchmany(FETCHED):
+        yield from (cast("R", dict(zip(names, row))) for row in found)
+
+
+def _columns(cursor: duckdb.DuckDBPyConnection, kind: type[R]) -> list[str]:
+    names = [column[0] for column in cursor.description or []]
+    wrong = set(names) ^ kind.__annotations__.keys()
+    assert not wrong, f"{kind.__name__}: {wrong}"
+    return names
+
+
+def rows(db: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> list[Any]:
+    """The result of a query, a dictionary for each row: for modules without types yet."""
     cursor = db.execute(sql, list(values))
     names = [column[0] for column in cursor.description or []]
     return [dict(zip(names, row)) for row in cursor.fetchall()]
 
 
-def measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, Any]]:
+def column(db: duckdb.DuckDBPyConnection, sql: str, *values: object) -> list[str]:
+    """The result of a query for one column of texts."""
+    return [text for (text,) in db.execute(sql, list(values)).fetchall()]
+
+
+def measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Trial]:
     """A benchmark's trials: `metrics` and `parameters` by name, `quantiles` of distributions;
     `value`, `low` and `high` of the headline. The rows are the caller's, not what they hold."""
-    return [dict(row) for row in _measured(db, benchmark)]
+    return [row.copy() for row in _measured(db, benchmark)]
 
 
 @lru_cache(maxsize=64)
-def _measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, Any]]:
-    found = rows(db, "FROM told WHERE benchmark = ? ORDER BY place", benchmark)
-    for row in found:
-        for key in ("metrics", "parameters", "ratios", "pairs"):
-            row[key] = json.loads(row[key] or "null")
-        row["quantiles"] = {}
-        if row["pairs"]:
-            row["pairs"] = {"levels": [], "outstanding": [], "crowding": None, **row["pairs"]}
+def _measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Trial]:
+    found = [
+        _parsed(row)
+        for row in select(db, Told, "FROM told WHERE benchmark = ? ORDER BY place", benchmark)
+    ]
     _add_modes(found)
-    of_trial = {(row["whole"], row["id"]): row["quantiles"] for row in found}
-    for d in rows(
+    of_trial = {(t["whole"], t["id"]): t["quantiles"] for t in found}
+    for d in select(
         db,
+        Distribution,
         "SELECT d.* FROM distribution d JOIN trial USING (whole, id) WHERE benchmark = ?",
         benchmark,
     ):
@@ -123,29 +155,47 @@ def _measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, A
     return found
 
 
-def _add_modes(found: Sequence[Line]) -> None:
+def _parsed(row: Told) -> Trial:
+    pairs = json.loads(row["pairs"] or "null")
+    if pairs:
+        pairs = {"levels": [], "outstanding": [], "crowding": None, **pairs}
+    found: dict[str, object] = {
+        **row,
+        "metrics": json.loads(row["metrics"]),
+        "parameters": json.loads(row["parameters"]),
+        "ratios": json.loads(row["ratios"]),
+        "pairs": pairs,
+        "quantiles": {},
+    }
+    return cast("Trial", found)
+
+
+def _add_modes(found: Sequence[Trial]) -> None:
     """Adds `modes` to ratios that follow from the time: what its modes make of them. Ratios have
     the graver status of their two trials."""
     by_id = {(t["whole"], t["id"]): t for t in found}
     for t in found:
         for r in t["ratios"]:
-            other = by_id.get((t["whole"], r["trial"]), t)
-            kind = (t["metrics"].get(r["metric"]) or {}).get("kind")
-            follows = r["value"] and (r["metric"] == "time" or kind == "rate")
+            other, value = by_id.get((t["whole"], r["trial"]), t), r["value"]
+            metric = t["metrics"].get(r["metric"])
+            follows = r["metric"] == "time" or (metric is not None and metric["kind"] == "rate")
             both = [(a, b) for a in _modes(t) or [1.0] for b in _modes(other) or [1.0]]
-            r["modes"] = [r["value"] * a / b for a, b in both] if follows and both[1:] else []
-            r.update(graver(t, other))
+            r["modes"] = [value * a / b for a, b in both] if value and follows and both[1:] else []
+            verdict = graver(t, other)
+            r["status"], r["flag"] = verdict["status"], verdict["flag"]
+            r["reasons"] = verdict["reasons"]
 
 
-def _modes(trial: Line) -> list[float]:
+def _modes(trial: Trial) -> list[float]:
     """The modes of a trial's time, relative to its value."""
-    value = (trial["metrics"].get("time") or {}).get("value")
+    time = trial["metrics"].get("time")
+    value = time and time["value"]
     return [m["time"] / value for m in trial["time_modes"] or []] if value else []
 
 
-def by_run(trials: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:
+def by_run(trials: Sequence[T]) -> Iterator[tuple[str, list[T]]]:
     for whole, group in groupby(trials, lambda t: t["whole"]):
-        yield str(whole), list(group)
+        yield whole, list(group)
 
 
 # The statuses of a trial, from the best to the gravest.
@@ -165,31 +215,40 @@ STATUSES = (
 UNUSABLE = STATUSES[4:]  # the value, if there is one, is not that of the trial
 
 
-def is_sound(trial: Line) -> bool:
+def is_sound(trial: HasStatus) -> bool:
     """Whether something can be concluded from a trial: its interval can be trusted, however wide.
     Noise that could not be set aside may shift all of it, and of two modes its value is only one.
     """
     return trial["status"] in ("ok", "unconverged")
 
 
-def graver(one: Line, other: Line) -> Line:
+def graver(one: Verdict, other: Verdict) -> Verdict:
     """The graver `flag` and `status` of the two, and the reasons for it."""
     worse = max(one, other, key=lambda t: STATUSES.index(t["status"]))
-    return {**{k: worse[k] for k in ("flag", "status")}, "reasons": worse.get("reasons", [])}
+    return {"flag": worse["flag"], "status": worse["status"], "reasons": worse["reasons"]}
+
+
+class _OfRun(TypedDict):
+    run: str
+    machine: str
 
 
 @lru_cache(maxsize=1)
-def machines(db: duckdb.DuckDBPyConnection) -> dict[str, Line]:
+def machines(db: duckdb.DuckDBPyConnection) -> dict[str, Machine]:
     """The machine in each run's header."""
-    return {
-        r["run"]: json.loads(r["machine"])
-        for r in rows(db, "SELECT run, header->'$.machine' AS machine FROM run ORDER BY ordinal")
-    }
+    query = "SELECT run, header->'$.machine' AS machine FROM run ORDER BY ordinal"
+    return {r["run"]: json.loads(r["machine"]) for r in select(db, _OfRun, query)}
+
+
+class _Named(TypedDict):
+    run: str
+    host: str
+    started: str
 
 
 def run_names(db: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Host and start of each run."""
-    found = rows(db, "SELECT run, host, started FROM run")
+    found = select(db, _Named, "SELECT run, host, started FROM run")
     return {r["run"]: f"{r['host']}, {r['started'][:19]}Z" for r in found}
 
 
@@ -216,10 +275,10 @@ def _database() -> duckdb.DuckDBPyConnection:
     return db
 
 
-Row = tuple[str, int, int, str, str, str]  # of the table `line`
+Entry = tuple[str, int, int, str, str, str]  # a row of the table `line`
 
 
-def _insert(db: duckdb.DuckDBPyConnection, table: str, given: Sequence[Any]) -> None:
+def _insert(db: duckdb.DuckDBPyConnection, table: str, given: Sequence[tuple[object, ...]]) -> None:
     """By columns: one statement for each line takes 40 times as long."""
     if given:
         db.execute(
@@ -232,7 +291,7 @@ def _take(records: Records, path: Path) -> None:
     """Reads all lines of a file into the database. Raises the first flaw of a file without any
     valid line; else flaws become notes."""
     flaws: list[str] = []
-    given: list[Row] = []
+    given: list[Entry] = []
     size = taken = 0
     for row in _rows(records, path, flaws):
         given.append(row)
@@ -253,7 +312,7 @@ def _take(records: Records, path: Path) -> None:
         )
 
 
-def _rows(records: Records, path: Path, flaws: list[str]) -> Iterator[Row]:
+def _rows(records: Records, path: Path, flaws: list[str]) -> Iterator[Entry]:
     """Rows of the table `line`. `copy` is the line of the run's header, since a file may have a run
     twice."""
     headers: dict[str, Optional[int]] = {}  # None: that run cannot be read
@@ -278,7 +337,7 @@ def _rows(records: Records, path: Path, flaws: list[str]) -> Iterator[Row]:
         run = line["run"]
         if line["type"] == "header":
             records.doubled |= run in records.runs
-            records.runs[run] = hosts.of_header(line)
+            records.runs[run] = hosts.of_header(cast("Header", line))
             headers[run] = given.number
         elif run not in headers:
             headers[run] = None
@@ -304,6 +363,13 @@ def _line(given: sources.Line) -> Optional[Line]:
     return dict(line)
 
 
+class _Left(TypedDict):
+    file: str
+    home: str
+    n: int
+    run: str
+
+
 def _keep_one_of_each(db: duckdb.DuckDBPyConnection) -> list[str]:
     """Of several copies of a run, keeps the one that ended, then that with most trials, with most
     lines, or the first. Returns notes."""
@@ -318,8 +384,9 @@ def _keep_one_of_each(db: duckdb.DuckDBPyConnection) -> list[str]:
         "DELETE FROM line USING chosen c WHERE line.run = c.run AND line.file = c.file"
         " AND line.copy = c.copy AND choice > 1"
     )
-    left = rows(
+    left = select(
         db,
+        _Left,
         "SELECT file, home, count(DISTINCT run) AS n, min(run) AS run FROM chosen WHERE choice > 1"
         " GROUP BY file, home ORDER BY min(place)",
     )

@@ -6,18 +6,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Optional, TypedDict
 
 import duckdb
 
 from ..base import units
 from . import published
-from .database import rows
+from .database import column
+from .lines import Benchmark, Parameter, Ratio
+from .rows import Trial
 
-Row = dict[str, Any]
 Setting = dict[str, str]
+Key = tuple[tuple[int, float, str], tuple[tuple[str, str], ...]]  # of a line
 
 ENOUGH = 3  # values that a parameter needs to be an x axis if it is not declared a curve
 NUMBERS = ("count", "size", "real", "path")  # a path may be a number, too
@@ -35,17 +37,27 @@ PAGE_NAMES = {
 }
 
 
+class Meaning(TypedDict):
+    """What is drawn of a metric's description."""
+
+    unit: str
+    better: Optional[str]
+    help: str
+
+
 @dataclass(frozen=True)
 class Described:
-    """The `benchmark` line of a run. Older records may say less."""
+    """The `benchmark` line of a run."""
 
     name: str
-    parameters: dict[str, Row] = field(default_factory=dict)
-    metrics: dict[str, Row] = field(default_factory=dict)
-    ratios: Sequence[Row] = ()
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    metrics: Mapping[str, Meaning] = field(default_factory=dict)
+    ratios: Sequence[Ratio] = ()
     variants: dict[str, str] = field(default_factory=dict)  # with their summary
     divided: Sequence[str] = ()  # variants whose work is divided over MPI ranks
-    theirs: Sequence[tuple[str, Any]] = ()  # published values, each with the name of its line
+    theirs: Sequence[
+        tuple[str, published.Figure]
+    ] = ()  # published values, each with the name of its line
     line_by: dict[str, str] = field(default_factory=dict)  # by variant: instead of `lines`
     x_by: dict[str, str] = field(default_factory=dict)  # by parameter: the metric to draw over
 
@@ -61,26 +73,32 @@ class Described:
         return next(iter(self.metrics), "time")
 
     def is_curve(self, parameter: str) -> bool:
-        return bool(self.parameters.get(parameter, {}).get("curve"))
+        return parameter in self.parameters and self.parameters[parameter]["curve"]
 
     def unit(self, parameter: str) -> str:
-        return str(self.parameters.get(parameter, {}).get("unit") or "")
+        known = self.parameters.get(parameter)
+        return (known and known["unit"]) or ""
+
+    def meaning(self, metric: str) -> Meaning:
+        """Of a metric that the record does not describe as well."""
+        return self.metrics.get(metric) or {"unit": "", "better": None, "help": ""}
 
     def is_number(self, parameter: str, values: Iterable[str]) -> bool:
-        kind = self.parameters.get(parameter, {}).get("type")
-        return (kind is None or kind in NUMBERS) and all(number(v) is not None for v in values)
+        known = self.parameters.get(parameter)
+        return (known is None or known["type"] in NUMBERS) and all(
+            number(v) is not None for v in values
+        )
 
     def order(self, line: str, value: str) -> tuple[int, float, str]:
         """The index among variants, or choices; unknown ones are last, by number."""
-        known = (
-            list(self.variants)
-            if line == "variant"
-            else self.parameters.get(line, {}).get("choices") or []
-        )
+        known = list(self.variants) if line == "variant" else self._choices(line)
         place = known.index(value) if value in known else len(known)
         return place, number(value) or 0.0, value
 
-    def setting(self, trial: Row) -> Setting:
+    def _choices(self, parameter: str) -> list[str]:
+        return self.parameters[parameter]["choices"] if parameter in self.parameters else []
+
+    def setting(self, trial: Trial) -> Setting:
         """All that identifies a trial, without output files."""
         left_out = {n for n, p in self.parameters.items() if p["output"] or p["type"] == "found"}
         of = {k: str(v) for k, v in trial["parameters"].items() if k not in left_out}
@@ -112,15 +130,10 @@ def number(value: str) -> Optional[float]:
 
 def of(db: duckdb.DuckDBPyConnection, benchmark: str) -> Described:
     """The benchmark's line in the last of the runs, with the variants of all."""
-    lines = [
-        json.loads(r["json"])
-        for r in rows(
-            db,
-            "SELECT b.json FROM benchmark b JOIN run USING (run) WHERE benchmark = ?"
-            " ORDER BY ordinal",
-            benchmark,
-        )
-    ]
+    query = (
+        "SELECT b.json FROM benchmark b JOIN run USING (run) WHERE benchmark = ? ORDER BY ordinal"
+    )
+    lines: list[Benchmark] = [json.loads(line) for line in column(db, query, benchmark)]
     if not lines:
         return Described(benchmark)
     last, lesson = lines[-1], published.lesson(benchmark)
@@ -144,7 +157,7 @@ class Line:
     place: int  # index of its variant, or value, among all of the benchmark: colour and shape
     dash: int  # index among lines of the same place
     pages: Optional[str]  # None also where all lines have the same
-    trials: list[Row]
+    trials: list[Trial]
 
 
 @dataclass
@@ -152,15 +165,29 @@ class Group:
     """Trials that agree in all but the x axis and the parameter that tells lines apart."""
 
     setting: Setting
-    trials: list[Row]
+    trials: list[Trial]
+
+
+class Plateau(TypedDict):
+    first: float
+    last: float
+    value: float
+    label: str
+
+
+class End(TypedDict):
+    low: float
+    high: float
+    at: float
+    label: str
 
 
 @dataclass
 class Bands:
     """What was found along a curve: its plateaus, and where they end."""
 
-    plateaus: list[Row] = field(default_factory=list)  # first, last; value; label
-    ends: list[Row] = field(default_factory=list)  # low, high: the interval; at; label
+    plateaus: list[Plateau] = field(default_factory=list)
+    ends: list[End] = field(default_factory=list)  # from low to high: the interval
     help: str = ""
 
 
@@ -170,31 +197,37 @@ def differing(settings: Sequence[Setting]) -> list[str]:
     return [k for k in names if len({s.get(k) for s in settings}) > 1]
 
 
-def in_words(trial: Row) -> str:
+class Worded(TypedDict):
+    variant: str
+    setting: str
+
+
+def in_words(trial: Worded) -> str:
     """The words that distinguish a trial from the others of its benchmark."""
     return f"{trial['variant']} {trial['setting']}".strip()
 
 
-def line_of(of: Described, trial: Row) -> str:
+def line_of(of: Described, trial: Trial) -> str:
     """The name of the parameter whose value is a trial's line: if the trial does not have it, the
     variant."""
     line = of.line_by.get(trial["variant"], of.lines)
     return line if line in trial["parameters"] else "variant"
 
 
-def value_of(of: Described, trial: Row, parameter: str) -> str:
+def value_of(of: Described, trial: Trial, parameter: str) -> str:
     return of.setting(trial).get(parameter, "")
 
 
-def place_of(of: Described, trial: Row, x: str) -> Optional[float]:
+def place_of(of: Described, trial: Trial, x: str) -> Optional[float]:
     """Where a trial lies on an x axis, which is a parameter or a metric."""
     setting = of.setting(trial)
-    metric = {} if x in of.parameters else trial["metrics"].get(x) or {}
-    value = setting.get(x, metric.get("value"))
-    return None if value is None else float(value)
+    if x in setting:
+        return float(setting[x])
+    metric = None if x in of.parameters else trial["metrics"].get(x)
+    return metric["value"] if metric else None
 
 
-def own_parameters(of: Described, trials: Sequence[Row]) -> dict[str, set[str]]:
+def own_parameters(of: Described, trials: Sequence[Trial]) -> dict[str, set[str]]:
     """By variant, the parameters that no other variant has: they distinguish lines, not panels."""
     has: dict[str, set[str]] = {}
     for t in trials:
@@ -207,30 +240,31 @@ def own_parameters(of: Described, trials: Sequence[Row]) -> dict[str, set[str]]:
     }
 
 
-def groups(of: Described, trials: Sequence[Row], without: Sequence[str]) -> list[Group]:
+def groups(of: Described, trials: Sequence[Trial], without: Sequence[str]) -> list[Group]:
     """Groups trials by all other parameters. A trial that lacks a parameter is in each group that
     it agrees with."""
     own = own_parameters(of, trials)
 
-    def rest(t: Row) -> Setting:
+    def rest(t: Trial) -> Setting:
         left_out = {*without, line_of(of, t), PAGES, *own[t["variant"]]}
         return {k: v for k, v in of.setting(t).items() if k not in left_out}
 
     return grouped(trials, rest)
 
 
-def grouped(trials: Sequence[Row], rest: Callable[[Row], Setting]) -> list[Group]:
+def grouped(trials: Sequence[Trial], rest: Callable[[Trial], Setting]) -> list[Group]:
     """Groups trials whose settings agree; one that has less of a setting is in several groups."""
     found = list({tuple(rest(t).items()): rest(t) for t in trials}.values())
     whole = [s for s in found if not any(s.items() < other.items() for other in found)]
     return [Group(s, [t for t in trials if rest(t).items() <= s.items()]) for s in whole]
 
 
-def curved(of: Described, trials: Sequence[Row]) -> list[tuple[str, list[Group]]]:
+def curved(of: Described, trials: Sequence[Trial]) -> list[tuple[str, list[Group]]]:
     """Each x axis with the trials over it: for each variant the parameter that is declared a curve,
     or has most values; and the number of threads."""
-    axes: dict[str, list[Row]] = {}
-    scaled, without = [], 0
+    axes: dict[str, list[Trial]] = {}
+    scaled: list[Trial] = []
+    without = 0
     for variant in dict.fromkeys(t["variant"] for t in trials):
         own = [t for t in trials if t["variant"] == variant]
         x = axis_of(of, own)
@@ -240,7 +274,7 @@ def curved(of: Described, trials: Sequence[Row]) -> list[tuple[str, list[Group]]
             without += len(own)
         if not x or not of.is_curve(x):
             scaled += own
-    found = []
+    found: list[tuple[str, list[Group]]] = []
     # The page shows the picture of the first axis unfolded, so that is the one with most trials.
     ordered = sorted(axes.items(), key=lambda axis: -len(axis[1]))
     before = sum(len(own) >= without for _, own in ordered)
@@ -253,7 +287,7 @@ def curved(of: Described, trials: Sequence[Row]) -> list[tuple[str, list[Group]]
     return found
 
 
-def several_values(of: Described, trials: Sequence[Row], x: str) -> bool:
+def several_values(of: Described, trials: Sequence[Trial], x: str) -> bool:
     """Whether any line of these trials has enough points for a curve."""
     least = 2 if x == "threads" or of.is_curve(x) else ENOUGH
     by_line: dict[str, set[str]] = {}
@@ -263,7 +297,7 @@ def several_values(of: Described, trials: Sequence[Row], x: str) -> bool:
     return any(len(values) >= least for values in by_line.values())
 
 
-def axis_of(of: Described, trials: Sequence[Row]) -> Optional[str]:
+def axis_of(of: Described, trials: Sequence[Trial]) -> Optional[str]:
     """The x axis of one variant's trials."""
     names = dict.fromkeys(k for t in trials for k in of.setting(t) if k != "threads")
     values = {
@@ -280,27 +314,27 @@ def axis_of(of: Described, trials: Sequence[Row]) -> Optional[str]:
     return max(numbers, key=lambda n: (of.is_curve(n), len(values[n])), default=None)
 
 
-def unlike_pages(of: Described, trials: Sequence[Row], among: Sequence[Row]) -> set[str]:
+def unlike_pages(of: Described, trials: Sequence[Trial], among: Sequence[Trial]) -> set[str]:
     """The pages of these trials, if there are others among all; else none."""
     kinds = {value_of(of, t, PAGES) for t in among} - {""}
     return {value_of(of, t, PAGES) for t in trials} & kinds if len(kinds) > 1 else set()
 
 
-def lines(of: Described, trials: Sequence[Row], among: Sequence[Row]) -> list[Line]:
+def lines(of: Described, trials: Sequence[Trial], among: Sequence[Trial]) -> list[Line]:
     """The lines of one group. Their colours and shapes are those of their place in `among`, so that
     they are the same in all panels."""
     kinds, unlike = {of.line_by.get(t["variant"]) for t in trials}, unlike_pages(of, trials, among)
     among = [t for t in among if of.line_by.get(t["variant"]) in kinds]
     own = own_parameters(of, among)
 
-    def key(t: Row) -> tuple[tuple[int, float, str], tuple[tuple[str, str], ...]]:
+    def key(t: Trial) -> Key:
         setting, line = of.setting(t), line_of(of, t)
         more = [k for k in setting if k == PAGES or (k in own[t["variant"]] and k != "threads")]
         return of.order(line, setting[line]), tuple((k, setting[k]) for k in more)
 
     everywhere = sorted({key(t) for t in among})
     places = list(dict.fromkeys(k[0] for k in everywhere))
-    found: dict[Any, Line] = {}
+    found: dict[Key, Line] = {}
     for t in sorted(trials, key=key):
         first, more = key(t)
         alike = [k for k in everywhere if k[0] == first]
@@ -311,7 +345,7 @@ def lines(of: Described, trials: Sequence[Row], among: Sequence[Row]) -> list[Li
             if k in several
         ]
         pages, kind = dict(more).get(PAGES), line_of(of, t)
-        line = Line(
+        line: Line = Line(
             ", ".join((first[-1] if kind == "variant" else of.amount(kind, first[-1]), *words)),
             places.index(first),
             alike.index((first, more)),

@@ -7,16 +7,17 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Optional, TextIO, TypedDict
 
 import duckdb
 
 from . import database
-from .database import rows
+from .database import column, each, select
+from .lines import Header
+from .rows import Parameter, Run
 
-Row = dict[str, Any]
+Flat = dict[str, object]
 
-AT_ONCE = 1000  # rows that are fetched together
 BEFORE = ("host", "run", "trial", "started", "benchmark", "variant")
 BEHIND = ("threads", "bind", "status", "metric", "unit", "better", "value", "low", "high", "why")
 METRICS = """
@@ -42,24 +43,60 @@ WHERE measured.time IS NOT NULL ORDER BY t.position
 """
 
 
+class OfMetric(TypedDict):
+    """A row of METRICS."""
+
+    host: str
+    run: str
+    trial: str
+    started: str
+    benchmark: str
+    variant: str
+    threads: int
+    bind: str
+    status: str
+    metric: str
+    unit: str
+    better: Optional[str]
+    value: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+    why: Optional[str]
+    parameters: str
+
+
+class OfTrial(TypedDict):
+    """A row of TRIALS."""
+
+    benchmark: str
+    variant: str
+    threads: int
+    bind: str
+    parameters: str
+    status: str
+    samples: Optional[int]
+    metrics: str
+    time: float
+    batches: Optional[list[float]]
+
+
+class Time(TypedDict):
+    real_time: float
+    cpu_time: float
+    time_unit: str
+
+
 def write(given: database.Records, form: str, to: TextIO) -> None:
     """`form`: one of FORMS. Adds to the notes on what was read."""
     FORMS[form](given, database.tables(given), to)
     to.flush()
 
 
-def _fetched(db: duckdb.DuckDBPyConnection, sql: str) -> Iterator[Row]:
-    cursor = db.cursor().execute(sql)
-    names = [column[0] for column in cursor.description or []]
-    while found := cursor.fetchmany(AT_ONCE):
-        for values in found:
-            yield dict(zip(names, values))
-
-
-def _flat(db: duckdb.DuckDBPyConnection) -> Iterator[Row]:
+def _flat(db: duckdb.DuckDBPyConnection) -> Iterator[Flat]:
     """Rows with parameters as columns."""
-    for row in _fetched(db, METRICS):
-        own = _named(json.loads(row.pop("parameters") or "{}"))
+    for of_metric in each(db, OfMetric, METRICS):
+        row: Flat = {**of_metric}
+        own = _named(json.loads(of_metric["parameters"] or "{}"))
         yield {
             **{name: row[name] for name in BEFORE},
             **own,
@@ -67,7 +104,7 @@ def _flat(db: duckdb.DuckDBPyConnection) -> Iterator[Row]:
         }
 
 
-def _named(parameters: Row) -> Row:
+def _named(parameters: dict[str, Parameter]) -> Flat:
     """A parameter named like a column becomes parameter_NAME, as in locus_analysis.load()."""
     taken = {*BEFORE, *BEHIND}
     return {f"parameter_{n}" if n in taken else n: v for n, v in parameters.items()}
@@ -75,13 +112,13 @@ def _named(parameters: Row) -> Row:
 
 def _csv(_: database.Records, db: duckdb.DuckDBPyConnection, to: TextIO) -> None:
     """A column for each parameter of any benchmark; null is empty."""
-    found = rows(
+    found = column(
         db,
         "SELECT name FROM (SELECT unnest(json_keys(parameters)) AS name,"
         " generate_subscripts(json_keys(parameters), 1) AS place, position FROM trial)"
         " GROUP BY name ORDER BY min(position), min(place)",
     )
-    names = _named({r["name"]: None for r in found})
+    names = _named(dict.fromkeys(found, ""))
     table = csv.DictWriter(to, [*BEFORE, *names, *BEHIND], restval="", lineterminator="\n")
     table.writeheader()
     table.writerows(_flat(db))
@@ -100,36 +137,37 @@ SECOND = 1e9  # in its unit of time, ns
 def _google_benchmark(given: database.Records, db: duckdb.DuckDBPyConnection, to: TextIO) -> None:
     """An entry for each batch, as a repetition, so that compare.py can test for a difference; and
     one for the median, with the other metrics."""
-    hosts = [r["host"] for r in rows(db, "SELECT DISTINCT host FROM run ORDER BY host")]
+    hosts = column(db, "SELECT DISTINCT host FROM run ORDER BY host")
     if len(hosts) > 1:
         raise database.BadInput(
             f"--format google-benchmark is of one host, and these records are of {len(hosts)}:"
             f" {', '.join(hosts[:3])}{', ...' if len(hosts) > 3 else ''}; export each by itself"
         )
     to.write('{"context": ' + json.dumps(_context(db)) + ',\n"benchmarks": [')
-    n = 0
-    for trial in _fetched(db, TRIALS):
+    n = trials = 0
+    for trial in each(db, OfTrial, TRIALS):
+        trials += 1
         for entry in _entries(trial):
             to.write((",\n" if n else "\n") + json.dumps(entry))
             n += 1
     to.write("\n]}\n")
-    lacking = rows(db, "SELECT count(*) AS n FROM trial")[0]["n"] - len(rows(db, TRIALS))
+    lacking = len(column(db, "SELECT id FROM trial")) - trials
     if lacking:
         given.notes.append(f"{lacking} trials without a time are left out of this format")
 
 
-def _context(db: duckdb.DuckDBPyConnection) -> Row:
-    (last,) = rows(db, "FROM run ORDER BY ordinal DESC LIMIT 1")
-    header = json.loads(last["header"])
-    machine = header["machine"]
-    topology, frequency = machine["topology"], machine["frequency"] or {}
-    governor = frequency.get("governor")
+def _context(db: duckdb.DuckDBPyConnection) -> Flat:
+    (last,) = select(db, Run, "FROM run ORDER BY ordinal DESC LIMIT 1")
+    header: Header = json.loads(last["header"])
+    topology, frequency = header["machine"]["topology"], header["machine"]["frequency"]
+    governor = frequency and frequency["governor"]
+    clock = (frequency and (frequency["base"] or frequency["maximum"])) or 0
     return {
         "date": header["started"],
         "host_name": last["host"],
         "executable": header["command"][0] if header["command"] else "locus",
         "num_cpus": topology["cpus"],
-        "mhz_per_cpu": round((frequency.get("base") or frequency.get("maximum") or 0) / 1e6),
+        "mhz_per_cpu": round(clock / 1e6),
         "cpu_scaling_enabled": governor not in (None, "performance"),
         "caches": [
             {
@@ -146,8 +184,8 @@ def _context(db: duckdb.DuckDBPyConnection) -> Row:
     }
 
 
-def _entries(trial: Row) -> Iterator[Row]:
-    parameters = json.loads(trial["parameters"] or "{}")
+def _entries(trial: OfTrial) -> Iterator[Flat]:
+    parameters: dict[str, Parameter] = json.loads(trial["parameters"] or "{}")
     name = "/".join(
         [
             trial["benchmark"],
@@ -182,7 +220,7 @@ def _entries(trial: Row) -> Iterator[Row]:
     yield {**json.loads(trial["metrics"]), **median}
 
 
-def _times(seconds: float) -> Row:
+def _times(seconds: float) -> Time:
     """The format has a field for CPU time, which locus does not measure: wall time again."""
     return {
         "real_time": seconds * SECOND,

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Optional
 
-from .schema import Line
+from .lines import Header
 
-BOARD = ("sys_vendor", "product_name", "board_name")
 SHOWN = 8  # digits of a class
 MOST = 3  # machines that a note names
 
@@ -23,9 +22,11 @@ class Machine(NamedTuple):
     board: Optional[str]
 
 
-def of_header(header: Line) -> Machine:
+def of_header(header: Header) -> Machine:
     machine = header["machine"]
-    board = " ".join(filter(None, (machine["firmware"][key] for key in BOARD)))
+    firmware = machine["firmware"]
+    named = (firmware["sys_vendor"], firmware["product_name"], firmware["board_name"])
+    board = " ".join(filter(None, named))
     return Machine(header["run"], header["host"], machine["class"], board or None)
 
 

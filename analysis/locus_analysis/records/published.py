@@ -9,11 +9,90 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Optional
+from typing import Optional, TypedDict
 
 from ..base.folders import LESSONS, REFERENCE
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+class PointRule(TypedDict, total=False):
+    """How published figures become points of a curve."""
+
+    figures: str
+    metric: str
+    names: dict[str, str]  # of parameters: theirs, ours
+    variants: list[str]
+    where: dict[str, str]
+    times: list[str]
+    over: list[str]
+    minus: float
+
+
+class CurveRule(TypedDict, total=False):
+    """A published curve beside ours."""
+
+    figures: str
+    metric: str
+    variant: str
+    where: dict[str, str]
+    x: str
+    at: str
+
+
+class ClaimRule(TypedDict, total=False):
+    """Where the published figures of a claim stand, and how they are told."""
+
+    figures: str
+    ratio: str
+    value: str
+    names: dict[str, str]
+    any: list[str]
+    geometry: dict[str, str]
+    words: str
+    otherwise: str
+
+
+class Claim(TypedDict, total=False):
+    name: str
+    claim: str
+    value: str
+    metric: str
+    expected: str
+    where: dict[str, str]
+    part: list[str]
+    published: ClaimRule
+
+
+class RanksRule(TypedDict, total=False):
+    """What scaling over MPI ranks is drawn from."""
+
+    amount: str
+    metric: str
+    others: list[str]
+    caption: str
+
+
+Ring = TypedDict("Ring", {"metric": str, "from": float, "help": str})
+
+
+class Lesson(TypedDict, total=False):
+    """lessons/NAME.json."""
+
+    apart: list[str]  # variants with a picture of their own
+    caution: str
+    claims: list[Claim]
+    curves: list[CurveRule]
+    drawn: list[str]  # metrics, where not all are drawn
+    ideal: list[str]  # axes
+    limits: dict[str, str]  # by metric: the metric that limits it
+    lines: dict[str, str]
+    pages: bool
+    panels: list[str]
+    published: list[PointRule]
+    ranks: RanksRule
+    ringed: Ring
+    x: dict[str, str]
 
 
 @dataclass
@@ -42,7 +121,7 @@ def ratios(benchmark: str) -> list[Figure]:
     return [_figure(row) for row in _rows(f"{benchmark}.csv") if row["unit"] == "ratio"]
 
 
-def _figure(row: dict[str, Any]) -> Figure:
+def _figure(row: dict[str, str]) -> Figure:
     return Figure(
         row["source"],
         row["machine"],
@@ -77,7 +156,7 @@ def points(benchmark: str, metric: str, x: str) -> list[Point]:
     ]
 
 
-def _point(rule: dict[str, Any], f: Figure, x: str) -> Optional[Point]:
+def _point(rule: PointRule, f: Figure, x: str) -> Optional[Point]:
     renamed = rule.get("names", {})
     of = {renamed.get(k, k): v for k, v in f.parameters.items()}
     numbers = {**f.parameters, "threads": str(f.threads or "")}
@@ -101,10 +180,13 @@ def _point(rule: dict[str, Any], f: Figure, x: str) -> Optional[Point]:
 
 
 @cache
-def lesson(benchmark: str) -> dict[str, Any]:
+def lesson(benchmark: str) -> Lesson:
     """The data file of a benchmark's lesson; empty if there is none."""
     path = LESSONS / f"{benchmark}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if not path.exists():
+        return {}
+    found: Lesson = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
 def panels() -> list[tuple[str, str]]:
@@ -141,6 +223,6 @@ def short(machine: str) -> str:
 
 
 @cache
-def _rows(name: str) -> list[dict[str, Any]]:
+def _rows(name: str) -> list[dict[str, str]]:
     with REFERENCE.joinpath(name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from ..base.units import several
 from . import hosts, schema, sources
+from .lines import Header
 
 MOST_TOLD = 20  # flaws of a file that are told one by one
 
@@ -55,12 +56,12 @@ def _flaws(path: Path, checked: Checked) -> Iterator[str]:
         try:
             if given.flaw:
                 raise schema.Flaw(given.flaw)
-            line: Any = schema.parse(given.text)
+            line = schema.parse(given.text)
             schema.check(line, strict=True)
             declared.check(line)
             if line["type"] == "header":
                 runs.add(line["run"])
-                checked.machines.append(hosts.of_header(line))
+                checked.machines.append(hosts.of_header(cast("Header", line)))
             elif line["run"] not in runs:
                 runs.add(line["run"])  # told once a run
                 raise schema.Flaw(f"run {line['run']} has no header before this line")
