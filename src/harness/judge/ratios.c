@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Ratios of trials that were sampled in turn. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

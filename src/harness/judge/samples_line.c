@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Samples by batch: lines of their own, and the trial line's `batches`. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Pairs of workers: by level of the machine, by CPU, and pair by pair. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,26 +31,28 @@ static double quantile_of(const struct meetings *l, double q)
 static const struct {
 	const char *key;
 	double q;
-} shown[] = { { "0", 0 }, { "0.25", 0.25 }, { "0.5", 0.5 }, { "0.75", 0.75 }, { "0.99", 0.99 } };
-enum { SHOWN = sizeof(shown) / sizeof(*shown) };
+} summarised[] = {
+	{ "0", 0 }, { "0.25", 0.25 }, { "0.5", 0.5 }, { "0.75", 0.75 }, { "0.99", 0.99 }
+};
+enum { QUANTILES = sizeof(summarised) / sizeof(*summarised) };
 
 static json_t *quantiles(const struct meetings *l)
 {
 	json_t *object = json_object();
 
-	for (unsigned i = 0; i < SHOWN; i++)
-		json_object_set_new(object, shown[i].key,
-				    record_number(quantile_of(l, shown[i].q)));
+	for (unsigned i = 0; i < QUANTILES; i++)
+		json_object_set_new(object, summarised[i].key,
+				    record_number(quantile_of(l, summarised[i].q)));
 	return object;
 }
 
 /* A column for each quantile: objects by pair would repeat each key thousands of times. */
-static json_t *cells_json(const struct pairs *p, const struct trial *t)
+static json_t *matrix_json(const struct pairs *p, const struct trial *t)
 {
 	json_t *a = json_array(), *b = json_array(), *level = json_array(), *n = json_array(),
-	       *of[SHOWN], *cells;
+	       *of[QUANTILES], *matrix;
 
-	for (unsigned q = 0; q < SHOWN; q++)
+	for (unsigned q = 0; q < QUANTILES; q++)
 		of[q] = json_array();
 	for (unsigned i = 0; i < p->players; i++)
 		for (unsigned j = i + 1; j < p->players; j++) {
@@ -61,14 +64,14 @@ static json_t *cells_json(const struct pairs *p, const struct trial *t)
 				level,
 				json_string(machine_level_names[p->level[pair_number(p, i, j)]]));
 			json_array_append_new(n, json_integer((json_int_t)l->n));
-			for (unsigned q = 0; q < SHOWN; q++)
-				json_array_append_new(of[q],
-						      record_number(quantile_of(l, shown[q].q)));
+			for (unsigned q = 0; q < QUANTILES; q++)
+				json_array_append_new(
+					of[q], record_number(quantile_of(l, summarised[q].q)));
 		}
-	cells = json_pack("{s:o, s:o, s:o, s:o}", "a", a, "b", b, "level", level, "n", n);
-	for (unsigned q = 0; q < SHOWN; q++)
-		json_object_set_new(cells, shown[q].key, of[q]);
-	return cells;
+	matrix = json_pack("{s:o, s:o, s:o, s:o}", "a", a, "b", b, "level", level, "n", n);
+	for (unsigned q = 0; q < QUANTILES; q++)
+		json_object_set_new(matrix, summarised[q].key, of[q]);
+	return matrix;
 }
 
 /* Adds the medians of the pairs, at a level, of worker i with each worker from `first` on. */
@@ -264,5 +267,5 @@ json_t *summary_pairs(struct pairs *p, const struct trial *t, struct verdict *v)
 		json_array_clear(outstanding);
 	return json_pack("{s:i, s:o, s:o, s:o, s:o}", "rounds", (int)tournament_rounds(p->players),
 			 "levels", levels, "outstanding", outstanding, "crowding", crowding_json(p),
-			 "cells", cells_json(p, t));
+			 "cells", matrix_json(p, t));
 }

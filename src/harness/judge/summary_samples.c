@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* All samples of a trial together: modes, doubts, skew, core cycles. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

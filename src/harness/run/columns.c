@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A table's cells, on a terminal or in Markdown, and its columns: what tells its trials apart. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a run whose main thread does not come back in time: the watchdog closes the books. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>

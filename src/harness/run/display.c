@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers of a trial line as people read them, and the details beneath its row. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>

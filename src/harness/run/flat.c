@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Rows for programs: CSV and JSON. */
 #include <stdlib.h>
 #include <string.h>
 

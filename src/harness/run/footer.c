@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What follows the rows of a table: ratios, then remarks on the trials. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static const char *const titles[] = { [COMPARED] = "ratio",
 				      [STATUS] = "status" };
 
 /* A trial's cells in one text, without the compared parameter. To be freed; NULL: no memory. */
-static char *cells_but(const struct columns *c, const struct trial *t, const char *parameter)
+static char *names_but(const struct columns *c, const struct trial *t, const char *parameter)
 {
 	char *text = NULL, cell[COLUMNS_ROOM];
 	const char *blanks = "";
@@ -65,17 +66,17 @@ void ratio_rows_add(struct ratio_rows *r, const struct columns *c, const struct 
 	}
 	json_object_set(r->status, json_string_value(id), json_object_get(line, "status"));
 	json_array_foreach(json_object_get(line, "ratios"), i, ratio) {
-		char *cells =
-			cells_but(c, t, json_string_value(json_object_get(ratio, "parameter")));
+		char *names =
+			names_but(c, t, json_string_value(json_object_get(ratio, "parameter")));
 
 		json_array_append_new(
 			r->rows,
 			json_pack(
-				"[o, s, o, s, O, O]", compared(ratio), cells ? cells : "",
+				"[o, s, o, s, O, O]", compared(ratio), names ? names : "",
 				json_sprintf("%.3g", record_real(json_object_get(ratio, "value"))),
 				display_interval(ratio, interval), id,
 				json_object_get(ratio, "trial")));
-		free(cells);
+		free(names);
 	}
 }
 

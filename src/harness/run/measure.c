@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Measuring: benchmark after benchmark, group after group, and the trials of a group in turn. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* LIKWID's regions: one for each trial. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* --resume: which trials are complete in the record, and which are measured again. */
 #include <stdlib.h>
 #include <string.h>
 

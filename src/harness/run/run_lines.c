@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The run's own lines of the record: header, benchmarks, end. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Allocations of a trial: memory that is prepared, verified and kept in quarantine afterwards. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How much work a sample is (calibration), and batches of samples. */
 #include <math.h>
 
 #include "base/statistics.h"

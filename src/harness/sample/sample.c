@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One timed execution: workers take their seats, work, and are scored. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
