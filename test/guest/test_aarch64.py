@@ -41,6 +41,7 @@ ABOUT_THE_KERNEL = [
     "test_background",
     "test_counters",
     "test_doctor",
+    "test_doctor_tries",
     "test_frames",
     "test_limits",
     "test_markers",
