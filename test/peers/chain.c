@@ -25,7 +25,6 @@
 #include <time.h>
 
 #include "bench/latency/chain.h"
-#include "bench/latency/chase.h"
 #include "beside.h"
 #include "machine/memory/arena.h"
 #include "machine/clock.h"

@@ -28,7 +28,7 @@
 #endif
 
 #include "beside.h"
-#include "bench/coherence/states.h"
+#include "bench/coherence/coherence.h"
 #include "machine/clock.h"
 #include "machine/memory/arena.h"
 #include "machine/memory/region.h"

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "base/apart.h"
-#include "bench/readers/kernels.h"
+#include "bench/readers/readers.h"
 #include "duet.h"
 #include "machine/memory/arena.h"
 #include "machine/memory/region.h"

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "bench/atomics/kernels.h"
-#include "bench/atomics/splits.h"
 #include "benchmarks.h"
 #include "code.h"
 #include "machine/memory/mapped.h"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/arithmetic.h"
-#include "bench/latency/background.h"
+#include "bench/latency/latency.h"
 #include "machine/threads/team.h"
 
 enum { LINE = 64, BLOCKS = 5, LINES = BLOCKS * BACKGROUND_BLOCK };

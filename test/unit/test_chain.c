@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "bench/latency/chain.h"
-#include "bench/latency/chase.h"
 #include "code.h"
 
 enum { PAGE = 4096, LINE = 64, MOST = 3 << 20 };

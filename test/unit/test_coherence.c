@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/coherence/states.h"
+#include "bench/coherence/coherence.h"
 #include "benchmarks.h"
 #include "bounded.h"
 #include "code.h"

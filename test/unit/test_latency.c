@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/arithmetic.h"
-#include "bench/latency/sizes.h"
+#include "bench/latency/latency.h"
 #include "machine/topology/topology.h"
 
 #define KIB	   ((size_t)1 << 10)

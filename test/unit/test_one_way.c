@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bench/core-to-core/one_way.h"
+#include "bench/core-to-core/core-to-core.h"
 #include "bounded.h"
 #include "code.h"
 #include "tree.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bench/readers/kernels.h"
+#include "bench/readers/readers.h"
 #include "benchmarks.h"
 #include "code.h"
 #include "machine/memory/arena.h"

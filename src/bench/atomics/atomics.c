@@ -9,7 +9,6 @@
 
 #include "base/sysfs.h"
 #include "bench/atomics/kernels.h"
-#include "bench/atomics/splits.h"
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/loop.h"

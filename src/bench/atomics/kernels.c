@@ -2,46 +2,50 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
+
+#include "base/sysfs.h"
+#include "bench/atomics/kernels.h"
+#include "kit/opaque.h"
+
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
-
-#include "bench/atomics/kernels.h"
-#include "kit/opaque.h"
 
 /* Words that are not aligned are part of what is measured. */
 #define MEASURED __attribute__((noinline, no_sanitize("alignment"))) static void
 #define RELAXED	 memory_order_relaxed
 
-#define LOAD(BYTES, WORD)                                                   \
-	MEASURED load_##BYTES(void *job, uint64_t n)                        \
-	{                                                                   \
-		struct job *j = job;                                        \
-		char *word = j->word;                                       \
-		uint64_t nothing = 0, sum = 0;                              \
-                                                                            \
-		OPAQUE(nothing);                                            \
-		for (; n; n--) {                                            \
-			const uint64_t value = atomic_load_explicit(        \
-				(_Atomic(WORD) *)(void *)word, RELAXED);    \
-                                                                            \
-			sum += value;                                       \
-			word += value & nothing;                            \
-		}                                                           \
-		j->got += sum;                                              \
+#define LOAD(BYTES, WORD)                                                                     \
+	MEASURED load_##BYTES(void *job, uint64_t n)                                          \
+	{                                                                                     \
+		struct job *j = job;                                                          \
+		char *word = j->word;                                                         \
+		uint64_t nothing = 0, sum = 0;                                                \
+                                                                                              \
+		OPAQUE(nothing);                                                              \
+		for (; n; n--) {                                                              \
+			const uint64_t value =                                                \
+				atomic_load_explicit((_Atomic(WORD) *)(void *)word, RELAXED); \
+                                                                                              \
+			sum += value;                                                         \
+			word += value & nothing;                                              \
+		}                                                                             \
+		j->got += sum;                                                                \
 	}
 
-#define STORE(BYTES, WORD)                                                  \
-	MEASURED store_##BYTES(void *job, uint64_t n)                       \
-	{                                                                   \
-		struct job *j = job;                                        \
-		_Atomic(WORD) *word = j->word;                              \
-		uint64_t value = j->value;                                  \
-                                                                            \
-		for (; n; n--)                                              \
+#define STORE(BYTES, WORD)                                                   \
+	MEASURED store_##BYTES(void *job, uint64_t n)                        \
+	{                                                                    \
+		struct job *j = job;                                         \
+		_Atomic(WORD) *word = j->word;                               \
+		uint64_t value = j->value;                                   \
+                                                                             \
+		for (; n; n--)                                               \
 			atomic_store_explicit(word, (WORD)++value, RELAXED); \
-		j->value = value;                                           \
+		j->value = value;                                            \
 	}
 
 #define ADD(BYTES, WORD)                                                          \
@@ -56,43 +60,43 @@
 		}                                                                 \
 	}
 
-#define EXCHANGE(BYTES, WORD)                                                            \
-	MEASURED exchange_##BYTES(void *job, uint64_t n)                                 \
-	{                                                                                \
-		struct job *j = job;                                                     \
-		_Atomic(WORD) *word = j->word;                                           \
-		uint64_t value = j->value, got = 0, put = 0;                             \
-                                                                                         \
-		for (; n; n--) {                                                         \
-			put += (WORD)++value;                                            \
-			got += atomic_exchange_explicit(word, (WORD)value, RELAXED);     \
-		}                                                                        \
-		j->value = value;                                                        \
-		j->got += got;                                                           \
-		j->put += put;                                                           \
+#define EXCHANGE(BYTES, WORD)                                                        \
+	MEASURED exchange_##BYTES(void *job, uint64_t n)                             \
+	{                                                                            \
+		struct job *j = job;                                                 \
+		_Atomic(WORD) *word = j->word;                                       \
+		uint64_t value = j->value, got = 0, put = 0;                         \
+                                                                                     \
+		for (; n; n--) {                                                     \
+			put += (WORD)++value;                                        \
+			got += atomic_exchange_explicit(word, (WORD)value, RELAXED); \
+		}                                                                    \
+		j->value = value;                                                    \
+		j->got += got;                                                       \
+		j->put += put;                                                       \
 	}
 
 /* Whether it exchanged is added, not asked: a branch would be mispredicted under contention. */
-#define COMPARE_EXCHANGE(BYTES, WORD)                                                    \
-	MEASURED compare_exchange_##BYTES(void *job, uint64_t n)                         \
-	{                                                                                \
-		struct job *j = job;                                                     \
-		_Atomic(WORD) *word = j->word;                                           \
-		WORD expected = (WORD)j->value;                                          \
-		uint64_t hits = 0;                                                       \
-                                                                                         \
-		for (; n; n--) {                                                         \
-			const bool hit = atomic_compare_exchange_strong_explicit(        \
+#define COMPARE_EXCHANGE(BYTES, WORD)                                                     \
+	MEASURED compare_exchange_##BYTES(void *job, uint64_t n)                          \
+	{                                                                                 \
+		struct job *j = job;                                                      \
+		_Atomic(WORD) *word = j->word;                                            \
+		WORD expected = (WORD)j->value;                                           \
+		uint64_t hits = 0;                                                        \
+                                                                                          \
+		for (; n; n--) {                                                          \
+			const bool hit = atomic_compare_exchange_strong_explicit(         \
 				word, &expected, (WORD)(expected + 1), RELAXED, RELAXED); \
-                                                                                         \
-			expected = (WORD)(expected + hit);                               \
-			hits += hit;                                                     \
-		}                                                                        \
-		j->value = expected;                                                     \
-		j->hits += hits;                                                         \
+                                                                                          \
+			expected = (WORD)(expected + hit);                                \
+			hits += hit;                                                      \
+		}                                                                         \
+		j->value = expected;                                                      \
+		j->hits += hits;                                                          \
 	}
 
-#define ALL(BYTES, WORD)     \
+#define ALL(BYTES, WORD)      \
 	LOAD(BYTES, WORD)     \
 	STORE(BYTES, WORD)    \
 	ADD(BYTES, WORD)      \
@@ -238,9 +242,8 @@ kernel *const atomics_kernels[OPERATIONS][SIZES] = {
 	[OPERATION_STORE] = { store_1, store_2, store_4, store_8, store_16 },
 	[OPERATION_ADD] = { add_1, add_2, add_4, add_8 },
 	[OPERATION_EXCHANGE] = { exchange_1, exchange_2, exchange_4, exchange_8 },
-	[OPERATION_COMPARE_EXCHANGE] = { compare_exchange_1, compare_exchange_2,
-					 compare_exchange_4, compare_exchange_8,
-					 compare_exchange_16 },
+	[OPERATION_COMPARE_EXCHANGE] = { compare_exchange_1, compare_exchange_2, compare_exchange_4,
+					 compare_exchange_8, compare_exchange_16 },
 };
 
 const char *atomics_lack(enum operation operation, unsigned bytes)
@@ -264,5 +267,46 @@ const char *atomics_lack(enum operation operation, unsigned bytes)
 #else
 	(void)operation;
 	return "no instruction for 16 bytes is known for this architecture";
+#endif
+}
+
+#ifdef __x86_64__
+/* Whether a list of words, divided by blanks, has this one. */
+static bool has_word(const char *list, const char *word)
+{
+	const size_t length = strlen(word);
+
+	for (const char *at = list; at && (at = strstr(at, word)); at += length)
+		if ((at == list || strchr(" \t", at[-1])) && strchr(" \t\n", at[length]))
+			return true;
+	return false;
+}
+
+/* With both, a split lock of a process ends it by SIGBUS; without the flag the CPU can't tell. */
+static bool is_fatal(const char *root)
+{
+	char *cpu = sysfs_text(root, "/proc/cpuinfo"), *flags = field_text(cpu, "flags"),
+	     *given = sysfs_line(root, "/proc/cmdline");
+	const bool fatal =
+		(has_word(flags, "split_lock_detect") || has_word(flags, "bus_lock_detect")) &&
+		has_word(given, "split_lock_detect=fatal");
+
+	free(cpu);
+	free(flags);
+	free(given);
+	return fatal;
+}
+#endif
+
+const char *splits_refused(const char *root, bool across)
+{
+#ifdef __x86_64__
+	if (across && is_fatal(root))
+		return "a split lock - an atomic instruction on two lines - would end the process "
+		       "by SIGBUS: this kernel was started with split_lock_detect=fatal";
+	return NULL;
+#else
+	(void)root, (void)across;
+	return "on this architecture unaligned atomic accesses fault";
 #endif
 }

@@ -3,6 +3,7 @@
 #ifndef LOCUS_ATOMICS_KERNELS_H
 #define LOCUS_ATOMICS_KERNELS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum operation {
@@ -34,5 +35,15 @@ extern kernel *const atomics_kernels[OPERATIONS][SIZES];
 
 /* Why this CPU does not do this in one access; NULL: it does. */
 const char *atomics_lack(enum operation, unsigned bytes);
+
+/*
+ * Atomic instructions on a word that lies on two lines. On x86 such an access locks the bus (a
+ * split lock), and Linux can detect it. Other architectures raise a fault.
+ */
+/*
+ * Why a word can't be used that is not aligned, or (across) lies on two lines; NULL: it can. `root`
+ * as in base/sysfs.h. What a host detects, its guests can't see.
+ */
+const char *splits_refused(const char *root, bool across);
 
 #endif

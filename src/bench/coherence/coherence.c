@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/relax.h"
-#include "bench/coherence/states.h"
+#include "bench/coherence/coherence.h"
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/random.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/coherence/states.h"
+#include "bench/coherence/coherence.h"
 
 static bool is(const struct worker *w, enum side side)
 {

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "bench/core-to-core/core-to-core.h"
-#include "bench/core-to-core/one_way.h"
 #include "benchmark.h"
 #include "kit/events.h"
 #include "machine/clock.h"

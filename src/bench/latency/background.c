@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/relax.h"
 #include "base/statistics.h"
-#include "bench/latency/background.h"
+#include "bench/latency/latency.h"
 #include "kit/loop.h"
 #include "machine/clock.h"
 #include "machine/memory/region.h"

@@ -7,8 +7,8 @@
  * without a table. (With indexes drawn by rand() it would enter a short cycle after about sqrt(n)
  * steps.)
  */
-#ifndef LOCUS_CHAIN_H
-#define LOCUS_CHAIN_H
+#ifndef LOCUS_LATENCY_CHAIN_H
+#define LOCUS_LATENCY_CHAIN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +41,31 @@ size_t chain_at(const struct chain *, size_t turn);
  * the element of the next turn.
  */
 void chain_lay(const struct chain *, void *base, bool ints, size_t begin, size_t end);
+
+/* ---- the measured kernels: each load waits for the one before it on its chain ---- */
+
+/*
+ * Chains that a kernel follows in parallel, at most. A position is a pointer to an element or, with
+ * ints, an index.
+ */
+#define MOST_CHAINS 32
+union position {
+	void *element;
+	uint64_t index;
+};
+
+/*
+ * Advances all chains from their positions, by `rounds` rounds of chase_loads() loads in all.
+ * `base`: the array, for chains of ints.
+ */
+typedef void chase(union position *at, const void *base, uint64_t rounds);
+
+/*
+ * NULL: there is no such kernel. Kernels follow 1, 2, 3, 4, 6, 8, 12, 16, 24 or 32 chains of
+ * pointers, or 1 of ints.
+ */
+chase *chase_choose(unsigned chains, bool ints);
+/* Loads of one round, over all chains. */
+unsigned chase_loads(unsigned chains);
 
 #endif

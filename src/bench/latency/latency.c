@@ -11,9 +11,8 @@
 #include <stdlib.h>
 
 #include "base/relax.h"
-#include "bench/latency/background.h"
-#include "bench/latency/chase.h"
-#include "bench/latency/sizes.h"
+#include "bench/latency/latency.h"
+#include "bench/latency/chain.h"
 #include "kit/events.h"
 #include "machine/memory/region.h"
 #include "machine/topology/topology.h"

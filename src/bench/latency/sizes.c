@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/sysfs.h"
-#include "bench/latency/chase.h"
-#include "bench/latency/sizes.h"
+#include "bench/latency/chain.h"
+#include "bench/latency/latency.h"
 #include "machine/limits/limits.h"
 #include "machine/topology/topology.h"
 

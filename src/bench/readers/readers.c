@@ -5,10 +5,12 @@
  */
 #include <stdlib.h>
 
+#include "bench/readers/readers.h"
+#include "base/relax.h"
 #include "benchmark.h"
-#include "bench/readers/kernels.h"
 #include "kit/events.h"
 #include "kit/loop.h"
+#include "kit/opaque.h"
 #include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 
@@ -100,6 +102,33 @@ static void reset(void *state)
 	struct state *s = state;
 
 	start_reset(&s->start);
+}
+
+/* The address depends on the value, by nothing: two cycles more than the load itself. */
+__attribute__((noinline)) void readers_read(void *words, uint64_t n)
+{
+	const struct words *p = words;
+	_Atomic uint64_t *word = p->read;
+	uint64_t nothing = 0;
+
+	OPAQUE(nothing);
+	for (; n; n--)
+		word += atomic_load_explicit(word, memory_order_relaxed) & nothing;
+	OPAQUE(word);
+}
+
+__attribute__((noinline)) void readers_write(void *words, uint64_t n)
+{
+	const struct words *p = words;
+	_Atomic uint64_t *word = p->written;
+	uint64_t value = atomic_load_explicit(word, memory_order_relaxed);
+	const uint64_t pauses = p->pauses;
+
+	for (; n; n--) {
+		atomic_store_explicit(word, ++value, memory_order_relaxed);
+		for (uint64_t i = 0; i < pauses; i++)
+			cpu_pause();
+	}
 }
 
 static void work(void *state, struct worker *self)

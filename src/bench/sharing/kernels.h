@@ -7,9 +7,41 @@
 #define LOCUS_SHARING_KERNELS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
 
-#include "bench/sharing/futex_lock.h"
 #include "kit/locks.h"
+
+/*
+ * A mutex of 4 bytes whose waiters sleep in the kernel, unlocked when zero. Taking and giving it
+ * back are one atomic instruction each where nobody waits. Not fair.
+ */
+enum { FUTEX_LOCK_FREE, FUTEX_LOCK_HELD, FUTEX_LOCK_AWAITED };
+
+struct futex_lock {
+	_Atomic uint32_t state; /* awaited: a thread may sleep until it is free */
+};
+
+/* Sleeps until the lock is this thread's. Not inlined into the measured loops. */
+__attribute__((noinline)) void futex_lock_wait(struct futex_lock *);
+/* Wakes one that sleeps. */
+__attribute__((noinline)) void futex_lock_wake(struct futex_lock *);
+
+static inline void futex_lock_acquire(struct futex_lock *l)
+{
+	uint32_t expected = FUTEX_LOCK_FREE;
+
+	if (!atomic_compare_exchange_strong_explicit(&l->state, &expected, FUTEX_LOCK_HELD,
+						     memory_order_acquire, memory_order_relaxed))
+		futex_lock_wait(l);
+}
+
+static inline void futex_lock_release(struct futex_lock *l)
+{
+	if (atomic_exchange_explicit(&l->state, FUTEX_LOCK_FREE, memory_order_release) ==
+	    FUTEX_LOCK_AWAITED)
+		futex_lock_wake(l);
+}
 
 struct guarded_by_mutex {
 	pthread_mutex_t lock;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The measured loops, each a separate function, so that a test can read its machine code. */
-#ifndef LOCUS_READERS_KERNELS_H
-#define LOCUS_READERS_KERNELS_H
+#ifndef LOCUS_READERS_H
+#define LOCUS_READERS_H
 
 #include <stdatomic.h>
 #include <stdint.h>
