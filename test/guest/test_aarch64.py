@@ -39,12 +39,17 @@ ATOMICS = about_atomics()
 # run in user-mode emulation.
 ABOUT_THE_KERNEL = [
     "test_background",
+    "test_class",
     "test_counters",
     "test_doctor",
     "test_doctor_tries",
     "test_frames",
+    "test_hugepages",
+    "test_kinds",
+    "test_layouts",
     "test_limits",
     "test_markers",
+    "test_membind",
     "test_multisize",
     "test_nodes",
     "test_numa",
@@ -52,14 +57,26 @@ ABOUT_THE_KERNEL = [
     "test_papi",
     "test_park",
     "test_perf",
-    "test_providers",
+    "test_places",
     "test_provenance",
+    "test_providers",
     "test_region",
+    "test_region_huge",
+    "test_sysfs",
     "test_team",
     "test_topology",
 ]
 ABOUT_INSTRUCTIONS = [unit for unit in UNITS if unit not in ABOUT_THE_KERNEL]
-ABOUT_PAGES = ["test_chain", "test_limits", "test_numa_claims", "test_region", "test_topology"]
+ABOUT_PAGES = [
+    "test_chain",
+    "test_hugepages",
+    "test_limits",
+    "test_membind",
+    "test_numa_claims",
+    "test_region",
+    "test_region_huge",
+    "test_topology",
+]
 KIB, MIB = 1 << 10, 1 << 20
 
 # {guest: (processor, LSE, bytes of a page, bytes of a transparent huge page)}

@@ -6,9 +6,15 @@ import pytest
 from lacking import lacking
 
 PLACES = [
+    "test_class",
+    "test_kinds",
+    "test_layouts",
+    "test_membind",
     "test_numa_claims",
+    "test_places",
     "test_provenance",
     "test_region",
+    "test_region_huge",
     "test_team",
     "test_topology",
 ]

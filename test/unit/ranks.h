@@ -135,7 +135,7 @@ static double spent(void)
  * Runs `body` on all ranks, and returns their exit status, which has to be the same on all. What
  * rank 0 wrote to stderr is in `said`; other ranks must not write any.
  */
-static int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t size)
+static inline int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t size)
 {
 	pthread_barrierattr_t between_processes;
 	char errors[RANKS][4096] = { 0 };

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process may take, and the small files that say so: samples of real machines and
- * containers, written into a folder.
+ * What a process may take: samples of real machines and containers, written into a folder.
  */
-#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,198 +11,18 @@
 #include <cmocka.h>
 
 #include "base/sysfs.h"
-#include "base/numbers.h"
-#include "base/text.h"
 #include "machine/limits/limits.h"
-#include "machine/memory/huge.h"
 #include "machine/topology/topology.h"
 #include "tree.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define GIB	      (UINT64_C(1) << 30)
-#define MIB	      (UINT64_C(1) << 20)
-
-/* ---- sysfs.h ---- */
-
-static void numbers_are_read(void **state)
-{
-	static const struct {
-		const char *text;
-		uint64_t value;
-		int error;
-	} rows[] = {
-		{ "0", 0, 0 },
-		{ " 17\n", 17, 0 },
-		{ "9223372036854771712", UINT64_C(9223372036854771712), 0 },
-		{ "18446744073709551615", UINT64_MAX, 0 },
-		{ "18446744073709551616", 0, ERANGE },
-		{ "max", UINT64_MAX, 0 },
-		{ "max\n", UINT64_MAX, 0 },
-		{ "unlimited", UINT64_MAX, 0 },
-		{ "maximum", 0, EINVAL },
-		{ "-1", 0, EINVAL },
-		{ "+1", 0, EINVAL },
-		{ "", 0, EINVAL },
-		{ "1.5", 0, EINVAL },
-		{ "1 2", 0, EINVAL },
-		{ "0x10", 0, EINVAL },
-		{ "kB", 0, EINVAL },
-	};
-
-	(void)state;
-	for (unsigned i = 0; i < LENGTH(rows); i++) {
-		uint64_t value = 42;
-
-		errno = 0;
-		assert_int_equal(number_parse(rows[i].text, &value), rows[i].error ? -1 : 0);
-		if (rows[i].error)
-			assert_int_equal(errno, rows[i].error);
-		assert_true(value == (rows[i].error ? 42 : rows[i].value));
-	}
-}
-
-static void lists_are_read(void **state)
-{
-	static const struct {
-		const char *text, *list; /* list NULL: refused */
-	} rows[] = {
-		{ "0", "0" },
-		{ "0-3,8\n", "0-3,8" },
-		{ "7,5,6", "5-7" },
-		{ "", "" },
-		{ "\n", "" },
-		{ "0-1048575", "0-1048575" },
-		{ "0-1048576", NULL },
-		{ "0-4294967295", NULL },
-		{ "99999999999999999999", NULL },
-		{ "3-1", NULL },
-		{ "1-", NULL },
-		{ "-1", NULL },
-		{ "a", NULL },
-		{ "0,,1", NULL },
-		{ "0;1", NULL },
-		{ "0-3-5", NULL },
-	};
-
-	(void)state;
-	for (unsigned i = 0; i < LENGTH(rows); i++) {
-		hwloc_bitmap_t set = number_list_parse(rows[i].text);
-		char *text = NULL;
-
-		assert_int_equal(!set, !rows[i].list);
-		if (!set) {
-			assert_int_equal(errno, EINVAL);
-			continue;
-		}
-		hwloc_bitmap_list_asprintf(&text, set);
-		assert_string_equal(text, rows[i].list);
-		free(text);
-		hwloc_bitmap_free(set);
-	}
-}
-
-static void keys_are_found_whole(void **state)
-{
-	static const char text[] =
-		"cpu family\t: 6\nmodel name\t: Some CPU: fast\nmodel\t\t: 207 \t\nempty\t:\n"
-		"Node 1 MemFree:      12 kB\ninactive_file 7\nfile 8\nthreads = 9\nhuge "
-		"18446744073709551615 kB\n";
-	uint64_t value = 0;
-	char *word;
-
-	(void)state;
-	word = field_text(text, "model name");
-	assert_string_equal(word, "Some CPU: fast");
-	free(word);
-	word = field_text(text, "model");
-	assert_string_equal(word, "207");
-	free(word);
-	assert_true(field_number(text, "model", &value) && value == 207);
-	assert_true(field_number(text, "Node 1 MemFree", &value) && value == 12 * 1024);
-	assert_true(field_number(text, "file", &value) && value == 8);
-	assert_true(field_number(text, "threads", &value) && value == 9);
-	assert_false(field_number(text, "huge", &value));
-	assert_int_equal(value, 9);
-	assert_null(field_text(text, "empty"));
-	assert_null(field_text(text, "cpu"));
-	assert_null(field_text(text, "Node 1"));
-	assert_null(field_find(text, "fil"));
-	assert_null(field_find(NULL, "file"));
-	assert_null(field_find("", "file"));
-	assert_null(field_text("key", "key"));
-}
-
-static void odd_files_do_no_harm(void **state)
-{
-	char long_path[PATH_MAX + 10];
-	uint64_t value;
-	char *text;
-
-	(void)state;
-	assert_null(sysfs_text(root, "/none"));
-	assert_int_equal(errno, ENOENT);
-	assert_null(sysfs_text(root, "/"));
-	assert_int_equal(errno, EISDIR);
-	memset(long_path, 'x', sizeof(long_path) - 1);
-	long_path[sizeof(long_path) - 1] = '\0';
-	assert_null(sysfs_text(root, "/%s", long_path));
-	assert_int_equal(errno, ENAMETOOLONG);
-	assert_null(sysfs_text(long_path, "/x"));
-	assert_false(sysfs_exists(long_path, "/x"));
-
-	assert_true(sysfs_hidden(root, "/none"));
-	put_file("/folder/file", "");
-	assert_false(sysfs_hidden(root, "/folder"));
-	assert_true(sysfs_hidden(root, "/folder/file"));
-	assert_int_equal(remove(in_tree("/folder/file")), 0);
-	assert_true(sysfs_hidden(root, "/folder"));
-
-	put_file("/empty", "");
-	text = sysfs_text(root, "/empty");
-	assert_string_equal(text, "");
-	free(text);
-	assert_null(sysfs_line(root, "/empty"));
-	assert_int_equal(errno, ENODATA);
-	assert_int_equal(sysfs_number(root, &value, "/empty"), -1);
-
-	put_file("/lines", "  7 \n8\n");
-	assert_int_equal(sysfs_number(root, &value, "/lines"), 0);
-	assert_int_equal(value, 7);
-
-	assert_int_equal(mkfifo(in_tree("/fifo"), 0600), 0); /* nobody will ever write to it */
-	assert_null(sysfs_line(root, "/fifo"));
-
-	put_file("/large", "1");
-	assert_int_equal(truncate(in_tree("/large"), 17 << 20), 0);
-	assert_null(sysfs_text(root, "/large"));
-	assert_int_equal(errno, EFBIG);
-	assert_int_equal(truncate(in_tree("/large"), 3 << 20), 0);
-	assert_int_equal(sysfs_number(root, &value, "/large"), 0);
-	assert_int_equal(value, 1);
-}
-
-static void choices_are_read(void **state)
-{
-	static const struct {
-		const char *text, *word;
-	} rows[] = { { "always [madvise] never\n", "madvise" },
-		     { "[always]\n", "always" },
-		     { "1\n", "1" },
-		     { "[open\n", "[open" },
-		     { "] [x]", "x" } };
-
-	(void)state;
-	for (unsigned i = 0; i < LENGTH(rows); i++) {
-		char *word;
-
-		put_file("/choice", rows[i].text);
-		word = sysfs_choice(root, "/%s", "choice");
-		assert_string_equal(word, rows[i].word);
-		free(word);
-	}
-}
-
-/* ---- memory ---- */
+/* systemd, unified: a service in a slice. */
+#define V2_MOUNT                                                            \
+	"35 25 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 " \
+	"rw,nsdelegate,memory_recursiveprot\n"
+#define V2    "/sys/fs/cgroup"
+#define NODES "/sys/devices/system/node"
 
 #define MEMINFO(available)                                                                     \
 	"MemTotal:       67108864 kB\nMemFree:        33554432 kB\nMemAvailable:   " available \
@@ -212,11 +30,6 @@ static void choices_are_read(void **state)
 
 static const struct file plain[] = { { "/proc/meminfo", MEMINFO("41943040") }, { 0 } };
 
-/* systemd, unified: a service in a slice. */
-#define V2_MOUNT                                                            \
-	"35 25 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 " \
-	"rw,nsdelegate,memory_recursiveprot\n"
-#define V2 "/sys/fs/cgroup"
 static const struct file v2_nested[] = {
 	{ "/proc/self/cgroup", "0::/system.slice/job.scope\n" },
 	{ "/proc/self/mountinfo", "25 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n" V2_MOUNT },
@@ -241,6 +54,7 @@ static const struct file v2_nested[] = {
 	"32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n" \
 	"35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:3 - cgroup cgroup rw,memory\n"
 #define V1 "/sys/fs/cgroup/memory"
+
 static const struct file v1_slurm[] = {
 	{ "/proc/self/cgroup", "5:cpuset:/slurm/uid_7/job_9/step_0\n4:memory:/slurm/uid_7/job_9/"
 			       "step_0\n3:cpu,cpuacct:/slurm\n1:name=systemd:/x\n" },
@@ -288,6 +102,7 @@ static struct memory_limit limit_of(const struct file *const *sets)
 	memory_limit_read(root, &l);
 	return l;
 }
+
 #define LIMIT(...) limit_of((const struct file *const[]){ __VA_ARGS__, NULL })
 
 /* Each process gets its part of what it shares with others, and all of what it has alone. */
@@ -540,7 +355,6 @@ static void strict_overcommit_binds(void **state)
 	assert_true(l.available == 40 * GIB);
 }
 
-#define NODES "/sys/devices/system/node"
 static const struct file two_nodes[] = {
 	{ NODES "/online", "0-1\n" },
 	{ NODES "/has_memory", "0-1\n" },
@@ -596,118 +410,6 @@ static void a_single_node_is_the_machine(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-/* ---- huge pages ---- */
-
-#define HUGE "/sys/kernel/mm/hugepages"
-static const struct file huge[] = {
-	{ HUGE "/hugepages-1048576kB/nr_hugepages", "4\n" },
-	{ HUGE "/hugepages-1048576kB/free_hugepages", "3\n" },
-	{ HUGE "/hugepages-1048576kB/resv_hugepages", "1\n" },
-	{ HUGE "/hugepages-2048kB/nr_hugepages", "512\n" },
-	{ HUGE "/hugepages-2048kB/free_hugepages", "500\n" },
-	{ HUGE "/hugepages-2048kB/nr_overcommit_hugepages", "64\n" },
-	{ HUGE "/hugepages-2048kB/surplus_hugepages", "14\n" },
-	{ NODES "/node1/hugepages/hugepages-2048kB/nr_hugepages", "256\n" },
-	{ NODES "/node1/hugepages/hugepages-2048kB/free_hugepages", "250\n" },
-	{ 0 },
-};
-
-static void huge_pages_are_counted(void **state)
-{
-	size_t sizes[MOST_HUGE_SIZES];
-	struct huge_pages p;
-
-	(void)state;
-	assert_int_equal(huge_page_sizes(root, sizes), 0);
-	assert_int_equal(huge_pages_read(root, 2 * MIB, ALL_NODES, &p), -1);
-	assert_int_equal(errno, ENOENT);
-	put_files(huge);
-	assert_int_equal(huge_page_sizes(root, sizes), 2);
-	assert_true(sizes[0] == 2 * MIB && sizes[1] == GIB);
-	assert_int_equal(huge_pages_read(root, GIB, ALL_NODES, &p), 0);
-	assert_true(p.total == 4 && p.free == 3 && p.available == 2);
-	assert_int_equal(huge_pages_read(root, 2 * MIB, ALL_NODES, &p), 0);
-	assert_true(p.total == 512 && p.free == 500 && p.available == 550);
-	assert_int_equal(huge_pages_read(root, 2 * MIB, 1, &p), 0);
-	assert_true(p.total == 256 && p.free == 250);
-	assert_int_equal(huge_pages_read(root, 2 * MIB, 0, &p), -1);
-}
-
-static void cgroups_limit_huge_pages(void **state)
-{
-	static const struct file limited[] = {
-		{ "/proc/self/cgroup", "0::/job\n" },
-		{ "/proc/self/mountinfo", V2_MOUNT },
-		{ V2 "/job/hugetlb.2MB.max", "209715200\n" },
-		{ V2 "/job/hugetlb.2MB.current", "104857600\n" },
-		{ V2 "/job/hugetlb.1GB.max", "max\n" },
-		{ 0 },
-	};
-	struct memory_limit l;
-	struct huge_pages p;
-
-	(void)state;
-	put_files(huge);
-	huge_limit_read(root, 2 * MIB, &l);
-	assert_true(l.available == NO_LIMIT);
-	put_files(limited);
-	huge_limit_read(root, 2 * MIB, &l);
-	assert_true(l.available == 100 * MIB);
-	assert_string_equal(l.what, "hugetlb.2MB.max 200 MiB of cgroup /job, with 100 MiB in use");
-	assert_int_equal(huge_pages_read(root, 2 * MIB, ALL_NODES, &p), 0);
-	assert_int_equal(p.available, 50);
-	assert_int_equal(huge_pages_read(root, GIB, ALL_NODES, &p), 0);
-	assert_int_equal(p.available, 2);
-}
-
-/* ---- the rest ---- */
-
-static void quotas_are_read(void **state)
-{
-	static const struct {
-		const char *text;
-		double cpus;
-	} rows[] = { { "max 100000", INFINITY }, { "50000 100000", 0.5 }, { "100000 0", INFINITY },
-		     { "", INFINITY },		 { "x y", INFINITY },	  { "100000", INFINITY },
-		     { "-1 100000", INFINITY } };
-
-	(void)state;
-	put_file("/proc/self/cgroup", "0::/\n");
-	put_file("/proc/self/mountinfo", V2_MOUNT);
-	for (unsigned i = 0; i < LENGTH(rows); i++) {
-		struct cgroup c;
-
-		put_file(V2 "/cpu.max", rows[i].text);
-		cgroup_read(root, &c);
-		assert_true(c.cpu_quota == rows[i].cpus);
-		cgroup_free(&c);
-	}
-}
-
-static void bytes_are_readable(void **state)
-{
-	static const struct {
-		uint64_t bytes;
-		const char *text;
-	} rows[] = {
-		{ 0, "0 B" },
-		{ 17, "17 B" },
-		{ 1023, "1023 B" },
-		{ 1024, "1 KiB" },
-		{ 3 * GIB / 2, "1.5 GiB" },
-		{ 512 * MIB, "512 MiB" },
-		{ 1023 * GIB + 900 * MIB, "1 TiB" },
-		{ UINT64_C(1) << 60, "1 EiB" },
-		{ UINT64_MAX - 1, "16 EiB" },
-		{ NO_LIMIT, "unlimited" },
-	};
-	char text[TEXT_BYTES];
-
-	(void)state;
-	for (unsigned i = 0; i < LENGTH(rows); i++)
-		assert_string_equal(text_bytes(text, rows[i].bytes), rows[i].text);
-}
-
 static void this_machine_has_memory(void **state)
 {
 	struct memory_limit l;
@@ -725,11 +427,6 @@ static void this_machine_has_memory(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(numbers_are_read),
-		TEST(lists_are_read),
-		TEST(keys_are_found_whole),
-		TEST(odd_files_do_no_harm),
-		TEST(choices_are_read),
 		TEST(nothing_known_is_no_limit),
 		TEST(only_what_is_shared_is_divided),
 		TEST(available_memory_binds),
@@ -745,10 +442,6 @@ int main(void)
 		TEST(strict_overcommit_binds),
 		TEST(allowed_nodes_bind),
 		TEST(a_single_node_is_the_machine),
-		TEST(huge_pages_are_counted),
-		TEST(cgroups_limit_huge_pages),
-		TEST(quotas_are_read),
-		TEST(bytes_are_readable),
 		TEST(this_machine_has_memory),
 	};
 

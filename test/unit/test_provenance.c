@@ -9,58 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "machine/provenance/provenance.h"
-#include "machine/topology/topology.h"
-#include "base/sysfs.h"
-#include "changed.h"
-#include "tree.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-#define CPUS	      "/sys/devices/system/cpu"
-#define DMI	      "/sys/class/dmi/id"
-
-/* A server with two packages of Ice Lake. */
-static const struct file intel[] = {
-	{ "/proc/cpuinfo",
-	  "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 106\n"
-	  "model name\t: Intel(R) Xeon(R) Platinum 8360Y CPU @ 2.40GHz\nstepping\t: "
-	  "6\nmicrocode\t: "
-	  "0xd0003b9\ncpu MHz\t\t: 2400.000\n"
-	  "flags\t\t: fpu vme sse2 avx2 avx512f\nbugs\t\t: spectre_v1\n\nprocessor\t: 1\nmodel "
-	  "name\t: Other\n" },
-	{ "/proc/meminfo", "MemTotal:       263757000 kB\nMemFree:        250000000 "
-			   "kB\nMemAvailable:   251000000 kB\n" },
-	{ "/proc/cmdline",
-	  "BOOT_IMAGE=/vmlinuz root=UUID=1 quiet grub_password=hush isolcpus=2-3\n" },
-	{ "/proc/sys/kernel/osrelease", "5.14.0-427.el9.x86_64\n" },
-	{ "/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC Thu\n" },
-	{ "/proc/sys/kernel/numa_balancing", "1\n" },
-	{ "/proc/sys/kernel/perf_event_paranoid", "-1\n" },
-	{ "/proc/sys/vm/overcommit_memory", "0\n" },
-	{ "/proc/sys/vm/swappiness", "60\n" },
-	{ "/proc/sys/vm/zone_reclaim_mode", "0\n" },
-	{ "/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n" },
-	{ "/sys/kernel/mm/transparent_hugepage/defrag",
-	  "always defer defer+madvise [madvise] never\n" },
-	{ "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "1\n" },
-	{ "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "512\n" },
-	{ "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "500\n" },
-	{ CPUS "/online", "0-15\n" },
-	{ CPUS "/intel_pstate/no_turbo", "0\n" },
-	{ CPUS "/cpu0/cpufreq/scaling_driver", "intel_pstate\n" },
-	{ CPUS "/cpu0/cpufreq/scaling_governor", "powersave\n" },
-	{ CPUS "/cpu1/cpufreq/scaling_governor", "performance\n" },
-	{ CPUS "/cpu0/cpufreq/scaling_min_freq", "800000\n" },
-	{ CPUS "/cpu0/cpufreq/scaling_max_freq", "3500000\n" },
-	{ CPUS "/cpu0/cpufreq/base_frequency", "2400000\n" },
-	{ CPUS "/vulnerabilities/meltdown", "Not affected\n" },
-	{ CPUS "/vulnerabilities/spectre_v2", "Mitigation: Enhanced IBRS\n" },
-	{ DMI "/sys_vendor", "Dell Inc.\n" },
-	{ DMI "/product_name", "PowerEdge C6520\n" },
-	{ DMI "/product_serial", "SECRET7\n" },
-	{ DMI "/bios_version", "1.8.2\n" },
-	{ 0 },
-};
+#include "records.h"
 
 static const struct file amd_guest[] = {
 	{ "/proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: "
@@ -86,6 +35,7 @@ static const struct file altra[] = {
 	{ DMI "/sys_vendor", "GIGABYTE\n" },
 	{ 0 },
 };
+
 static const struct file graviton[] = {
 	{ "/proc/cpuinfo", ARM_CPUINFO("0x41", "0x1", "0xd40", "1") },
 	{ CPUS "/cpu0/regs/identification/midr_el1", "0x00000000411fd401\n" },
@@ -93,96 +43,6 @@ static const struct file graviton[] = {
 	{ DMI "/product_name", "c7g.4xlarge\n" },
 	{ 0 },
 };
-
-static struct machine *machine;
-
-static int open_server(void **state)
-{
-	const char *why = "";
-
-	machine = machine_open("package:2 [numa] l3:1(size=33554432) l2:4(size=1048576) "
-			       "l1d:1(size=49152) core:1 pu:2",
-			       &why);
-	if (!machine) {
-		puts(why);
-		return -1;
-	}
-	machine->running = true; /* so that files are read, from the test's folder */
-	(void)state;
-	return 0;
-}
-
-static int close_machine(void **state)
-{
-	(void)state;
-	machine_close(machine);
-	return 0;
-}
-
-/* The member of an object at a path like "cpu.model". */
-static json_t *at(json_t *object, const char *path)
-{
-	char copy[128], *rest = copy, *key;
-
-	snprintf(copy, sizeof(copy), "%s", path);
-	while (object && (key = strsep(&rest, ".")))
-		object = json_object_get(object, key);
-	return object;
-}
-
-static const char *text_at(json_t *object, const char *path)
-{
-	const char *text = json_string_value(at(object, path));
-
-	return text ? text : "(no text)";
-}
-
-static json_int_t integer_at(json_t *object, const char *path)
-{
-	json_t *value = at(object, path);
-
-	assert_true(json_is_integer(value));
-	return json_integer_value(value);
-}
-
-/*
- * Fails unless every null, at any depth, has a reason; returns the number of nulls. `virtual` needs
- * none: null may mean "not a virtual machine".
- */
-static unsigned nulls_say_why(json_t *value)
-{
-	unsigned nulls = 0;
-	const char *key;
-	json_t *part;
-	size_t i;
-
-	json_array_foreach(value, i, part) nulls += nulls_say_why(part);
-	json_object_foreach(value, key, part)
-	{
-		char why[128];
-
-		nulls += nulls_say_why(part);
-		if (!json_is_null(part))
-			continue;
-		nulls++;
-		snprintf(why, sizeof(why), "%s_why", key);
-		if (strcmp(key, "virtual") && !json_string_length(json_object_get(value, why)))
-			fail_msg("%s is null, and nothing says why", key);
-	}
-	return nulls;
-}
-
-static json_t *provenance_of(const struct file *files)
-{
-	json_t *p;
-
-	if (files)
-		put_files(files);
-	p = provenance_machine_at(root, machine);
-	assert_non_null(p);
-	nulls_say_why(p);
-	return p;
-}
 
 static void intel_server(void **state)
 {
@@ -361,243 +221,6 @@ static void the_topology_is_told(void **state)
 	assert_int_equal(json_array_size(at(p, "tlb")), 0);
 	assert_string_equal(text_at(p, "tlb_why"), "not this machine");
 	json_decref(p);
-}
-
-static json_t *provenance_of_changed(void (*change)(hwloc_topology_t))
-{
-	struct machine *m = open_changed("core:8 pu:1", change);
-	json_t *p = provenance_machine_at(root, m);
-
-	machine_close(m);
-	return p;
-}
-
-static void same_at_other_speeds(hwloc_topology_t t)
-{
-	add_kind(t, "0-3", 0, "CoreType", "IntelAtom", "2000");
-	add_kind(t, "4-7", 1, "CoreType", "IntelCore", "2000");
-}
-
-static void three_of_two_types(hwloc_topology_t t)
-{
-	add_kind(t, "0-3", 0, "CoreType", "IntelAtom", "2800");
-	add_kind(t, "4-5", 1, "CoreType", "IntelCore", "3900");
-	add_kind(t, "6-7", 2, "CoreType", "IntelCore", "5800");
-}
-
-static void other_numbers(hwloc_topology_t t)
-{
-	add_kind(t, "0-1", 0, "CoreType", "IntelAtom", "2800");
-	add_kind(t, "2-7", 1, "CoreType", "IntelCore", "3900");
-}
-
-static void speeds_alone(hwloc_topology_t t)
-{
-	add_kind(t, "0-3", 0, "FrequencyBaseMHz", "2000", "2800");
-	add_kind(t, "4-7", 1, "FrequencyBaseMHz", "2000", "3900");
-}
-
-static void speeds_of_one_type(hwloc_topology_t t)
-{
-	add_kind(t, "0-5", 0, "CoreType", "IntelCore", "3900");
-	add_kind(t, "6-7", 1, "CoreType", "IntelCore", "5800");
-}
-
-/* Fast and slow cores are told, and are part of the class, but their frequencies are not. */
-static void kinds_of_cores(void **state)
-{
-	static const struct {
-		void (*change)(hwloc_topology_t);
-		bool same; /* as slow_first; others as a machine without kinds */
-	} table[] = { { same_at_other_speeds, true },
-		      { three_of_two_types, true },
-		      { speeds_alone, false },
-		      { speeds_of_one_type, false } };
-	json_t *none = provenance_of_changed(NULL), *two = provenance_of_changed(slow_first),
-	       *other = provenance_of_changed(other_numbers), *kinds = at(two, "topology.kinds"),
-	       *first = json_array_get(kinds, 0), *second = json_array_get(kinds, 1);
-
-	(void)state;
-	assert_null(json_object_get(at(none, "topology"), "kinds"));
-	assert_int_equal(json_array_size(kinds), 2);
-	assert_string_equal(text_at(first, "name"), "IntelCore 3900 MHz");
-	assert_int_equal(integer_at(first, "rank"), 0);
-	assert_int_equal(integer_at(first, "cores"), 4);
-	assert_int_equal(json_integer_value(json_array_get(at(first, "cpus"), 0)), 4);
-	assert_string_equal(text_at(second, "name"), "IntelAtom 2800 MHz");
-	assert_int_equal(integer_at(second, "rank"), 1);
-	assert_int_equal(json_array_size(at(second, "cpus")), 4);
-	assert_string_not_equal(text_at(none, "class"), text_at(two, "class"));
-	assert_string_not_equal(text_at(other, "class"), text_at(two, "class"));
-	for (size_t i = 0; i < LENGTH(table); i++) {
-		json_t *p = provenance_of_changed(table[i].change);
-
-		assert_string_equal(text_at(p, "class"),
-				    text_at(table[i].same ? two : none, "class"));
-		json_decref(p);
-	}
-	json_decref(none);
-	json_decref(two);
-	json_decref(other);
-}
-
-static void distances_follow_the_nodes(void **state)
-{
-	hwloc_obj_t nodes[2];
-	hwloc_uint64_t values[] = { 10, 21, 22, 10 };
-	hwloc_distances_add_handle_t d;
-	json_t *p, *matrix;
-
-	(void)state;
-	/* hwloc's matrix has node 1 first; the record's has the order of the nodes */
-	nodes[0] = hwloc_get_obj_by_type(machine->topology, HWLOC_OBJ_NUMANODE, 1);
-	nodes[1] = hwloc_get_obj_by_type(machine->topology, HWLOC_OBJ_NUMANODE, 0);
-	d = hwloc_distances_add_create(
-		machine->topology, NULL,
-		HWLOC_DISTANCES_KIND_FROM_USER | HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0);
-	assert_non_null(d);
-	assert_int_equal(hwloc_distances_add_values(machine->topology, d, 2, nodes, values, 0), 0);
-	assert_int_equal(hwloc_distances_add_commit(machine->topology, d, 0), 0);
-	p = provenance_of(NULL);
-	matrix = at(p, "topology.distances");
-	assert_int_equal(json_array_size(matrix), 2);
-	assert_int_equal(json_integer_value(json_array_get(json_array_get(matrix, 0), 0)), 10);
-	assert_int_equal(json_integer_value(json_array_get(json_array_get(matrix, 0), 1)), 22);
-	assert_int_equal(json_integer_value(json_array_get(json_array_get(matrix, 1), 0)), 21);
-	json_decref(p);
-	hwloc_distances_remove(machine->topology);
-}
-
-/* The class of a synthetic machine with the server's files, of which `files` replaces some. */
-static char *class_of(const char *description, const struct file *files)
-{
-	const char *why = "";
-	struct machine *m = machine_open(description, &why);
-	json_t *p;
-	char *class;
-
-	assert_non_null(m);
-	put_files(intel);
-	if (files)
-		put_files(files);
-	p = provenance_machine_at(root, m);
-	class = strdup(text_at(p, "class"));
-	assert_int_equal(strspn(class, "0123456789abcdef"), 16);
-	assert_int_equal(strlen(class), 16);
-	json_decref(p);
-	machine_close(m);
-	return class;
-}
-
-static void expect_class(const char *class, bool same, const char *description,
-			 const struct file *files)
-{
-	char *other = class_of(description, files);
-
-	if (same != !strcmp(class, other))
-		fail_msg("%s is %sof the class of the server", description, same ? "not " : "");
-	free(other);
-}
-
-/* The server, with `mib` MiB of memory on each of its two nodes. */
-#define SERVER(mib) \
-	"pack:2 [numa(memory=" mib "MiB)] l3:1(size=33554432) l2:4(size=1048576) core:1 pu:2"
-
-static void a_class_is_what_equal_machines_share(void **state)
-{
-	static const struct file what_changes[] = {
-		{ "/proc/meminfo", "MemTotal: 263750000 kB\nMemFree: 1 kB\n" },
-		{ "/proc/sys/kernel/osrelease", "6.1.0\n" },
-		{ "/proc/cmdline", "quiet\n" },
-		{ "/proc/sys/kernel/hostname", "other\n" },
-		{ "/proc/sys/kernel/numa_balancing", "0\n" },
-		{ CPUS "/cpu0/cpufreq/scaling_governor", "performance\n" },
-		{ CPUS "/intel_pstate/no_turbo", "1\n" },
-		{ DMI "/bios_version", "1.9.0\n" },
-		{ "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "0\n" },
-		{ 0 },
-	};
-	static const struct file newer_microcode[] = {
-		{ "/proc/cpuinfo",
-		  "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 106\n"
-		  "model name\t: Intel(R) Xeon(R) Platinum 8360Y CPU @ 2.40GHz\nstepping\t: 6\n"
-		  "microcode\t: 0xd0003d1\nflags\t\t: fpu vme\n" },
-		{ 0 },
-	};
-	static const struct file other_stepping[] = {
-		{ "/proc/cpuinfo",
-		  "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 106\n"
-		  "model name\t: Intel(R) Xeon(R) Platinum 8360Y CPU @ 2.40GHz\nstepping\t: 5\n" },
-		{ 0 },
-	};
-	static const struct file another_huge_page[] = {
-		{ "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "0\n" },
-		{ 0 },
-	};
-	char *class = class_of(SERVER("128700"), NULL);
-
-	(void)state;
-	expect_class(class, true, SERVER("128700"), NULL);
-	expect_class(class, true, SERVER("128700"), what_changes);
-	expect_class(class, true, SERVER("128700"), newer_microcode);
-	expect_class(class, true, SERVER("128690"), NULL);  /* firmware reserves more */
-	expect_class(class, true, SERVER("131072"), NULL);  /* nothing is reserved: 128 GiB */
-	expect_class(class, false, SERVER("114688"), NULL); /* 112 GiB: a module less */
-	expect_class(class, false, SERVER("139264"), NULL); /* 136 GiB */
-	expect_class(class, false, SERVER("128700"), other_stepping);
-	expect_class(class, false,
-		     "pack:2 [numa(memory=128700MiB)] l3:1(size=33554432) l2:4(size=2097152) "
-		     "core:1 pu:2",
-		     NULL);
-	expect_class(class, false,
-		     "pack:2 [numa(memory=128700MiB)] l3:1(size=33554432) l2:4(size=1048576) "
-		     "core:1 pu:1",
-		     NULL);
-	expect_class(class, false,
-		     "pack:2 [numa(memory=128700MiB)] l3:2(size=16777216) l2:2(size=1048576) "
-		     "core:1 pu:2",
-		     NULL);
-	expect_class(class, false, SERVER("128700"), another_huge_page);
-	free(class);
-}
-
-/*
- * The class of a machine with one node, to which the kernel gave `placed` MiB until now, and has
- * `kib` kB in all.
- */
-static char *class_of_one_node(uint64_t placed, const char *kib)
-{
-	const char *why = "";
-	struct machine *m = machine_open("numa:1 core:4 pu:2", &why);
-	char text[64], *class;
-	json_t *p;
-
-	assert_non_null(m);
-	m->running = true;
-	hwloc_get_obj_by_type(m->topology, HWLOC_OBJ_NUMANODE, 0)->attr->numanode.local_memory =
-		placed << 20;
-	put_files(intel);
-	snprintf(text, sizeof(text), "MemTotal: %s kB\nMemFree: 1 kB\n", kib);
-	put_file("/proc/meminfo", text);
-	p = provenance_machine_at(root, m);
-	class = strdup(text_at(p, "class"));
-	json_decref(p);
-	machine_close(m);
-	return class;
-}
-
-static void a_class_is_stable_while_the_node_of_a_guest_grows(void **state)
-{
-	char *class = class_of_one_node(4403, "132120576"),
-	     *later = class_of_one_node(13926, "132120576"),
-	     *half = class_of_one_node(4403, "66060288");
-
-	(void)state;
-	assert_string_equal(class, later);
-	assert_string_not_equal(class, half);
-	free(class);
-	free(later);
-	free(half);
 }
 
 /* Writes a CPU's msr file, in which the offset is the number of the register. */
@@ -797,8 +420,6 @@ static void the_program_is_described(void **state)
 	json_decref(p);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -807,13 +428,9 @@ int main(void)
 		TEST(arm_cores_have_names),
 		TEST(hypervisors_are_told_apart),
 		TEST(the_topology_is_told),
-		TEST(distances_follow_the_nodes),
-		TEST(a_class_is_what_equal_machines_share),
-		TEST(a_class_is_stable_while_the_node_of_a_guest_grows),
 		TEST(prefetchers_are_told_where_they_can_be_read),
 		TEST(nothing_to_read_is_said),
 		TEST(the_reason_is_its_own),
-		TEST(kinds_of_cores),
 		cmocka_unit_test(this_machine_is_described),
 		cmocka_unit_test(the_environment_keeps_secrets),
 		cmocka_unit_test(jobs_are_known),
