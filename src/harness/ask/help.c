@@ -40,14 +40,26 @@ static void put_option(const char *name, const char *argument, const char *text,
 	wrapped_row(head, text, OPTION_COLUMN, f);
 }
 
+/* The width of the longest word of a list, but at least the width that most lists have. */
+static int width_of(const char *list)
+{
+	int width = 11;
+	char word[64];
+
+	while (names_next(&list, word, sizeof(word)))
+		width = (int)strlen(word) > width ? (int)strlen(word) : width;
+	return width;
+}
+
 void help_meanings(const struct parameter *p, int column, FILE *f)
 {
+	const int width = p->choices ? width_of(p->choices) : 0;
 	const char *list = p->choices;
 	char word[64], head[128];
 
 	for (unsigned i = 0; p->meaning[i] && names_next(&list, word, sizeof(word)); i++) {
-		snprintf(head, sizeof(head), "%*s%-11s ", column, "", word);
-		wrapped_row(head, p->meaning[i], column + 12, f);
+		snprintf(head, sizeof(head), "%*s%-*s ", column, "", width, word);
+		wrapped_row(head, p->meaning[i], column + width + 1, f);
 	}
 }
 
