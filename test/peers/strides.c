@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/prefetch/walk.h"
+#include "bench/prefetch/prefetch.h"
 #include "beside.h"
 #include "machine/clock.h"
 #include "machine/memory/arena.h"

@@ -13,7 +13,6 @@
 #include <cmocka.h>
 
 #include "bench/checkpoint/kernels.h"
-#include "bench/checkpoint/percpu.h"
 #include "benchmarks.h"
 #include "cases.h"
 #include "code.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/hashmap/waitfree.h"
+#include "bench/hashmap/striped.h"
 #include "held.h"
 #include "maps.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/flush.h"
-#include "bench/prefetch/walk.h"
+#include "bench/prefetch/prefetch.h"
 #include "code.h"
 
 enum { LINE = 64, MOST_BYTES = 1 << 22 };

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "bench/checkpoint/kernels.h"
-#include "bench/checkpoint/percpu.h"
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/loop.h"

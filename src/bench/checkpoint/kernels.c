@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/checkpoint/kernels.h"
-#include "bench/checkpoint/percpu.h"
 #include "kit/opaque.h"
 
 static inline uint64_t increment(counter *c)

@@ -10,6 +10,108 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__x86_64__) || defined(__aarch64__)
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#define PERCPU 1
+#endif
+#endif
+
+/*
+ * A counter for each CPU, incremented by a restartable sequence (rseq(2)): the kernel restarts it
+ * if the thread was preempted, moved to another CPU or interrupted by a signal before the store.
+ * So a plain load, add and store lose nothing, though several threads take turns on a CPU.
+ */
+
+/* Why there are no restartable sequences; NULL: there are. */
+static inline const char *percpu_lacking(void)
+{
+#ifdef PERCPU
+	return __rseq_size ? NULL
+			   : "no restartable sequences: they need Linux 4.18 (aarch64: 4.19) or "
+			     "later, and that GLIBC_TUNABLES does not turn glibc.pthread.rseq off";
+#else
+	return "built without restartable sequences: they need the GNU C library 2.35 or later, on "
+	       "x86-64 or aarch64";
+#endif
+}
+
+#ifdef PERCPU
+
+/*
+ * What the kernel reads: the sequence is from 1 to 2; if it does not get to 2, it goes on at 4.
+ * Four bytes before that is the signature that the C library registered: elsewhere the kernel does
+ * not jump to. Absolute addresses, which the dynamic linker writes.
+ */
+#define PERCPU_SEQUENCE                    \
+	".pushsection __rseq_cs, \"aw\"\n" \
+	"	.balign 32\n"                    \
+	"3:	.long 0, 0\n"                  \
+	"	.quad 1f, 2f - 1f, 4f\n"         \
+	"	.popsection\n"                   \
+	"	.pushsection __rseq_failure, \"ax\"\n"
+
+#ifdef __x86_64__
+/* the signature is the operand of an undefined instruction */
+#define PERCPU_INCREMENT                            \
+	PERCPU_SEQUENCE                             \
+	"	.byte 0x0f, 0xb9, 0x3d\n"                 \
+	"	.long %c[signature]\n"                    \
+	"4:	jmp 5f\n"                               \
+	"	.popsection\n"                            \
+	"5:	leaq 3b(%%rip), %[at]\n"                \
+	"	movq %[at], %%fs:%c[sequence](%[area])\n" \
+	"1:	movl %%fs:%c[cpu](%[area]), %k[at]\n"   \
+	"	imulq %[stride], %[at]\n"                 \
+	"	movq (%[first],%[at]), %[next]\n"         \
+	"	incq %[next]\n"                           \
+	"	movq %[next], (%[first],%[at])\n"         \
+	"2:\n"
+/* from the start of the thread's segment */
+#define PERCPU_AREA __rseq_offset
+#else
+#define PERCPU_INCREMENT                                \
+	PERCPU_SEQUENCE                                 \
+	"	.inst %c[signature]\n"                        \
+	"4:	b 5f\n"                                     \
+	"	.popsection\n"                                \
+	"5:	adrp %[at], 3b\n"                           \
+	"	add %[at], %[at], :lo12:3b\n"                 \
+	"	str %[at], [%[area], %[sequence]]\n"          \
+	"1:	ldr %w[at], [%[area], %[cpu]]\n"            \
+	"	umaddl %[at], %w[at], %w[stride], %[first]\n" \
+	"	ldr %[next], [%[at]]\n"                       \
+	"	add %[next], %[next], #1\n"                   \
+	"	str %[next], [%[at]]\n"                       \
+	"2:\n"
+#define PERCPU_AREA ((char *)__builtin_thread_pointer() + __rseq_offset)
+#endif
+
+#endif
+
+/*
+ * Increments the counter of the CPU that the thread runs on, and returns it. `first`: that of CPU
+ * 0; the next CPU's is `stride` bytes on.
+ */
+static inline uint64_t percpu_increment(_Atomic uint64_t *first, size_t stride)
+{
+#ifdef PERCPU
+	uint64_t next, at;
+
+	__asm__ volatile(PERCPU_INCREMENT
+			 : [next] "=&r"(next), [at] "=&r"(at)
+			 : [first] "r"(first), [stride] "r"(stride), [area] "r"(PERCPU_AREA),
+			   [signature] "i"((uint64_t)RSEQ_SIG),
+			   [sequence] "i"(offsetof(struct rseq, rseq_cs)),
+			   [cpu] "i"(offsetof(struct rseq, cpu_id))
+			 : "memory", "cc");
+	return next;
+#else
+	(void)first, (void)stride;
+	return 0;
+#endif
+}
+
 /* Bytes of a string; strings of a thread, which together stay in its L1. */
 enum { STRING = 16, STRINGS = 1024 };
 

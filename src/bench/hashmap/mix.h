@@ -57,13 +57,13 @@ static inline uint64_t mix_number(uint64_t key)
 	return key * MIX_GATHER;
 }
 
-/* Draws operations first..first+n-1 of a stream. */
-void mix_draw(const struct mix *, uint64_t stream, uint64_t first, bool read_only,
-	      struct operation *, unsigned n);
+/* Draws operations first..first+n-1 of a stream. Not inlined: drawing and doing are timed apart. */
+__attribute__((noinline)) void mix_draw(const struct mix *, uint64_t stream, uint64_t first,
+					bool read_only, struct operation *, unsigned n);
 /* Whether key i is in the map at the start: chosen so that the mix keeps the map's size. */
 bool mix_holds(const struct mix *, uint64_t i);
 
-/* A word of the value of one write: verify.c finds words that do not belong together. */
+/* A word of the value of one write: verification finds words that do not belong together. */
 static inline uint64_t mix_word(uint64_t key, uint64_t stamp, unsigned word)
 {
 	return key + stamp * MAP_MOST_WORDS + word;

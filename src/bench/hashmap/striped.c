@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stripes; and striped, the map in which every operation, reads too, takes its stripe's lock. Chains
- * are changed in place.
+ * Stripes; and striped, the map in which every operation, reads too, takes its stripe's lock.
+ * Chains are changed in place.
  */
 #include <stdlib.h>
 #include <string.h>

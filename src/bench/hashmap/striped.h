@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What both striped maps are made of: a lock and a count of entries for each stripe, as far apart
- * as the shape says, and tables of buckets that double.
+ * Stripes, of which both striped maps are made: a lock and a count of entries for each stripe, as far
+ * apart as the shape says, and tables of buckets that double.
  *
  * An entry's stripe is hash % stripes, its bucket hash % buckets. Buckets are stripes times a power
  * of two, so no entry changes its stripe when the table doubles: bucket b's entries go to b and
- * b + buckets, which the stripe's lock protects. Whoever doubles the table takes all
- * locks, in order.
+ * b + buckets, which the stripe's lock protects. Whoever doubles the table takes all locks, in order.
  *
  * The block of memory: locks, counts, then all tables, each of which has a place of its own, so
  * that whoever still reads an old one finds it unchanged.
  */
-#ifndef LOCUS_HASHMAP_STRIPES_H
-#define LOCUS_HASHMAP_STRIPES_H
+#ifndef LOCUS_HASHMAP_STRIPED_H
+#define LOCUS_HASHMAP_STRIPED_H
 
 #include <stdatomic.h>
 
+#include "bench/hashmap/entries.h"
 #include "bench/hashmap/map.h"
 #include "kit/spin.h"
 #include "machine/clock.h"
@@ -83,5 +83,32 @@ static inline bool stripes_are_full(const struct stripes *s, uint32_t entries, s
 {
 	return buckets < s->most && (double)entries * s->n > (double)buckets * s->load;
 }
+
+/* ---- the data of striped-waitfree, for its test, too ---- */
+
+struct waitfree_entry {
+	struct waitfree_entry *next;
+	uint64_t key;
+	struct epoch_link link; /* once it is retired */
+	uint64_t value[];
+};
+
+/* Table i has 2^i times the buckets that the map starts with. */
+struct waitfree_table {
+	size_t buckets;
+	struct waitfree_entry *_Atomic *bucket;
+};
+enum { WAITFREE_MOST_TABLES = 64 };
+
+struct waitfree {
+	struct stripes stripes;
+	unsigned words;
+	struct entries *entries;
+	struct epoch *epoch;
+	/* after a lack of memory: insertions into full stripes before growing is tried again */
+	_Atomic size_t patience;
+	struct waitfree_table table[WAITFREE_MOST_TABLES];
+	struct waitfree_table *_Atomic now;
+};
 
 #endif

@@ -14,7 +14,7 @@
  */
 #include <stdlib.h>
 
-#include "bench/hashmap/waitfree.h"
+#include "bench/hashmap/striped.h"
 
 /* Retired entries that may wait for readers, beyond a thread's share. */
 enum { WAITING = 1 << 15 };

@@ -149,7 +149,7 @@ static int map(struct state *s, const struct trial *t)
 {
 	s->own_stride = own_stride(t);
 	s->own = trial_pieces(t, "packets and answers", dispatchers_of(t), s->searchers,
-			    s->own_stride, false);
+			      s->own_stride, false);
 	if (!s->own || map_streams(s, t) || map_array(s, t) || (has_tree(t) && map_trees(s, t)))
 		return -1;
 	if (s->way->kind != PARTITION)

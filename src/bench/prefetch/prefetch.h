@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A walk over elements that lie a stride apart, in an order, and the measured loops. */
-#ifndef LOCUS_PREFETCH_WALK_H
-#define LOCUS_PREFETCH_WALK_H
+#ifndef LOCUS_PREFETCH_H
+#define LOCUS_PREFETCH_H
 
 #include <stddef.h>
 #include <stdint.h>
