@@ -111,7 +111,7 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 			f);
 	if (b->counters)
 		fprintf(f,
-			"\ncounters (--counters default; for each %s; of alternatives, the first "
+			"\ncounters (--counters default; for each %s; the first alternative "
 			"that can be counted)\n",
 			counting_per(b));
 	for (const struct explained *e = b->counters; e && e < b->counters + b->n_counters; e++) {
