@@ -221,17 +221,16 @@ def _parser() -> argparse.ArgumentParser:
         commands,
         "report",
         _report,
-        beside="; and, beside them, what likwid-perfctr -m counted (its CSV)",
+        beside="; and the CSV that likwid-perfctr -m wrote for it",
         help="make a page with pictures from records",
         description=(
-            "Makes one HTML page from one or several records, readable without a network, and"
-            " beside it a folder with its pictures as SVG, PNG, PDF and Vega-Lite: report.html and"
-            " report-pictures/. The page is written first; the path of each is printed once it is"
-            " there."
+            "Makes one HTML page from one or several records, readable without a network, "
+            "and a folder with its pictures as SVG, PNG, PDF and Vega-Lite: report.html and "
+            "report-pictures/. It prints each path when the file is written, the page first."
         ),
         epilog=(
-            "Exit status: 0 good; 1 the report could not be written, and nothing was; 2 a file is"
-            " missing or is no record."
+            "Exit status: 0 good; 1 the report could not be written; 2 a file is missing or "
+            "is no record."
         ),
     )
     command.add_argument(
@@ -239,35 +238,33 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR|FILE.html",
         type=Path,
         help=(
-            "a folder, in which report.html is made, or the name of the page; default: the folder"
-            " of the first FILE"
+            "a folder for report.html, or the name of the page; default: the folder of the "
+            "first FILE"
         ),
     )
     command.add_argument(
         "--force",
         action="store_true",
-        help=(
-            "replace a page that is there already, and its pictures; other files in their folder"
-            " stay"
-        ),
+        help="replace an existing page and its pictures; other files in their folder stay",
     )
     _command(
         commands,
         "summary",
         _summary,
-        help="print the card of a machine: what it is, and what its parts cost, on one screen",
+        help="show a machine and its costs on one screen",
         description=(
-            "Prints a screen for each host: caches and TLBs, bandwidth, core-to-core latency, what"
-            " false sharing and a wrong first touch cost, what workloads gain, and how certain"
-            " each of these is; then what disturbs measuring there. Of a series (--runs) the card"
-            " has the medians of the runs, and the intervals between them; else, if a host has"
-            " measured a trial several times, the last one counts."
+            "Prints a screen for each host: caches and TLBs, bandwidth, core-to-core "
+            "latency, what false sharing and a wrong first touch cost, what workloads gain, "
+            "and how certain each of these is; then what disturbs measurements. For a series "
+            "(--runs) the card shows the medians of the runs and the intervals between them. "
+            "Otherwise, if a host has measured a trial several times, the last measurement "
+            "counts."
         ),
         epilog=(
-            "certain: known within 5 %. rough: the interval is wider, or there is none. noisy:"
-            " other work disturbed it, and may have shifted it. cannot tell: with the reason, what"
-            " to do, and what is safe until then. Exit status: 0 good; 2 a file is missing or is no"
-            " record."
+            "certain: known within 5 %. rough: the interval is wider, or there is none. "
+            "noisy: other work disturbed it and may have shifted it. cannot tell: the line "
+            "gives the reason, what to do, and what is safe until then. Exit status: 0 good; "
+            "2 a file is missing or is no record."
         ),
     )
     command_line.add(commands)
@@ -276,8 +273,7 @@ def _parser() -> argparse.ArgumentParser:
         "levels",
         _levels,
         help=(
-            "name the levels of cache and TLB in records of latency, and the padding in those of"
-            " sharing"
+            "find cache and TLB levels in records of latency, and the padding in records of sharing"
         ),
         description=(
             "Finds plateaus and edges in curves of latency over working set, from the curve alone,"
@@ -292,14 +288,14 @@ def _parser() -> argparse.ArgumentParser:
         commands,
         "export",
         _export,
-        help="write records for other tools",
+        help="convert records for other tools",
         description=(
-            "Writes a flat row for each trial and metric to standard output: host, run, trial and"
-            " its parameters, the value with its 95 % interval in base units, or why there is"
-            " none. CSV has a column for each parameter; JSON Lines (jsonl) an object for each row."
-            " google-benchmark is the JSON of that library, for its tools/compare.py and for"
-            " records of one host: an entry for each batch and one for the median, in ns; cpu_time"
-            " repeats real_time."
+            "Writes a flat row for each trial and metric to standard output: host, run, "
+            "trial and its parameters, the value with its 95 % interval in base units, or "
+            "the reason why there is no value. CSV has a column for each parameter; JSON "
+            "Lines (jsonl) an object for each row. google-benchmark is that library's JSON "
+            "for its tools/compare.py, for records of one host: an entry for each batch and "
+            "one for the median, in ns; cpu_time repeats real_time."
         ),
         epilog="Exit status: 0 good; 2 a file is missing or is no record.",
     )
@@ -320,9 +316,9 @@ def _parser() -> argparse.ArgumentParser:
         _validate,
         help="check records against their format",
         description=(
-            "Checks each line of the records strictly against the format: keys and types of lines"
-            " that the format does not have are errors. For each wrong line it prints the file, the"
-            " number of the line, and what was expected."
+            "Checks each line of the records strictly against the format: unknown keys and "
+            "types of lines are errors. For each wrong line it prints the file, the line "
+            "number, and what was expected."
         ),
         epilog="Exit status: 0 all lines are valid; 2 a line is not, or a file is missing.",
     )

@@ -193,7 +193,7 @@ def test_a_guest_tells_what_its_cpus_share() -> None:
     assert re.match(r"To hand over .* takes \d\S+ ns \(median\) between CPUs that share", said)
     assert ", as the guest is told (" in said
     point.status, point.reasons = "noisy", ["noise"]
-    assert sentence(point).startswith("How long it takes to hand over a cache line is not told: ")
+    assert sentence(point).startswith("The time to hand over a cache line is not given: ")
 
 
 def test_loads_are_told_with_their_cycles() -> None:

@@ -212,7 +212,7 @@ def test_a_level_that_is_reported_and_not_found_is_told() -> None:
         steps((KIB, 32 * KIB, 1), (40 * KIB, GIB, 80)), {1: [32 * KIB], 2: [MIB]}
     )
     assert (found["L2"].verdict, found["L2"].reported) == (NOT_FOUND, "1 MiB")
-    assert found["L2"].remark == "no plateau of its own could be told"
+    assert found["L2"].remark == "no plateau of its own was found"
     assert (
         "1 level of cache found, 2 reported: names go by order, so one may be misnamed" in remarks
     )

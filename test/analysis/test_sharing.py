@@ -227,7 +227,7 @@ def test_a_padding_out_of_noise_is_none(tmp_path: Path, capsys: pytest.CaptureFi
     assert program.main(["levels", str(path)]) == GOOD
     out = capsys.readouterr().out
     assert (
-        "cannot be told: 11 of 13 distances left out: noisy: with nothing else running: locus"
+        "cannot be found: 11 of 13 distances left out: noisy: with nothing else running: locus"
         " sharing --variant distance --time-budget 5min" in out
     )
 

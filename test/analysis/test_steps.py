@@ -134,7 +134,7 @@ def test_a_ramp_all_the_way_has_no_level(slope: float, noise: float) -> None:
                 2**x, 1e-9 * 2 ** (slope * (x - 10) + rng.normal(0, math.log2(1 + noise), len(x)))
             )
             assert (found.plateaus, found.edges) == ([], [])
-            assert "without a plateau: no level can be told" in found.remarks[0]
+            assert "without a plateau: no level can be found" in found.remarks[0]
 
 
 def test_a_slow_rise_all_the_way_is_no_level() -> None:

@@ -45,7 +45,7 @@ def caches(host: Host) -> list[Line]:
     lines = [_cache(host, best, level) for level in best.levels] if best else []
     if best and not lines:
         then = cache_levels.missing(best, host.place)
-        lines = [untold("caches", "", "no level can be told", then, _sizes(host))]
+        lines = [untold("caches", "", "no level can be found", then, _sizes(host))]
     narrower = cache_levels.narrower(best, host.place) if best else ""
     if narrower:
         lines.append(Line("caches", "", narrower, ""))

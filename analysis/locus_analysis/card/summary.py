@@ -160,7 +160,7 @@ def _results(host: Host) -> list[str]:
         results.append(f"medians and intervals of {_tried(host)} runs, where these are ok")
     last = host.runs[-1]
     if last["signal"]:
-        results.append(f"the run was ended by {last['signal']}: --resume goes on")
+        results.append(f"the run was ended by {last['signal']}: continue with --resume")
     elif not last["ended"]:
-        results.append("the run was cut off: --resume goes on")
+        results.append("the run was cut off: continue with --resume")
     return results

@@ -20,7 +20,7 @@ def add(commands: Any) -> None:
     """Adds the command to argparse's subparsers."""
     command = commands.add_parser(
         "compare",
-        help="tell what changed between two sides of runs",
+        help="find what became slower or faster",
         usage=(
             "%(prog)s [OPTION...] OLD NEW\n       %(prog)s [OPTION...] OLD... -- NEW...\n"
             "       %(prog)s [OPTION...] --measure N -- CMD_A -- CMD_B\n"
@@ -28,18 +28,18 @@ def add(commands: Any) -> None:
             "       %(prog)s [OPTION...] --plan FILE|DIR... [-- NEW...]"
         ),
         description=(
-            "Compares trials that both sides have, metric by metric, and says which became slower"
-            " or faster beyond a threshold, or within it, which are the same, and of which the runs"
-            " cannot tell."
-            " The unit is the run; of several hosts, the host: give several runs a side, best in"
-            " turn. Settings in which the sides differ come first: candidates for the cause."
+            "Compares trials that both sides have, metric by metric: slower or faster, "
+            "beyond or within a threshold, the same, or undecided. The unit of comparison is "
+            "the run, or the host if there are several: give several runs a side, best "
+            "measured in turn. Settings in which the sides differ come first: candidates for "
+            "the cause."
         ),
         epilog=(
-            "Exit status: 0 nothing is slower beyond its threshold; 1 something is, or has no valid"
-            " result any more; 2 a file is missing or is no record; 4 cannot tell: something is"
-            " slower, perhaps within its threshold, trials were interrupted or left out, nothing is"
-            " on both sides, a metric that --require names has no verdict, or a host cannot be"
-            " judged (--baseline); 70 the program itself failed."
+            "Exit status: 0 nothing is slower beyond its threshold; 1 something is slower, "
+            "or lost its valid result; 2 a file is missing or is no record; 4 cannot tell: "
+            "something is slower, perhaps within its threshold, trials were interrupted or "
+            "left out, nothing is on both sides, a metric of --require has no verdict, or a "
+            "host cannot be judged (--baseline); 70 the program itself failed."
         ),
     )
     command.add_argument(
@@ -51,7 +51,8 @@ def add(commands: Any) -> None:
         action="append",
         default=[],
         type=_threshold,
-        help="a change within it is no finding: 3%% (default), or latency=5%%, '*/bandwidth=10%%'",
+        help="largest change that does not matter: 3%% (default), or latency=5%%, "
+        "'*/bandwidth=10%%'",
     )
     command.add_argument(
         "--require",
@@ -76,12 +77,13 @@ def add(commands: Any) -> None:
         "--baseline",
         metavar="FILE",
         type=Path,
-        help="hold each host against expected values, which locus export --expect wrote",
+        help="compare each host with expected values, from locus export --expect",
     )
     command.add_argument(
         "--plan",
         action="store_true",
-        help="before measuring: how many runs a side find a change, by the scatter of these runs",
+        help="before measuring: compute from the scatter of these runs how many runs a side find "
+        "a change",
     )
     command.add_argument(
         "--effect",
@@ -89,15 +91,15 @@ def add(commands: Any) -> None:
         action="append",
         default=[],
         type=_threshold,
-        help="the change that --plan is to find; default: 5/3 of the threshold, so 5%%",
+        help="the change that --plan should find; default: 5/3 of the threshold, so 5%%",
     )
     command.add_argument(
         "--output",
         metavar="FILE.html",
         type=Path,
-        help="write a page, too: all metrics, and pictures of all runs before and after",
+        help="also write a page: all metrics, and pictures of all runs before and after",
     )
-    command.add_argument("--all", action="store_true", help="show all metrics, not the worst alone")
+    command.add_argument("--all", action="store_true", help="show all metrics, not only the worst")
     command.add_argument(
         "--format", choices=("table", "json", "md", "csv"), default="table", help="default: table"
     )

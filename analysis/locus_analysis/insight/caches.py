@@ -258,7 +258,7 @@ def name_caches(
                 f"L{number}",
                 reported=text,
                 verdict=NOT_FOUND,
-                remark="no plateau of its own could be told",
+                remark="no plateau of its own was found",
             ),
         )
     return levels

@@ -229,7 +229,7 @@ def verdict(own: Sequence[Finding], place: Place) -> str:
     clear, line = [f for f in own if f.padding.least], line_size(place.machine)
     if not clear:
         why = advise(own[0], place).after(own[0].padding.why)
-        return f"The padding that this machine needs cannot be told: {why}. {_until_then(line)}"
+        return f"The padding that this machine needs cannot be found: {why}. {_until_then(line)}"
     most = max(clear, key=lambda f: (f.padding.least or 0, f.padding.sure or float("inf")))
     text = (
         f"Words that different threads update need {said(most.padding)} from one to the next on"

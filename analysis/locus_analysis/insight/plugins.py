@@ -85,7 +85,7 @@ def _core_to_core(db: duckdb.DuckDBPyConnection) -> Row:
 
 def _hand_over(trial: Row, machine: Row) -> str:
     if evidence.is_noisy(trial):
-        return f"How long it takes to hand over a cache line is not told: {trial['name']} is noisy."
+        return f"The time to hand over a cache line is not given: {trial['name']} is noisy."
     times = [
         f"{' or '.join(units.quantity(time, 's') for time in level['seen'])} (median) between CPUs"
         f" that share {level['name']}"

@@ -203,8 +203,8 @@ def _remark(steps: Steps, segments: list[Segment], curve: Curve, text: Any) -> N
     if not steps.plateaus:
         times = float(2 ** (curve.y[-1] - curve.y[0]))
         steps.remarks.append(
-            f"it rises all the way (to {times:.3g} times its start) without a plateau: no level can"
-            " be told"
+            f"it rises all the way (to {times:.3g} times its start) without a plateau: no "
+            "level can be found"
         )
         return
     for s in segments[1:-1]:

@@ -192,7 +192,9 @@ def _over(one: Row, other: Row) -> Row:
 def _alone(trial: Row) -> str:
     at = f" ({trial['setting']})" if trial["setting"] else ""
     noisy = evidence.is_noisy(trial)
-    value = "not told, for it is noisy" if noisy else units.quantity(trial["value"], trial["unit"])
+    value = (
+        "not given, because it is noisy" if noisy else units.quantity(trial["value"], trial["unit"])
+    )
     return f"{trial['variant']}{at}: {trial['metric']} {value}."
 
 

@@ -18,7 +18,7 @@ from .curves import Panel, Series
 Row = Any  # not typed yet
 
 LINES = 14  # in a panel; if there are more, those of the largest settings are drawn
-HELP = "The share of all that took no longer than this (to the right: ever rarer exceptions)."
+HELP = "Share of samples that took at most this long; to the right, ever rarer exceptions."
 
 
 def pictures(of: Described, trials: Sequence[Row], name: str, title: str) -> list[Picture]:
@@ -75,7 +75,7 @@ def _nines(quantile: float) -> float:
 
 
 SHARES = Axis(
-    "share of all that took no longer",
+    "share that took at most this long",
     (0.25, 5.2),
     [_nines(q) for q in NINES],
     "datum.value > 4.5 ? '100 %' : format(1 - pow(10, -datum.value), '.4~%')",

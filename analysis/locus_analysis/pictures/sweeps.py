@@ -92,7 +92,7 @@ def of_metrics(
 ) -> list[Picture]:
     """Pictures of further metrics: a panel for each metric and each group that has it."""
     of, several = scene.of, description.differing([g.setting for g in groups])
-    drawn, meant = [], [f"What else was measured. {SCALED}"]
+    drawn, meant = [], [f"Other metrics. {SCALED}"]
     for metric in metrics:
         of_metric = [(g, series(scene, x, g, metric), limits(scene, x, g, metric)) for g in groups]
         points = curves.points(s for _, own, most in of_metric for s in (*own, *most))
