@@ -60,7 +60,7 @@ def cycles_are_twice_the_instructions(done):
     PMU,
     {
         name: f"{ALLOWED}; {command}"
-        for name, command in commands(["test_counters", "test_papi"]).items()
+        for name, command in commands(["test_counters", "test_papi", "test_papi_reasons"]).items()
     },
 )
 def test_units(done):

@@ -13,17 +13,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/arithmetic.h"
 #include "machine/clock.h"
-#include "count/counters.h"
 #include "count/perf.h"
-#include "machine/threads/team.h"
 #include "seats.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { THREADS = 4 };
 
@@ -46,8 +42,6 @@ static void start_whole(struct counters *c, struct team *t, unsigned pass)
 		if (counters_event(c, i)->source)
 			assert_null(counters_failure(c, i));
 }
-
-/* ---- the team's callback ---- */
 
 struct witness {
 	struct {

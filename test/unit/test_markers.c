@@ -1,36 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Regions for LIKWID, with a stand-in for its library (test/stand-in/likwid.c) that aborts on calls
- * that LIKWID could not bear; and tests that the stand-in aborts.
+ * that LIKWID could not bear.
  */
 #include "config.h"
 
-#include <libgen.h>
-#include <limits.h>
 #include <omp.h>
-#include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <dlfcn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "count/likwid.h"
 #include "count/markers.h"
-#include "machine/threads/team.h"
+#include "perfctr.h"
 
 enum { THREADS = 3 };
 
 static const char *const names[] = { "numa_static_0123456789abcdef", "numa by-thread:1,2 \"x\"",
 				     "never_entered" };
+
 enum { NAMES = sizeof(names) / sizeof(*names) };
 
 struct wanted {
@@ -41,72 +35,6 @@ struct wanted {
 	struct markers *markers;
 	char *why;
 };
-
-static char folder[PATH_MAX], file[] = "/tmp/locus-markers-XXXXXX";
-
-static bool nowhere; /* no library is found */
-
-/* In the place of the C library's, so that a test can hide LIKWID. */
-void *dlopen(const char *path, int flags)
-{
-	void *(*real)(const char *, int), *symbol = dlsym(RTLD_NEXT, "dlopen");
-
-	memcpy(&real, &symbol, sizeof(real));
-	return real(nowhere ? "/nowhere/liblikwid.so" : path, flags);
-}
-
-static bool loaded(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "r");
-	char line[PATH_MAX + 128];
-	bool found = false;
-
-	assert_non_null(maps);
-	while (fgets(line, sizeof(line), maps))
-		found |= strstr(line, "liblikwid") != NULL;
-	fclose(maps);
-	return found;
-}
-
-/* Two CPUs that this process may use, or the only one. */
-static unsigned cpus(int cpu[2])
-{
-	cpu_set_t set;
-	unsigned n = 0;
-
-	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
-	for (int i = 0; i < CPU_SETSIZE && n < 2; i++)
-		if (CPU_ISSET(i, &set))
-			cpu[n++] = i;
-	return n;
-}
-
-/* Sets the environment as likwid-perfctr -C does. */
-static void wrap(const int cpu[2], unsigned n, const char *events)
-{
-	char list[32];
-
-	snprintf(list, sizeof(list), n > 1 ? "%d,%d" : "%d", cpu[0], cpu[1]);
-	setenv("LIKWID_MODE", "1", 1);
-	setenv("LIKWID_FILEPATH", file, 1);
-	setenv("LIKWID_EVENTS", events, 1);
-	setenv("LIKWID_THREADS", list, 1);
-	setenv("LIKWID_PIN", list, 1);
-	setenv("LIKWID_STANDIN", "early", 1); /* some OpenMP keeps the threads of the last test */
-}
-
-static int unwrap(void **state)
-{
-	static const char *const set[] = { "LIKWID_MODE",    "LIKWID_FILEPATH", "LIKWID_EVENTS",
-					   "LIKWID_THREADS", "LIKWID_PIN",	"LIKWID_STANDIN",
-					   "LD_PRELOAD" };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(set) / sizeof(*set); i++)
-		unsetenv(set[i]);
-	unlink(file);
-	return 0;
-}
 
 static void seat(struct team *t, const int cpu[2], unsigned threads)
 {
@@ -289,37 +217,6 @@ static void test_nobody_asked(void **state)
 	refused(&why);
 	assert_null(why);
 	assert_false(loaded());
-}
-
-static void copy_file(const char *from, const char *to)
-{
-	FILE *in = fopen(from, "r"), *out = fopen(to, "w");
-	char block[4096];
-	size_t n;
-
-	assert_true(in && out);
-	while ((n = fread(block, 1, sizeof(block), in)))
-		assert_int_equal(fwrite(block, 1, n, out), n);
-	fclose(in);
-	assert_int_equal(fclose(out), 0);
-}
-
-/*
- * Puts a LIKWID into a folder of its own, and its library that pins into LD_PRELOAD, as
- * likwid-perfctr -C does.
- */
-static void install(const char *version, char *library, char *folder_of_it)
-{
-	char standin[PATH_MAX + 32], preload[PATH_MAX];
-
-	assert_non_null(mkdtemp(folder_of_it));
-	snprintf(standin, sizeof(standin), "%s/liblikwid.so.5.2", folder);
-	snprintf(library, PATH_MAX, "%s/liblikwid.so.%s", folder_of_it, version);
-	snprintf(preload, sizeof(preload),
-		 "/nowhere/libother.so:%s/liblikwidpin.so.%s:/nowhere/third.so", folder_of_it,
-		 version);
-	copy_file(standin, library);
-	setenv("LD_PRELOAD", preload, 1);
 }
 
 /* What the doctor asks: the library's names are tried in the order in which it is loaded. */
@@ -554,282 +451,6 @@ static void test_groups_that_are_not_kept_apart(void **state)
 	rmdir(home);
 }
 
-/* --- the stand-in --- */
-
-struct standin {
-	void (*init)(void), (*thread_init)(void), (*next_group)(void), (*close)(void),
-		(*finalize)(void);
-	int (*register_region)(const char *), (*start)(const char *), (*stop)(const char *),
-		(*reset)(const char *);
-	void (*get)(const char *, int *, double *, double *, int *);
-};
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
-}
-
-static void begin(const struct standin *s)
-{
-	s->init();
-	s->thread_init();
-	s->register_region("a");
-	s->register_region("b");
-}
-
-static void nested(const struct standin *s)
-{
-	begin(s);
-	s->start("a");
-	s->start("b");
-}
-
-static void unregistered(const struct standin *s)
-{
-	begin(s);
-	s->start("c");
-}
-
-static void late(const struct standin *s)
-{
-	begin(s);
-	s->start("a");
-	s->stop("a");
-	s->register_region("c");
-}
-
-static void left_open(const struct standin *s)
-{
-	begin(s);
-	s->start("a");
-	s->close();
-}
-
-static void left_twice(const struct standin *s)
-{
-	begin(s);
-	s->start("a");
-	s->stop("a");
-	s->stop("a");
-}
-
-static void never_left(const struct standin *s)
-{
-	begin(s);
-	s->start("a");
-	s->stop("a");
-	s->close(); /* b was not primed */
-}
-
-static void group_inside(const struct standin *s)
-{
-	begin(s);
-	s->start("a");
-	s->next_group();
-}
-
-static void bad_name(const struct standin *s)
-{
-	begin(s);
-	s->register_region("a b");
-}
-
-static void twice(const struct standin *s)
-{
-	begin(s);
-	s->init();
-}
-
-static void fine(const struct standin *s)
-{
-	begin(s);
-	for (unsigned i = 0; i < 2; i++) {
-		const char *name = i ? "b" : "a";
-
-		s->start(name);
-		s->stop(name);
-		s->reset(name);
-	}
-	s->close();
-}
-
-static void lost(const struct standin *s)
-{
-	begin(s);
-	s->start("a");
-	s->stop("a");
-	s->finalize();
-}
-
-/* ThreadSanitizer does not support threads that a forked child starts. */
-#ifdef __has_feature
-#define BELOW_TSAN __has_feature(thread_sanitizer)
-#else
-#define BELOW_TSAN 0
-#endif
-
-static _Atomic bool sits;
-
-static void *sit(void *cpu)
-{
-	pin(*(int *)cpu);
-	sits = true;
-	pause();
-	return NULL;
-}
-
-static int main_cpu(void)
-{
-	cpu_set_t set;
-
-	sched_getaffinity(0, sizeof(set), &set);
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &set))
-			return cpu;
-	return -1;
-}
-
-/* A thread older than perf_event's counters, which only new threads inherit. */
-__attribute__((unused)) static void there_before(const struct standin *s)
-{
-	static int cpu;
-	pthread_t thread;
-
-	cpu = main_cpu();
-	setenv("LIKWID_STANDIN", "", 1);
-	pthread_create(&thread, NULL, sit, &cpu);
-	while (!sits)
-		usleep(1000);
-	begin(s);
-	s->start("a");
-}
-
-static void *start_one(void *standin)
-{
-	const struct standin *s = standin;
-
-	s->thread_init();
-	s->register_region("a");
-	s->start("a");
-	s->stop("a");
-	s->reset("a");
-	return NULL;
-}
-
-/* Two threads enter a region on one CPU. */
-static void one_column(const struct standin *s)
-{
-	struct standin own = *s;
-	pthread_t thread;
-
-	s->init();
-	start_one(&own);
-	pthread_create(&thread, NULL, start_one, &own);
-	pthread_join(thread, NULL);
-}
-
-/* A region is entered on one of the two CPUs on which LIKWID counts. */
-static void too_few(const struct standin *s)
-{
-	struct standin own = *s;
-
-	setenv("LIKWID_THREADS", "0,1", 1);
-	s->init();
-	pin(main_cpu());
-	start_one(&own);
-	s->close();
-}
-
-static int ends_by(void (*misuse)(const struct standin *), const char *library)
-{
-	int status;
-	pid_t child = fork();
-
-	if (!child) {
-		void *handle = dlopen(library, RTLD_NOW);
-		struct standin s;
-
-		if (!handle || !freopen("/dev/null", "w", stderr))
-			_exit(9);
-		*(void **)&s.init = dlsym(handle, "likwid_markerInit");
-		*(void **)&s.thread_init = dlsym(handle, "likwid_markerThreadInit");
-		*(void **)&s.next_group = dlsym(handle, "likwid_markerNextGroup");
-		*(void **)&s.close = dlsym(handle, "likwid_markerClose");
-		*(void **)&s.register_region = dlsym(handle, "likwid_markerRegisterRegion");
-		*(void **)&s.start = dlsym(handle, "likwid_markerStartRegion");
-		*(void **)&s.stop = dlsym(handle, "likwid_markerStopRegion");
-		*(void **)&s.reset = dlsym(handle, "likwid_markerResetRegion");
-		*(void **)&s.get = dlsym(handle, "likwid_markerGetRegion");
-		*(void **)&s.finalize = dlsym(handle, "perfmon_finalize");
-		signal(SIGABRT, SIG_DFL);
-		misuse(&s);
-		_exit(0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-static void test_the_stand_in_notices(void **state)
-{
-	static const char older[] = "liblikwid.so.5.2";
-	void (*const misuse[])(const struct standin *) = {
-		nested,
-		unregistered,
-		late,
-		left_open,
-		left_twice,
-		never_left,
-		group_inside,
-		bad_name,
-		twice,
-		lost,
-#if !BELOW_TSAN
-		there_before,
-#endif
-	};
-	char home[] = "/tmp/locus-likwid-XXXXXX", newer[PATH_MAX];
-	cpu_set_t before;
-	int cpu[2];
-
-	(void)state;
-	cpus(cpu);
-	wrap(cpu, 1, "MEM|CLOCK");
-	install("5.5", newer, home);
-	sched_getaffinity(0, sizeof(before), &before);
-	pin(cpu[0]);
-	assert_int_equal(ends_by(fine, older), 0);
-	assert_int_equal(ends_by(fine, newer), 0);
-	for (size_t i = 0; i < sizeof(misuse) / sizeof(*misuse); i++)
-		assert_int_equal(ends_by(misuse[i], older), 128 + SIGABRT);
-	assert_int_equal(ends_by(one_column, newer), 128 + SIGABRT);
-	assert_int_equal(ends_by(too_few, newer), 128 + SIGABRT);
-	sched_setaffinity(0, sizeof(before), &before);
-	unlink(newer);
-	rmdir(home);
-}
-
-/* The dynamic linker looks at LD_LIBRARY_PATH once, when a program begins. */
-static void begin_again(char *const argv[])
-{
-	char own[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
-
-	if (n <= 0)
-		return;
-	own[n] = 0;
-	if (snprintf(folder, sizeof(folder), "%.*s/likwid", PATH_MAX - 16, dirname(dirname(own))) <
-	    0)
-		return;
-	if (getenv("LD_LIBRARY_PATH") && !strcmp(getenv("LD_LIBRARY_PATH"), folder))
-		return;
-	setenv("LD_LIBRARY_PATH", folder, 1);
-	execv("/proc/self/exe", argv);
-}
-
 int main(int argc, char *argv[])
 {
 	const struct CMUnitTest tests[] = {
@@ -848,7 +469,6 @@ int main(int argc, char *argv[])
 		cmocka_unit_test_teardown(test_the_library_beside_the_one_that_pins, unwrap),
 		cmocka_unit_test_teardown(test_a_library_without_regions, unwrap),
 		cmocka_unit_test_teardown(test_groups_that_are_not_kept_apart, unwrap),
-		cmocka_unit_test_teardown(test_the_stand_in_notices, unwrap),
 	};
 	const struct CMUnitTest without[] = { cmocka_unit_test_teardown(test_nobody_asked, unwrap),
 					      cmocka_unit_test_teardown(test_left_out, unwrap) };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counting with PAPI: passes, threads, packages, reasons. A stand-in for the library
- * (test/stand-in/papi.c) returns known counts, and aborts if PAPI's rules are broken.
+ * Counting with PAPI: passes, threads, multiplexing, packages. A stand-in for the library
+ * (test/stand-in/papi.c) returns known counts, and aborts if rules of PAPI are broken.
  */
 #include "config.h"
 
@@ -26,98 +26,9 @@
 #include "machine/threads/team.h"
 #include "seats.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-
 #ifdef HAVE_PAPI
 
-enum { THREADS = 3 };
-
-/* Rows of the stand-in's table. */
-enum {
-	CYCLES = 1,
-	INSTRUCTIONS,
-	L1,
-	L2,
-	L3,
-	TLB,
-	READS = 20,
-	PACKAGE_0 = 23,
-	PACKAGE_1,
-	NET = 26,
-	ENERGY
-};
-
-static struct counters *opened(const char *told, bool multiplex, unsigned n,
-			       const char *const *names)
-{
-	struct counters *c;
-
-	setenv("PAPI_STAND_IN", told, 1);
-	c = counters_open(names, n, multiplex);
-	assert_non_null(c);
-	assert_int_equal(counters_events(c), n);
-	return c;
-}
-
-#define OPEN(told, multiplex, ...)                                              \
-	opened(told, multiplex, LENGTH(((const char *const[]){ __VA_ARGS__ })), \
-	       (const char *const[]){ __VA_ARGS__ })
-
-static const char *why(const struct counters *c, unsigned event)
-{
-	const struct event *e = counters_event(c, event);
-
-	assert_true(!e->source == !!e->why);
-	assert_false(!e->source && e->proven);
-	return e->why ? e->why : "";
-}
-
-static void assert_says(const char *text, const char *word)
-{
-	if (!strstr(text, word))
-		fail_msg("\"%s\" does not say \"%s\"", text, word);
-	assert_null(strchr(text, '\n'));
-}
-
-static void nothing(void *argument, struct worker *w)
-{
-	(void)argument, (void)w;
-}
-
-/* The count of each worker in each task; NAN: the worker does not count this event. */
-struct expected {
-	struct counters *c;
-	unsigned pass, event;
-	double count[THREADS];
-};
-
-static void check_one(struct team *t, const struct expected *e)
-{
-	start(e->c, t, e->pass);
-	for (unsigned turn = 0; turn < 3; turn++) {
-		team_time(t, nothing, NULL, 0, 0, 0);
-		for (unsigned i = 0; i < THREADS; i++) {
-			double value = counters_value(e->c, i, e->event);
-
-			assert_true(isnan(e->count[i]) ? isnan(value) : value == e->count[i]);
-		}
-	}
-	counters_stop(e->c, t);
-}
-
-static int check_all(struct team *t, void *argument)
-{
-	seat(t, THREADS);
-	for (const struct expected *e = argument; e->c; e++)
-		check_one(t, e);
-	return 0;
-}
-
-/* Checks on a team. The stand-in numbers threads as they register; only worker 0's is certain. */
-static void check(struct expected *e)
-{
-	assert_int_equal(team_open(THREADS, check_all, e), 0);
-}
+#include "papi_stand_in.h"
 
 static void test_events_of_a_set(void **state)
 {
@@ -277,34 +188,6 @@ static void test_what_takes_turns_is_perfs_where_it_knows_the_name(void **state)
 	}
 }
 
-static void test_too_few_file_descriptors(void **state)
-{
-	struct counters *c = OPEN("files=PAPI_TOT_CYC", false, "PAPI_TOT_CYC", "PAPI_TOT_INS");
-
-	(void)state;
-	assert_says(why(c, 0),
-		    "too few file descriptors: an event takes one for each thread: ulimit -n ");
-	assert_string_equal(counters_event(c, 1)->source, "papi");
-	counters_close(c);
-}
-
-static void test_likwid_has_the_counters(void **state)
-{
-	struct counters *c;
-
-	(void)state;
-	setenv("LIKWID_MODE", "1", 1);
-	c = OPEN("", false, "PAPI_TOT_INS", "perf::CYCLES", "imc::READS", "faults");
-	for (unsigned i = 0; i < 3; i++) {
-		assert_says(why(c, i), "likwid-perfctr uses the processor's counters");
-		assert_says(why(c, i), "likwid-perfctr -g");
-	}
-	assert_string_equal(counters_event(c, 3)->source, "kernel");
-	assert_null(counters_library(c, NULL));
-	counters_close(c);
-	unsetenv("LIKWID_MODE");
-}
-
 static void test_what_a_package_counts_is_counted_once(void **state)
 {
 	struct counters *c =
@@ -385,201 +268,6 @@ static void test_an_event_that_reads_zero_is_not_proven(void **state)
 	counters_close(c);
 }
 
-static void test_reasons(void **state)
-{
-	struct counters *c = OPEN("absent=PAPI_FP_OPS denied=PAPI_L1_DCM denied=imc::READS off=net",
-				  false, "PAPI_FP_OPS", "PAPI_TOT_IMS", "PAPI_L1_DCM", "imc::READS",
-				  "net:::lo:rx:bytes", "cuda:::x", "rapl:::THERMAL_SPEC:PACKAGE0",
-				  "standin::NATIV", "falts");
-	static const char *const words[][2] = {
-		{ "can't count it on this processor", "papi_avail" },
-		{ "no event of this name", "did you mean PAPI_TOT_INS?" },
-		{ "", "" }, /* depends on this machine: only its length is checked below */
-		{ "forb", ": " },
-		{ "switched off by its stand-in", "papi_component_avail" },
-		{ "without the component", "--with-components" },
-		{ "a level in W", "not a count" },
-		{ "no event of this name", "did you mean standin::NATIVE?" },
-		{ "no event of this name", "did you mean faults?" },
-	};
-
-	(void)state;
-	assert_int_equal(counters_passes(c), 0);
-	for (unsigned i = 0; i < LENGTH(words); i++) {
-		assert_null(counters_event(c, i)->source);
-		assert_says(why(c, i), words[i][0]);
-		assert_says(why(c, i), words[i][1]);
-	}
-	assert_true(strlen(why(c, 2)) > 20);
-	counters_close(c);
-}
-
-static void test_without_counters_of_the_processor(void **state)
-{
-	struct counters *c = OPEN("off=perf_event", false, "PAPI_TOT_INS", "skx::NATIVE",
-				  "rapl:::PACKAGE_ENERGY:PACKAGE0", "perf::PAGE-FAULT");
-	char version[32];
-	struct reason reason;
-
-	(void)state;
-	assert_says(why(c, 0), "perf_event is off");
-	assert_says(why(c, 0), "switched off by its stand-in");
-	assert_null(strstr(why(c, 0), "did you mean"));
-	assert_says(why(c, 1), "perf_event is off");
-	assert_string_equal(counters_event(c, 2)->source, "papi");
-	assert_says(why(c, 3), "did you mean perf::PAGE-FAULTS?");
-	counters_close(c);
-	assert_int_equal(papi_presets(version, &reason), 0);
-	assert_string_equal(version, LOCUS_PAPI_VERSION);
-	assert_says(reason.what, "switched off by its stand-in");
-}
-
-static void test_another_version(void **state)
-{
-	struct counters *c = OPEN("version=1.2", false, "PAPI_TOT_INS", "faults");
-	const char *reason;
-
-	(void)state;
-	assert_says(why(c, 0), "another version");
-	assert_says(why(c, 0), "./configure");
-	assert_null(counters_library(c, &reason));
-	assert_says(reason, "another version");
-	assert_int_equal(counters_passes(c), 1); /* the kernel's */
-	counters_close(c);
-}
-
-static void test_nothing_is_loaded_that_is_not_needed(void **state)
-{
-	struct counters *c = OPEN("version=1.2", false, "faults", "cpu-time");
-	const char *reason;
-
-	(void)state;
-	assert_null(counters_library(c, &reason));
-	assert_null(strstr(reason, "version"));
-	assert_null(counters_library(c, NULL));
-	counters_close(c);
-}
-
-/* An event that fails to start does not stop the others, and is tried again at each start. */
-static int late(struct team *t, void *argument)
-{
-	struct counters *c = argument;
-
-	seat(t, THREADS);
-	for (unsigned turn = 0; turn < 2; turn++) {
-		start(c, t, 0);
-		assert_null(counters_failure(c, 0));
-		assert_says(counters_failure(c, 1), "no counter of the processor is free");
-		team_time(t, nothing, NULL, 0, 0, 0);
-		assert_true(counters_value(c, 0, 0) == 1000 * INSTRUCTIONS);
-		assert_true(counters_value(c, 0, 1) == 1000 * TLB);
-		for (unsigned i = 1; i < THREADS; i++)
-			assert_true(counters_value(c, i, 0) > 0 && isnan(counters_value(c, i, 1)));
-		counters_stop(c, t);
-	}
-	setenv("PAPI_STAND_IN", "", 1);
-	start(c, t, 0);
-	assert_null(counters_failure(c, 1));
-	counters_stop(c, t);
-	return 0;
-}
-
-static void test_what_can_not_be_started_on_a_worker(void **state)
-{
-	struct counters *c = OPEN("late=PAPI_TLB_DM", false, "PAPI_TOT_INS", "PAPI_TLB_DM");
-
-	(void)state;
-	assert_string_equal(counters_event(c, 1)->source, "papi");
-	assert_int_equal(team_open(THREADS, late, c), 0);
-	counters_close(c);
-}
-
-static void test_what_can_not_be_read_is_no_number(void **state)
-{
-	struct counters *c =
-		OPEN("broken=PAPI_L2_DCM counters=1", false, "PAPI_TOT_INS", "PAPI_L2_DCM");
-
-	(void)state;
-	assert_false(counters_event(c, 1)->proven);
-	check((struct expected[]){ { c, 1, 1, { NAN, NAN, NAN } }, { .c = NULL } });
-	counters_close(c);
-}
-
-static void test_presets(void **state)
-{
-	char version[32];
-	struct reason reason;
-	unsigned n, fewer;
-
-	(void)state;
-	setenv("PAPI_STAND_IN", "", 1);
-	n = papi_presets(version, &reason);
-	assert_string_equal(version, LOCUS_PAPI_VERSION);
-	setenv("PAPI_STAND_IN", "absent=PAPI_FP_OPS absent=PAPI_TOT_INS", 1);
-	fewer = papi_presets(version, &reason);
-	assert_true(fewer > 0);
-	assert_int_equal(n - fewer, 2);
-	setenv("PAPI_STAND_IN",
-	       "absent=PAPI_TOT_CYC absent=PAPI_TOT_INS absent=PAPI_L1_DCM absent=PAPI_L2_DCM "
-	       "absent=PAPI_L3_TCM absent=PAPI_TLB_DM absent=PAPI_BR_INS "
-	       "absent=PAPI_BR_MSP absent=PAPI_LD_INS absent=PAPI_SR_INS absent=PAPI_L3_TCA "
-	       "absent=PAPI_RES_STL absent=PAPI_CA_SNP absent=PAPI_FP_OPS",
-	       1);
-	assert_int_equal(papi_presets(version, &reason), 0);
-	assert_says(reason.what, "no preset for this processor");
-}
-
-static void test_a_library_that_does_not_start(void **state)
-{
-	static const char *const told[] = { "sick", "threadless" }, *const words[] = {
-		"does not start", "can't be used by threads"
-	};
-
-	(void)state;
-	for (unsigned i = 0; i < LENGTH(told); i++) {
-		struct counters *c = OPEN(told[i], false, "PAPI_TOT_INS");
-
-		assert_says(why(c, 0), words[i]);
-		assert_says(why(c, 0), "papi_component_avail");
-		assert_null(counters_library(c, NULL));
-		counters_close(c);
-	}
-}
-
-static void test_an_error_that_nobody_knows(void **state)
-{
-	struct counters *c = OPEN("wrong=PAPI_SR_INS", false, "PAPI_SR_INS", "PAPI_LD_INS");
-
-	(void)state;
-	assert_says(why(c, 0), "An error of its stand-in");
-	assert_says(why(c, 0), "papi_command_line PAPI_SR_INS");
-	assert_string_equal(counters_event(c, 1)->source, "papi");
-	counters_close(c);
-}
-
-/* Runs this program again with LD_LIBRARY_PATH set, so that the stand-in is loaded as PAPI. */
-static bool stand_in(char *program)
-{
-	char folder[PATH_MAX], path[PATH_MAX + 64];
-	ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
-	int major = 0, minor = 0;
-
-	if (getenv("PAPI_STAND_IN"))
-		return true;
-	if (n < 0)
-		return false;
-	folder[n] = '\0';
-	sscanf(LOCUS_PAPI_VERSION, "%d.%d", &major, &minor);
-	snprintf(path, sizeof(path), "%s/../stand-in", dirname(folder));
-	setenv("LD_LIBRARY_PATH", path, 1);
-	setenv("PAPI_STAND_IN", "", 1);
-	snprintf(path + strlen(path), 32, "/libpapi.so.%d.%d", major, minor);
-	if (access(path, R_OK))
-		return false;
-	execl("/proc/self/exe", program, NULL);
-	return false;
-}
-
 int main(int n, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
@@ -590,21 +278,10 @@ int main(int n, char **arguments)
 		cmocka_unit_test(test_multiplexed_only_when_asked),
 		cmocka_unit_test(test_what_takes_turns_may_fall),
 		cmocka_unit_test(test_what_takes_turns_is_perfs_where_it_knows_the_name),
-		cmocka_unit_test(test_too_few_file_descriptors),
-		cmocka_unit_test(test_likwid_has_the_counters),
 		cmocka_unit_test(test_what_a_package_counts_is_counted_once),
 		cmocka_unit_test(test_packages_in_names),
 		cmocka_unit_test(test_a_cpu_in_the_name_needs_no_other),
 		cmocka_unit_test(test_an_event_that_reads_zero_is_not_proven),
-		cmocka_unit_test(test_reasons),
-		cmocka_unit_test(test_without_counters_of_the_processor),
-		cmocka_unit_test(test_another_version),
-		cmocka_unit_test(test_nothing_is_loaded_that_is_not_needed),
-		cmocka_unit_test(test_what_can_not_be_started_on_a_worker),
-		cmocka_unit_test(test_what_can_not_be_read_is_no_number),
-		cmocka_unit_test(test_presets),
-		cmocka_unit_test(test_a_library_that_does_not_start),
-		cmocka_unit_test(test_an_error_that_nobody_knows),
 	};
 
 	(void)n;
