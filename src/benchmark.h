@@ -66,11 +66,8 @@ struct parameter {
 		P_PATH,
 		P_LAYOUT,
 		P_NODE,
-		/*
-		 * a count that settle() finds: no option, no part of the identity; ranks must agree
-		 * on it
-		 */
-		P_FOUND,
+		/* a count that resolve() sets: no option, not in the identity; ranks agree on it */
+		P_DERIVED,
 	} type;
 	const char *choices; /* P_CHOICE: "loop,reverse" */
 	const char *value[PROFILES];
@@ -84,7 +81,7 @@ struct parameter {
 	/* where the answer is written: not in the identity; can be given for one trial only */
 	bool output;
 	/*
-	 * P_PATH: whether the value names a file to read, given all values after settle(). Then the
+	 * P_PATH: whether the value names a file to read, given all values after resolve(). Then the
 	 * identity has the file's contents, not its path. NULL: never
 	 */
 	bool (*input)(const union value *);
@@ -322,7 +319,7 @@ struct benchmark {
 	 * replaced by one that free() takes. Returns NULL, or what is wrong with the command line,
 	 * valid until the next call.
 	 */
-	const char *(*settle)(const struct trial *, union value *, uint64_t given);
+	const char *(*resolve)(const struct trial *, union value *, uint64_t given);
 	struct needs (*needs)(const struct trial *);
 };
 

@@ -41,7 +41,7 @@ int main(int argc, char **argv)
 	unsigned n = 0;
 	int status;
 
-	if (!inherited_settle(argv))
+	if (!inherited_prepare(argv))
 		return EXIT_BAD;
 	for (const struct benchmark *const *b = benchmarks; *b && n < MOST_BENCHMARKS - 1; b++)
 		if (is_divided(*b))

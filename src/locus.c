@@ -38,5 +38,5 @@ static const struct program locus = {
 
 int main(int argc, char **argv)
 {
-	return inherited_settle(argv) ? program_main(&locus, argc, argv) : EXIT_BAD;
+	return inherited_prepare(argv) ? program_main(&locus, argc, argv) : EXIT_BAD;
 }

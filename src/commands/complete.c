@@ -173,7 +173,7 @@ static bool complete_value(const struct cursor *c, const struct benchmark *b, co
 {
 	for (const struct parameter *p = b ? b->parameters : NULL;
 	     p && p < b->parameters + b->n_parameters; p++)
-		if (p->type != P_FOUND && is_option(p->name, name, n)) {
+		if (p->type != P_DERIVED && is_option(p->name, name, n)) {
 			offer_values(c, p);
 			return true;
 		}
@@ -221,7 +221,7 @@ static void complete_measuring(const struct benchmark *b, unsigned n, char **wor
 		return;
 	for (const struct parameter *p = b ? b->parameters : NULL;
 	     p && p < b->parameters + b->n_parameters; p++)
-		if (p->type != P_FOUND)
+		if (p->type != P_DERIVED)
 			offer_option(p->name, p->help, n, word, f);
 	for (const struct option_row *o = option_rows; o->name; o++)
 		offer_option(o->name, o->help, n, word, f);

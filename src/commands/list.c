@@ -96,7 +96,7 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 	fprintf(f, "\nparameters (a profile without a value uses the previous profile's)\n");
 	for (const struct parameter *p = b->parameters; p && p < b->parameters + b->n_parameters;
 	     p++)
-		if (p->type != P_FOUND)
+		if (p->type != P_DERIVED)
 			list_parameter(p, f);
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (own[i].name)
@@ -126,7 +126,7 @@ static void list_names(const struct benchmark *const *table, const struct benchm
 		fprintf(f, "%s\n", (*table)->name);
 	for (const struct parameter *p = b ? b->parameters : NULL;
 	     p && p < b->parameters + b->n_parameters; p++)
-		if (p->type != P_FOUND)
+		if (p->type != P_DERIVED)
 			fprintf(f, "--%s\n", p->name);
 	for (const struct option_row *o = option_rows; b && o->name; o++)
 		fprintf(f, "--%s\n", o->name);
@@ -206,7 +206,7 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 		   "the previous profile's):\n");
 	for (const struct parameter *p = b->parameters; p && p < b->parameters + b->n_parameters;
 	     p++)
-		if (p->type != P_FOUND)
+		if (p->type != P_DERIVED)
 			put_parameter(p, f);
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (own[i].name)

@@ -131,7 +131,7 @@ static void unset_stack_sizes(char **argv)
 		execv("/proc/self/exe", argv);
 }
 
-bool inherited_settle(char **argv)
+bool inherited_prepare(char **argv)
 {
 	open_streams();
 	unblock_signals();

@@ -12,6 +12,6 @@
  * To be called first, in main(), with its argv: may execute the program anew. The source lists what
  * it does. False after a message: the program can't run as it was started.
  */
-bool inherited_settle(char **argv);
+bool inherited_prepare(char **argv);
 
 #endif

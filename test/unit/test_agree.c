@@ -211,7 +211,7 @@ static void be_told(void *state, struct worker *w)
 
 static const struct role to_completion[] = { { "worker", NULL, TO_COMPLETION } };
 static const struct metric just_time[] = { TIME_METRIC("turn") };
-static const struct parameter of_files[] = { { "rows", NULL, "of the file", P_FOUND } };
+static const struct parameter of_files[] = { { "rows", NULL, "of the file", P_DERIVED } };
 
 /* One rank gets a signal while it measures. */
 static int run_until_signalled(const struct ranks *ranks)
@@ -259,7 +259,7 @@ static int run_with_other_files(const struct ranks *ranks)
 						    ROWS(roles, to_completion),
 						    .preset = { [QUICK] = { .threads = "1",
 									    .sample = 1e-3 } },
-						    .settle = find_by_rank };
+						    .resolve = find_by_rank };
 	const struct benchmark *const table[] = { &benchmark, NULL };
 	struct options options = { .benchmark = &benchmark, .oversubscribe = true, .quiet = true };
 

@@ -180,10 +180,10 @@ static void test_nodes_without_memory(void **state)
 	expect(&node, "0", 1, "0");
 }
 
-/* A parameter of type P_FOUND is set by the benchmark's settle(), not by the user. */
+/* A parameter of type P_DERIVED is set by the benchmark's resolve(), not by the user. */
 static void test_what_is_found_cannot_be_given(void **state)
 {
-	static const struct parameter found = { .name = "rows", .help = "found", .type = P_FOUND };
+	static const struct parameter found = { .name = "rows", .help = "found", .type = P_DERIVED };
 
 	(void)state;
 	refuse(&found, "3", 2, "");

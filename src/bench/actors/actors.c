@@ -127,6 +127,6 @@ const struct benchmark actors_benchmark = {
 		[STANDARD] = { .threads = "auto", .sample = 20e-3 },
 		[PAPER] = { .threads = "8" },
 	},
-	.settle = actors_settle,
+	.resolve = actors_resolve,
 	.needs = actors_needs,
 };

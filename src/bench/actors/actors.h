@@ -39,7 +39,7 @@ uint64_t actors_messages(const struct trial *); /* messages under way at any tim
 size_t actors_stride(const struct trial *);	/* bytes from one actor's state to the next */
 size_t actors_words(const struct trial *);	/* of 4 bytes in a state */
 uint64_t actors_touched(const struct trial *);	/* words that a message touches */
-const char *actors_settle(const struct trial *, union value *, uint64_t given);
+const char *actors_resolve(const struct trial *, union value *, uint64_t given);
 struct needs actors_needs(const struct trial *);
 
 /*

@@ -80,7 +80,7 @@ static const char *wrong(const union value *v)
  * Sets parameters that have no effect beside other values to a fixed value, so that no trial is run
  * twice because of them.
  */
-const char *actors_settle(const struct trial *t, union value *value, uint64_t given)
+const char *actors_resolve(const struct trial *t, union value *value, uint64_t given)
 {
 	enum { DEFAULT_ENTRIES = 256 };
 	const char *error = wrong(value);

@@ -147,6 +147,6 @@ const struct benchmark hashmap_benchmark = {
 		[QUICK] = { .threads = "auto", .sample = 5e-3 },
 		[STANDARD] = { .threads = "1..auto*2,auto" },
 	},
-	.settle = hashmap_settle,
+	.resolve = hashmap_resolve,
 	.needs = hashmap_needs,
 };

@@ -57,7 +57,7 @@ unsigned readers_of(const struct trial *); /* threads that only look up */
 unsigned mixed_of(const struct trial *);   /* all others */
 
 /* See struct benchmark. */
-const char *hashmap_settle(const struct trial *, union value *, uint64_t given);
+const char *hashmap_resolve(const struct trial *, union value *, uint64_t given);
 struct needs hashmap_needs(const struct trial *);
 
 enum { HASHMAP_METRICS = 15 };

@@ -142,7 +142,7 @@ static bool compares_reclaim(uint64_t given)
 }
 
 /* Parameters without effect get one value, so that no trial is run twice for them. */
-const char *hashmap_settle(const struct trial *t, union value *value, uint64_t given)
+const char *hashmap_resolve(const struct trial *t, union value *value, uint64_t given)
 {
 	static const double skew[] = {
 		[DISTRIBUTION_UNIFORM] = 0, [DISTRIBUTION_ZIPF] = 0.99, [DISTRIBUTION_HOT] = 0.9

@@ -72,7 +72,7 @@ static const struct parameter parameters[] = {
 	[SAVE_CENTRES] = { "save-centres", NULL,
 			   "FILE (NPY) for the final centres; none: not saved", P_PATH,
 			   .value = { NONE }, .output = true },
-	[ROWS] = { "rows", NULL, "points of all ranks, of a file or generated", P_FOUND },
+	[ROWS] = { "rows", NULL, "points of all ranks, of a file or generated", P_DERIVED },
 };
 
 /* The same labels have the same inertia, but for the rounding of floats. */
@@ -310,6 +310,6 @@ const struct benchmark kmeans_benchmark = {
 			       "1..auto*2,auto" },
 		[PAPER] = { .threads = "1,8,48,auto" },
 	},
-	.settle = kmeans_settle,
+	.resolve = kmeans_settle,
 	.needs = kmeans_needs,
 };

@@ -362,6 +362,6 @@ const struct benchmark latency_benchmark = {
 			       "loaded,matrix" },
 		[PAPER] = { "cycle,page-stride,page-random,line-stride" },
 	},
-	.settle = latency_settle,
+	.resolve = latency_resolve,
 	.needs = latency_needs,
 };

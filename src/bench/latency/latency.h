@@ -49,7 +49,7 @@ struct chain chain_of(const struct trial *);
 /* bytes of each background thread's lines; depends on the memory available at the time */
 size_t background_bytes(const struct trial *);
 /* See struct benchmark. */
-const char *latency_settle(const struct trial *, union value *, uint64_t given);
+const char *latency_resolve(const struct trial *, union value *, uint64_t given);
 struct needs latency_needs(const struct trial *);
 
 /* ---- background threads: each streams through its own lines, at a set rate ---- */

@@ -140,7 +140,7 @@ static int local_node(const struct machine *m, const char *layout)
  * The load is on the memory of the chain. Unless the user says where, that is the memory next to
  * the threads. Without writes it makes no difference how they are done.
  */
-const char *latency_settle(const struct trial *t, union value *value, uint64_t given)
+const char *latency_resolve(const struct trial *t, union value *value, uint64_t given)
 {
 	int local;
 

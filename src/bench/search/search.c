@@ -76,7 +76,7 @@ static const struct way
 	best_partitioned = { .kind = PARTITION, .by_range = true, .apart = true, .tree = true },
 	distributed = { .kind = REMOTE, .by_range = true, .tree = true };
 
-static const char *settle(const struct trial *t, union value *value, uint64_t given)
+static const char *resolve(const struct trial *t, union value *value, uint64_t given)
 {
 	/* packets in the rings when time is up are searched, too: so they must be small */
 	enum { MOST_PACKET = 1 << 16, MOST_SKEW = 100 };
@@ -288,6 +288,6 @@ const struct benchmark search_benchmark = {
 			       "best-partitioned" },
 		[PAPER] = { "whole,divided", "9", .sample = 5, .repeats = 20 },
 	},
-	.settle = settle,
+	.resolve = resolve,
 	.needs = search_needs,
 };

@@ -87,7 +87,7 @@ static size_t list_options(const struct benchmark *b, struct argp_option *table)
 	size_t n = 0;
 
 	for (unsigned i = 0; b && i < b->n_parameters; i++)
-		if (b->parameters[i].type != P_FOUND)
+		if (b->parameters[i].type != P_DERIVED)
 			table[n++] = (struct argp_option){ .name = b->parameters[i].name,
 							   .key = PARAMETER + (int)i,
 							   .arg = help_argument(&b->parameters[i]),

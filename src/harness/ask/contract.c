@@ -160,7 +160,7 @@ static void check_parameter(struct check *c, unsigned row)
 	for (unsigned i = 0; i < row; i++)
 		expect(c, strcmp(c->b->parameters[i].name, p->name),
 		       "parameters, rows %u and %u: both are named %s", i, row, p->name);
-	if (p->type == P_FOUND)
+	if (p->type == P_DERIVED)
 		return;
 	expect(c, p->value[QUICK], "parameter %s: .value has none for the profile quick", p->name);
 	if (p->type != P_CHOICE)

@@ -99,7 +99,7 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 	fprintf(f, "\nOptions of %s (a profile without a value uses the previous profile's):\n",
 		b->name);
 	for (unsigned i = 0; i < b->n_parameters; i++)
-		if (b->parameters[i].type != P_FOUND)
+		if (b->parameters[i].type != P_DERIVED)
 			put_parameter(&b->parameters[i], f);
 }
 

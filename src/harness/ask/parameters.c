@@ -9,7 +9,7 @@
 
 bool parameter_applies(const struct benchmark *b, const struct variant *v, unsigned parameter)
 {
-	return !(v->unused & BIT(parameter)) && b->parameters[parameter].type != P_FOUND;
+	return !(v->unused & BIT(parameter)) && b->parameters[parameter].type != P_DERIVED;
 }
 
 const char *const profile_names[PROFILES] = {
@@ -56,7 +56,7 @@ char *value_print(const struct parameter *p, union value v, char *text, size_t s
 	case P_COUNT:
 	case P_SIZE:
 	case P_NODE:
-	case P_FOUND:
+	case P_DERIVED:
 		snprintf(text, size, "%llu", (unsigned long long)v.count);
 		break;
 	case P_REAL:
@@ -80,7 +80,7 @@ bool value_same(const struct parameter *p, union value a, union value b)
 	case P_COUNT:
 	case P_SIZE:
 	case P_NODE:
-	case P_FOUND:
+	case P_DERIVED:
 		return a.count == b.count;
 	case P_REAL:
 		return a.real == b.real;

@@ -244,7 +244,7 @@ static int read_word(const struct reading *r, const char *word)
 	case P_LAYOUT:
 	case P_PATH:
 		return read_text(r, word);
-	case P_FOUND: /* nobody can give it */
+	case P_DERIVED: /* nobody can give it */
 		break;
 	}
 	return EXIT_COMMAND_LINE;

@@ -51,16 +51,16 @@ void planned_free(struct planned *p)
 }
 
 /* Fills in values that follow from others. 0, or an exit status after a message. */
-static int settle(const struct trial *t, const struct request *r, union value *value)
+static int resolve(const struct trial *t, const struct request *r, union value *value)
 {
 	uint64_t given = 0;
 	const char *why;
 
-	if (!r->benchmark->settle)
+	if (!r->benchmark->resolve)
 		return 0;
 	for (unsigned i = 0; i < r->benchmark->n_parameters; i++)
 		given |= r->options->parameter[i] ? BIT(i) : 0;
-	why = r->benchmark->settle(t, value, given);
+	why = r->benchmark->resolve(t, value, given);
 	return why ? request_refuse(r, why) : 0;
 }
 
@@ -125,7 +125,7 @@ static int plan_one(struct planned *p, const struct request *r, const struct poi
 	};
 	if (!value)
 		return EXIT_BAD;
-	status = settle(&p->trial, r, value);
+	status = resolve(&p->trial, r, value);
 	if (!status)
 		status = fit_threads(p, r, at->layout);
 	if (!status && !p->refusal)

@@ -71,12 +71,12 @@ unsigned plans_threads(const struct plans *p)
 
 /* ---- the same plans on all ranks ---- */
 
-/* The index of the P_FOUND parameter, such as a file's length; without one, parameter_count(). */
+/* The index of the P_DERIVED parameter, such as a file's length; without one, n_parameters. */
 static unsigned found_parameter(const struct benchmark *b)
 {
 	unsigned i = 0;
 
-	while (i < b->n_parameters && b->parameters[i].type != P_FOUND)
+	while (i < b->n_parameters && b->parameters[i].type != P_DERIVED)
 		i++;
 	return i;
 }

@@ -24,7 +24,7 @@
 
 static const char *const types[] = {
 	[P_COUNT] = "count", [P_SIZE] = "size",	    [P_REAL] = "real", [P_CHOICE] = "choice",
-	[P_PATH] = "path",   [P_LAYOUT] = "layout", [P_NODE] = "node", [P_FOUND] = "found",
+	[P_PATH] = "path",   [P_LAYOUT] = "layout", [P_NODE] = "node", [P_DERIVED] = "found",
 };
 static const char *const kinds[] = {
 	[M_VALUE] = "value",
