@@ -15,6 +15,7 @@ static const struct command commands[] = {
 	{ "summary", "FILE|DIR...", "show a machine and its costs on one screen", report_command,
 	  true },
 	{ "compare", "FILE|DIR...", "find what became slower or faster", report_command, true },
+	{ "sick", "FILE|DIR...", "find sick nodes of a cluster", report_command, true },
 	{ "levels", "FILE|DIR...", "find cache and TLB levels in latency records", report_command,
 	  true },
 	{ "export", "FILE|DIR...", "convert records to CSV or JSON", report_command, true },

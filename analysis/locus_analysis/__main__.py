@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
 from .base import streams
+from .cluster import command as sick_command
 from .compare import command_line
 from .records import likwid
 from .records.sources import GIVEN, BadInput, CannotWrite
@@ -268,6 +269,7 @@ def _parser() -> argparse.ArgumentParser:
         ),
     )
     command_line.add(commands)
+    sick_command.add(commands)
     _command(
         commands,
         "levels",

@@ -28,6 +28,7 @@ COMMANDS = {
     "summary",
     "compare",
     "levels",
+    "sick",
     "export",
     "validate",
     "topology",

@@ -42,7 +42,8 @@ OF_TRIAL = (
 # Runs, trials and metrics by number: trials and metrics of all runs in the order of the record.
 NUMBERED = """
 CREATE TABLE a_run AS
-SELECT row_number() OVER (ORDER BY ordinal) - 1 AS r, run, host, started, header::VARCHAR AS header
+SELECT row_number() OVER (ORDER BY ordinal) - 1 AS r, run, host, started, file,
+	header::VARCHAR AS header
 FROM run WHERE run IN (SELECT whole FROM part);
 CREATE TABLE a_trial AS
 SELECT row_number() OVER (ORDER BY min(position)) - 1 AS t, t.id, min(position) AS first
@@ -198,6 +199,7 @@ def _run(row: Row) -> Row:
     header = json.loads(row.pop("header"))
     machine = header["machine"]
     row.update({"class": str(machine.get("class")), "cpu": str(machine["cpu"].get("model"))})
+    row.update({"tags": header["tags"], "topology": {"caches": machine["topology"]["caches"]}})
     return {**row, "settings": dict(differences.settings(header))}
 
 

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command sick: its options, and what it reads. What computes is imported when it is needed."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..compare import command_line
+from ..records import likwid, sources
+from ..records.sources import BadInput
+from .components import NAMES
+
+NODES = "nodes.tsv"  # of locus-job: each node of the job, and how it ended
+
+
+def add(commands: Any) -> None:
+    """Adds the command to argparse's subparsers."""
+    command = commands.add_parser(
+        "sick",
+        help="tell which nodes of a cluster are sick",
+        usage="%(prog)s [OPTION...] FILE|DIR...",
+        description=(
+            "Judges each node within its class of machines, component by component (clock, caches,"
+            " memory, cores, ...), by the runs of locus suite on all of them. A node that one"
+            " campaign (a folder of results) shows to be slower than any healthy one is SUSPECT;"
+            " SICK once another campaign, or --again of the job, confirms it. Wrong answers, and"
+            " settings in which a node differs from its class, are told, too."
+        ),
+        epilog=(
+            "Exit status: 1 a node is sick, gave a wrong answer or is odd; 4 none is, but some are"
+            " suspects, left no data, or cannot be judged; 0 all are healthy; 2 bad input; 70 the"
+            " program itself failed."
+        ),
+    )
+    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=sources.GIVEN)
+    command.add_argument(
+        "--effect",
+        metavar="COMPONENT=SHARE",
+        action="append",
+        default=[],
+        type=_effect,
+        help="a sick node is slower by at least so much; default: 5%%, clock=3%%",
+    )
+    command.add_argument(
+        "--suppress",
+        metavar="FILE",
+        type=Path,
+        help=(
+            "findings that are known: lines of CSV with node (n[001-004]), component or *, reason,"
+            " and the last day on which this holds (2027-01-31)"
+        ),
+    )
+    command.add_argument(
+        "--again-list", action="store_true", help="print only the suspects' names, for sbatch"
+    )
+    command.add_argument("--all", action="store_true", help="also what is worth a look")
+    command.add_argument(
+        "--format", choices=("table", "json", "md", "csv"), default="table", help="default: table"
+    )
+    command.set_defaults(run=_sick)
+
+
+def _effect(words: str) -> tuple[str, float]:
+    component, _, share = words.rpartition("=")
+    try:
+        value = float(share.rstrip("% ")) / (100 if share.endswith("%") else 1)
+    except ValueError:
+        value = 0
+    if not 0 < value < 1 or component not in NAMES:
+        raise argparse.ArgumentTypeError(
+            f"'{words}': expected a component and a share, such as memory latency=3%; components:"
+            f" {', '.join(NAMES)}"
+        )
+    return component, math.log1p(value)
+
+
+def _sick(options: argparse.Namespace) -> int:
+    from . import known, sick, told
+
+    likwid.refuse(options.file)
+    suppressed = known.read(options.suppress) if options.suppress else []
+    verdict = sick.judge(options.file, dict(options.effect), _lost(options.file))
+    known.leave_out(verdict, suppressed)
+    command_line.note(verdict.notes)
+    if options.again_list:
+        print(",".join(verdict.suspects), flush=True)
+        return verdict.status
+    again = f"sbatch --nodelist={{}} jobs/suite.slurm --again {_folder(options.file)}"
+    text = {
+        "table": lambda: told.table(verdict, options.all, again),
+        "json": lambda: told.as_json(verdict),
+        "md": lambda: told.as_markdown(verdict),
+        "csv": lambda: told.as_csv(verdict),
+    }[options.format]()
+    print(text, flush=True)
+    return verdict.status
+
+
+def _folder(paths: Sequence[Path]) -> str:
+    first = paths[0]
+    return shlex.quote(str(first if first.is_dir() else first.parent)).replace("{", "{{")
+
+
+def _lost(paths: Sequence[Path]) -> dict[str, str]:
+    """Nodes of jobs that did not end well, and how they ended; of several jobs the last one
+    counts."""
+    ended: dict[str, str] = {}
+    for folder in (path for path in paths if path.is_dir()):
+        for file in sorted(folder.rglob(NODES)):
+            try:
+                text = file.read_text(encoding="utf-8", errors="replace")
+            except OSError as error:
+                raise BadInput(f"{file}: cannot be read: {error.strerror}") from error
+            for line in text.splitlines():
+                node, _, how = line.partition("\t")
+                ended[node] = how
+    return {node: how for node, how in ended.items() if node and how != "complete"}

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which hosts of a class of machines are slower than the others, component by component.
+
+A host is not judged by single metrics, of which some are far from the median in any healthy
+cluster, but by components (memory bandwidth, L3, ...): a component's score is the second largest
+distance of its metrics from the class, so that two of them have to agree. How large a score a
+healthy host may have follows from the class's own scores, whatever their distribution.
+
+Values are logarithms, a row for each host, a column for each metric, and greater is worse. One that
+is not known is NaN.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+LEAST_HOSTS = 5  # fewer have no scatter of their own
+NEEDED = 2  # metrics of a component that have to agree
+CLOCK = "clock"  # judged by the median of its metrics: they all show the same cycle
+
+FLOOR = 0.003  # standard deviation of hosts: no cluster is more alike
+PRIOR = 10  # hosts that the scatter of a component's other metrics counts for
+POOLED = 30  # hosts that the tail of all components together counts for
+FALSE = 0.3  # healthy suspects that a campaign may have, about
+SLIGHT = float(np.log(1.02))  # a smaller effect makes no suspect
+EFFECT = float(np.log(1.05))  # nor a smaller one a sick host, unless the user says so
+CLOCK_EFFECT = float(np.log(1.03))
+HEALTHY = ((10, 0.006), (30, 0.006), (100, 0.015), (1000, 0.02))
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a class is like. By metric: median and scatter of the hosts. By component: the greatest
+    score of a healthy host."""
+
+    components: tuple[str, ...]
+    columns: tuple[Array, ...]  # of each component
+    middle: Array
+    deviation: Array
+    limit: Array
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one campaign shows: by host and component. NaN where a host has too few metrics."""
+
+    score: Array
+    effect: Array  # logarithm, of the metric that has the score
+    beyond: Array  # metrics that are beyond the limit by themselves
+    known: Array  # metrics that the host has
+
+
+def of_host(y: Array) -> Array:
+    """The values of a host from those of its runs: the median; of two runs the better."""
+    known = np.isfinite(y).sum(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of metrics that no run has
+        middle: Array = np.nanmedian(y, axis=0)
+        return np.where(known == 2, np.nanmin(y, axis=0), middle)
+
+
+def refer(y: Array, of: Sequence[str]) -> Reference:
+    """The class of these hosts, LEAST_HOSTS or more; `of`: the component of each metric."""
+    components = tuple(dict.fromkeys(of))
+    columns = tuple(np.flatnonzero([c == name for c in of]) for name in components)
+    middle, deviation = _middle_of(y), _deviation_of(y, columns)
+    score, _ = _scores(y, components, columns, middle, deviation)
+    return Reference(components, columns, middle, deviation, _limit_of(score))
+
+
+def look(y: Array, class_: Reference, middle: Array | None = None) -> Look:
+    """Scores of hosts of the class, against its medians, or against `middle`."""
+    if middle is None:
+        middle = class_.middle
+    score, effect = _scores(y, class_.components, class_.columns, middle, class_.deviation)
+    t = (y - middle) / class_.deviation
+    pairs = list(zip(class_.columns, class_.limit))
+    beyond = np.stack([(t[:, own] > limit).sum(1) for own, limit in pairs], axis=1)
+    known = np.stack([np.isfinite(t[:, own]).sum(1) for own, _ in pairs], axis=1)
+    return Look(score, effect, beyond, known)
+
+
+def healthy_named(hosts: int) -> float:
+    """Healthy nodes that are named in a cluster of this size, each measured three times and, where
+    suspected, three times again: simulated (test/analysis/fleet.py)."""
+    sizes, named = zip(*HEALTHY)
+    return float(np.interp(np.log(max(hosts, 1)), np.log(sizes), named))
+
+
+def is_beyond(class_: Reference, at: Look, least: Array) -> Array:
+    """By host and component: whether the score is one of no healthy host, and the effect large
+    enough."""
+    return np.asarray((at.score > class_.limit) & (at.effect > least))
+
+
+def least_effects(components: Sequence[str], own: dict[str, float]) -> Array:
+    """Of a sick host, by component; `own`: what the user says."""
+    return np.array([own.get(c, CLOCK_EFFECT if c == CLOCK else EFFECT) for c in components])
+
+
+def _middle_of(y: Array) -> Array:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        middle: Array = np.nanmedian(y, axis=0)
+    return middle
+
+
+def _deviation_of(y: Array, columns: Sequence[Array]) -> Array:
+    """The scatter of hosts, from the median absolute deviation, which outliers do not move, or from
+    the upper tenth, where a second mode may lie; of few hosts it follows the component's other
+    metrics. (Small samples: Croux and Rousseeuw 1992.)"""
+    n, middle = np.isfinite(y).sum(0), _middle_of(y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        high = np.nanquantile(y, 0.9, axis=0) - middle
+    own = np.fmax(1.4826 * _middle_of(np.abs(y - middle)), high / 1.2816)
+    own *= n / np.maximum(n - 0.8, 0.2)
+    own = np.asarray(np.fmax(np.nan_to_num(own), FLOOR))
+    for of in columns:
+        typical = np.median(own[of])
+        own[of] = np.sqrt((n[of] * own[of] ** 2 + PRIOR * typical**2) / (n[of] + PRIOR))
+    return own
+
+
+def _scores(
+    y: Array,
+    components: Sequence[str],
+    columns: Sequence[Array],
+    middle: Array,
+    deviation: Array,
+) -> tuple[Array, Array]:
+    score, effect = (np.full((len(y), len(components)), np.nan) for _ in range(2))
+    for c, own in enumerate(columns):
+        t, far = (y[:, own] - middle[own]) / deviation[own], y[:, own] - middle[own]
+        rows = np.flatnonzero(np.isfinite(t).sum(1) >= NEEDED)
+        if components[c] == CLOCK:
+            score[rows, c] = _middle_of(t[rows].T)
+            effect[rows, c] = _middle_of(far[rows].T)
+            continue
+        order = np.argsort(np.where(np.isfinite(t), t, -np.inf)[rows], axis=1)
+        at = order[:, -NEEDED] if len(own) >= NEEDED else np.array([], dtype=int)
+        score[rows, c] = t[rows, at]
+        effect[rows, c] = far[rows, at]
+    return score, effect
+
+
+def _limit_of(score: Array) -> Array:
+    """Of each component, the score that FALSE of all healthy hosts and components exceed, by an
+    exponential tail through the median and the upper tenth. Of few hosts the tail is that of all
+    components."""
+    hosts, components = score.shape
+    known = np.isfinite(score)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        middle, high = np.nanquantile(score, (0.5, 0.9), axis=0)
+    pooled = np.quantile((score - middle)[known], 0.9)
+    weight = hosts / (hosts + POOLED)
+    scale = (weight * (high - middle) + (1 - weight) * pooled) / np.log(5)
+    limit: Array = middle + scale * np.log(0.5 * hosts * components / FALSE)
+    return limit

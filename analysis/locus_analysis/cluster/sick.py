@@ -1,0 +1,427 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is sick: the verdict on each node of a cluster, from the records of its runs.
+
+A node is judged within its class of machines (header: machine.class), by the runs of one campaign
+at a time: those of a folder of results, or with the same tag `campaign`. A node that one campaign
+suspects is sick once another one, or `--again`, confirms it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+
+from ..base import units
+from ..compare import observations
+from ..compare.observations import Side
+from ..records.database import STATUSES
+from . import components, rule
+from .rule import Array
+
+SICK, SUSPECT, WRONG, ODD, NOISY = "SICK", "SUSPECT", "WRONG", "ODD", "NOISY"
+NO_DATA, UNJUDGED = "NO DATA", "UNJUDGED"
+VERDICTS = (WRONG, SICK, SUSPECT, ODD, NOISY, NO_DATA, UNJUDGED)  # the gravest first
+UNHEALTHY = (WRONG, SICK, ODD)
+OPEN = (SUSPECT, NO_DATA, UNJUDGED)
+
+FEW_HOSTS = 3  # a class of fewer is odd, whatever other classes there are,
+FEW_SHARE = 0.01  # and so is one of a smaller share beside a larger one of the same CPU
+ALIKE = 0.8  # of a class have the same value of a fact: then another one is told
+RESTLESS = 4  # times the class's scatter between runs
+MOST_FACTS = 4  # that a line names
+
+
+class Place(NamedTuple):
+    """A run's host and campaign."""
+
+    host: str
+    campaign: str
+
+
+@dataclass
+class Finding:
+    verdict: str
+    host: str
+    component: str = ""
+    ratio: Optional[float] = None  # to the class; above 1 is slower
+    beyond: int = 0  # metrics of the component that are beyond the limit, of `known`
+    known: int = 0
+    campaigns: int = 0  # in which it is beyond
+    reason: str = ""
+    differs: list[str] = field(default_factory=list)  # facts, never called the cause
+
+    @property
+    def metrics(self) -> str:
+        return f"{self.beyond} of {units.several(self.known, 'metric')}"
+
+
+@dataclass
+class Verdict:
+    hosts: int
+    classes: list[tuple[str, int]]  # CPU and hosts, of classes that can be judged
+    findings: list[Finding]
+    lookers: list[Finding]  # worth a look: beyond the limit once, and not confirmed, or too small
+    healthy: float  # nodes that the rule would name in a healthy cluster of this size
+    notes: list[str]
+
+    @property
+    def status(self) -> int:
+        found = {f.verdict for f in self.findings}
+        return 1 if found & {*UNHEALTHY} else 4 if found & {*OPEN} else 0
+
+    @property
+    def suspects(self) -> list[str]:
+        return sorted({f.host for f in self.findings if f.verdict == SUSPECT})
+
+
+def judge(paths: Sequence[Path], effects: Mapping[str, float], lost: Mapping[str, str]) -> Verdict:
+    """`effects`: least logarithms for a sick node, by component. `lost`: nodes without a record,
+    and why."""
+    side, notes = observations.load(paths, "these records")
+    places = [Place(r["host"], _campaign(r)) for r in side.runs]
+    findings: list[Finding] = []
+    lookers: list[Finding] = []
+    judged: list[tuple[str, int]] = []
+    classes = _classes(side)
+    small = _odd_classes(classes, side)
+    for name, hosts in classes.items():
+        part = side.of([i for i, r in enumerate(side.runs) if r["host"] in hosts])
+        own = [p for p in places if p.host in hosts]
+        if name in small:
+            findings += _odd_machines(part, small[name], classes, side, effects)
+            continue
+        judged.append((part.runs[-1]["cpu"], len(hosts)))
+        if len(hosts) < rule.LEAST_HOSTS:
+            findings += [_unjudged(h, f"{units.several(len(hosts), 'node')} of its class, 5 needed") for h in hosts]
+        else:
+            found, seen = _of_class(_matrix(part), own, effects)
+            findings += found
+            lookers += seen
+        findings += _wrong(part)
+        _add_facts(part, findings)
+    there = {*side.hosts}
+    findings += [Finding(NO_DATA, n, reason=why) for n, why in lost.items() if n not in there]
+    findings.sort(key=lambda f: (VERDICTS.index(f.verdict), -abs(np.log(f.ratio or 1)), f.host))
+    n = len(side.hosts)
+    return Verdict(n, judged, findings, lookers, rule.healthy_named(n), notes)
+
+
+def _campaign(run: Mapping[str, Any]) -> str:
+    return str(run["tags"].get("campaign") or Path(run["file"]).parent)
+
+
+def _unjudged(host: str, why: str) -> Finding:
+    return Finding(UNJUDGED, host, reason=why)
+
+
+# ---- classes ----
+
+
+def _classes(side: Side) -> dict[str, list[str]]:
+    """The hosts of each class, the largest first; the last run of a host tells its class."""
+    of_host = {r["host"]: r["class"] for r in side.runs}
+    found: dict[str, list[str]] = {}
+    for host, name in of_host.items():
+        found.setdefault(name, []).append(host)
+    return dict(sorted(found.items(), key=lambda c: (-len(c[1]), c[0])))
+
+
+def _odd_classes(classes: Mapping[str, Sequence[str]], side: Side) -> dict[str, Optional[str]]:
+    """Classes of so few hosts that something must be wrong with them, and for each the largest
+    class of the same CPU, if there is one."""
+    cpu = {r["class"]: r["cpu"] for r in side.runs}
+    small: dict[str, Optional[str]] = {}
+    largest = max(len(h) for h in classes.values())
+    for name, hosts in classes.items():
+        alike = [c for c in classes if c != name and cpu[c] == cpu[name]]
+        near = max(alike, key=lambda c: len(classes[c]), default=None)
+        beside = len(classes[near]) if near else 0
+        if len(hosts) < FEW_HOSTS <= largest or len(hosts) < FEW_SHARE * beside:
+            small[name] = near
+    return small
+
+
+def _odd_machines(
+    part: Side,
+    near: Optional[str],
+    classes: Mapping[str, Sequence[str]],
+    side: Side,
+    effects: Mapping[str, float],
+) -> list[Finding]:
+    """What an odd machine differs in, and how its values lie beside those of the nearest class."""
+    if near is None:
+        return [Finding(ODD, h, reason="no other machine has its CPU") for h in part.hosts]
+    hosts = {*classes[near]}
+    others = side.of([i for i, r in enumerate(side.runs) if r["host"] in hosts])
+    found = []
+    for host in part.hosts:
+        facts = _facts([r for r in part.runs if r["host"] == host][-1], _modes(others.runs))
+        found.append(Finding(ODD, host, reason="a machine of its own class", differs=facts))
+    if len(hosts) >= rule.LEAST_HOSTS:
+        both = side.of([i for i, r in enumerate(side.runs) if r["host"] in hosts | {*part.hosts}])
+        places = [Place(r["host"], _campaign(r)) for r in both.runs]
+        for f in _of_class(_matrix(both), places, effects)[0]:
+            for odd in found:
+                if odd.host == f.host and f.component and not odd.component:
+                    odd.component, odd.ratio = f.component, f.ratio
+                    odd.beyond, odd.known, odd.campaigns = f.beyond, f.known, f.campaigns
+    return found
+
+
+# ---- values ----
+
+
+@dataclass
+class Matrix:
+    """Logarithms, a row for each run, a column for each metric; greater is worse."""
+
+    y: Array
+    component: list[str]  # of each column
+
+
+def _matrix(part: Side) -> Matrix:
+    """One metric of each trial, its headline: the others are made of the same samples."""
+    caches = components.caches_of(part.runs[-1])
+    first: dict[str, observations.Key] = {}
+    for key, m in part.metrics.items():
+        first.setdefault(m["id"], key)
+    keys = [*first.values()]
+    y, _ = observations.logarithms(part, keys, False)
+    clock = part.cycle[:, part.places(first)]
+    columns: list[Array] = []
+    names: list[str] = []
+    pairs: dict[tuple[Any, ...], dict[str, Array]] = {}
+    for i, key in enumerate(keys):
+        m = part.metrics[key]
+        trial = components.Trial(m["benchmark"], m["variant"], m["parameters"], m["threads"])
+        worse = y[:, i] if m["better"] == "lower" else -y[:, i]
+        if fit := components.fit(trial, caches):
+            names.append(fit.component)
+            columns.append(worse - clock[:, i] if fit.cycles and _known(clock[:, i]) else worse)
+        if fit and fit.cycles and _known(clock[:, i]):
+            names.append(rule.CLOCK)
+            columns.append(clock[:, i])
+        if pair := components.huge_pair(trial, caches):
+            pairs.setdefault(pair, {})[str(m["parameters"]["pages"])] = worse
+    for both in pairs.values():
+        if len(both) > 1:
+            names.append("huge pages")
+            columns.append(both["thp"] - both["base"])
+    return Matrix(np.stack(columns, axis=1) if columns else np.empty((len(y), 0)), names)
+
+
+def _known(values: Array) -> bool:
+    return bool(np.isfinite(values).mean() > 0.5)
+
+
+# ---- one class ----
+
+
+def _of_class(
+    of: Matrix, places: Sequence[Place], effects: Mapping[str, float]
+) -> tuple[list[Finding], list[Finding]]:
+    """Findings, and what is worth a look."""
+    campaigns = Counter({p.campaign: 0 for p in places})
+    campaigns.update(c for _, c in {*places})
+    looks: list[_Campaign] = []
+    main: Optional[rule.Reference] = None
+    for name, n in campaigns.most_common():
+        hosts, y = _by_host(of.y, places, name)
+        if n >= rule.LEAST_HOSTS:
+            class_ = rule.refer(y, of.component)
+            main = main or class_
+        elif not main:
+            continue
+        else:
+            class_ = main
+        looks.append(_Campaign(hosts, class_, rule.look(y, class_), y))
+    if not main:
+        hosts = sorted({p.host for p in places})
+        return [_unjudged(h, "no campaign has 5 nodes of its class") for h in hosts], []
+    return _conclude(looks, main, rule.least_effects(main.components, dict(effects)), of, places)
+
+
+@dataclass
+class _Campaign:
+    hosts: list[str]
+    class_: rule.Reference
+    seen: rule.Look
+    y: Array
+
+
+def _by_host(y: Array, places: Sequence[Place], campaign: str) -> tuple[list[str], Array]:
+    rows: dict[str, list[int]] = {}
+    for i, place in enumerate(places):
+        if place.campaign == campaign:
+            rows.setdefault(place.host, []).append(i)
+    return [*rows], np.stack([rule.of_host(y[own]) for own in rows.values()])
+
+
+def _conclude(
+    looks: Sequence[_Campaign],
+    main: rule.Reference,
+    least: Array,
+    of: Matrix,
+    places: Sequence[Place],
+) -> tuple[list[Finding], list[Finding]]:
+    seen: dict[tuple[str, int], list[tuple[bool, bool, _Campaign, int]]] = {}
+    for look in looks:
+        beyond = rule.is_beyond(look.class_, look.seen, np.asarray(rule.SLIGHT))
+        strong = rule.is_beyond(look.class_, look.seen, least)
+        for h, c in zip(*np.nonzero(np.isfinite(look.seen.score))):
+            seen.setdefault((look.hosts[h], int(c)), []).append(
+                (bool(beyond[h, c]), bool(strong[h, c]), look, int(h))
+            )
+    findings: list[Finding] = []
+    lookers: list[Finding] = []
+    for (host, c), own in seen.items():
+        suspected = [i for i, s in enumerate(own) if s[0]]
+        if not suspected:
+            continue
+        sick = any(s[1] for j, s in enumerate(own) if any(i != j for i in suspected))
+        finding = _finding(host, main.components[c], c, [own[i] for i in suspected])
+        if sick:
+            finding.verdict = SICK
+        (findings if sick or len(own) == 1 else lookers).append(finding)
+    return (
+        _gravest(findings) + _restless(of, places) + _too_few(looks, main, of),
+        lookers,
+    )
+
+
+def _finding(host: str, component: str, c: int, own: Sequence[Any]) -> Finding:
+    effect = np.median([look.seen.effect[h, c] for _, _, look, h in own])
+    _, _, look, h = own[-1]
+    return Finding(
+        SUSPECT,
+        host,
+        component,
+        float(np.exp(effect)),
+        int(look.seen.beyond[h, c]),
+        int(look.seen.known[h, c]),
+        len(own),
+    )
+
+
+def _gravest(findings: Sequence[Finding]) -> list[Finding]:
+    """One finding for each host, that of the gravest component; the others are named behind it."""
+    of_host: dict[str, list[Finding]] = {}
+    for f in findings:
+        of_host.setdefault(f.host, []).append(f)
+    told = []
+    for own in of_host.values():
+        own.sort(
+            key=lambda f: (
+                VERDICTS.index(f.verdict),
+                f.component not in components.CAUSES,
+                -(f.ratio or 1),
+            )
+        )
+        others = [f.component for f in own[1:] if f.verdict == own[0].verdict]
+        own[0].reason = f"also {', '.join(others)}" if others else ""
+        told.append(own[0])
+    return told
+
+
+def _restless(of: Matrix, places: Sequence[Place]) -> list[Finding]:
+    """Hosts that scatter much more between their runs than the others do."""
+    rows: dict[Place, list[int]] = {}
+    for i, place in enumerate(places):
+        rows.setdefault(place, []).append(i)
+    several = {p: own for p, own in rows.items() if len(own) >= 3}
+    if len(several) < rule.LEAST_HOSTS:
+        return []
+    scatter = np.stack([np.std(of.y[own], axis=0, ddof=1) for own in several.values()])
+    own = _medians(scatter / np.fmax(_medians(scatter.T)[None, :], 1e-4))
+    return [
+        Finding(NOISY, place.host, reason=f"its runs scatter {far:.0f} times as much as others'")
+        for place, far in zip(several, own)
+        if far > RESTLESS
+    ]
+
+
+def _medians(rows: Array) -> Array:
+    """Of each row."""
+    return np.array([np.median(r[np.isfinite(r)]) if np.isfinite(r).any() else 0 for r in rows])
+
+
+def _too_few(looks: Sequence[_Campaign], main: rule.Reference, of: Matrix) -> list[Finding]:
+    """Hosts with fewer than half of the metrics that most of their class have."""
+    needed = np.isfinite(main.middle)
+    most: dict[str, float] = {}
+    for look in looks:
+        share = np.isfinite(look.y[:, needed]).mean(1) if needed.any() else np.zeros(len(look.y))
+        for host, own in zip(look.hosts, share):
+            most[host] = max(most.get(host, 0), float(own))
+    return [
+        _unjudged(host, f"it has {share:.0%} of its class's metrics, half needed")
+        for host, share in most.items()
+        if share < 0.5
+    ]
+
+
+# ---- answers and facts ----
+
+
+def _wrong(part: Side) -> list[Finding]:
+    found = []
+    for host in part.hosts:
+        rows = [i for i, r in enumerate(part.runs) if r["host"] == host]
+        counts: Counter[tuple[str, str]] = Counter()
+        for status in ("wrong", "misplaced", "failed"):
+            bad = np.equal(part.status[rows], STATUSES.index(status))
+            for t in np.flatnonzero(bad.any(0)):
+                trial = [*part.trials.values()][t]
+                counts[trial["benchmark"], status] += int(bad[:, t].sum())
+        if counts:
+            told = "; ".join(f"{b}: {n} {status}" for (b, status), n in counts.items())
+            found.append(Finding(WRONG, host, reason=told))
+    return found
+
+
+def _modes(runs: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, int]]:
+    """The value of each fact that most hosts have, and how many do; of facts in which nearly all
+    are alike."""
+    of_host = {r["host"]: r["settings"] for r in runs}
+    values: dict[str, Counter[str]] = {}
+    for own in of_host.values():
+        for name, value in own.items():
+            values.setdefault(name, Counter())[json.dumps(value)] += 1
+    modes = {name: found.most_common(1)[0] for name, found in values.items()}
+    return {name: mode for name, mode in modes.items() if mode[1] >= ALIKE * len(of_host)}
+
+
+def _facts(run: Mapping[str, Any], modes: Mapping[str, tuple[str, int]]) -> list[str]:
+    found = []
+    for name, (usual, n) in modes.items():
+        own = json.dumps(run["settings"].get(name))
+        if own != usual and name != "machine.class":
+            short = name.removeprefix("machine.").replace("_", " ")
+            found.append(f"{short} {_told(own)} ({n}: {_told(usual)})")
+    return found
+
+
+def _told(value: str) -> str:
+    known = json.loads(value)
+    if isinstance(known, list):
+        return f"{len(known)} of them"
+    return "unknown" if known is None else str(known)[:40]
+
+
+def _add_facts(part: Side, findings: list[Finding]) -> None:
+    """What a host differs in stands behind its finding; one without is ODD."""
+    modes = _modes(part.runs)
+    last = {r["host"]: r for r in part.runs}
+    by_host = {f.host: f for f in findings}
+    for host, run in last.items():
+        if facts := _facts(run, modes):
+            if host in by_host:
+                by_host[host].differs = facts
+            else:
+                findings.append(Finding(ODD, host, reason="no value differs", differs=facts))

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `locus sick` prints: a line for each node, as a table, Markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from ..base import units
+from .sick import SICK, Finding, Verdict
+
+WIDTH = 100
+MOST_NAMED = 20  # hosts with the same text behind them, or lines of a verdict without --all
+MOST_FACTS = 4
+COLUMNS = (*("verdict", "host", "component", "ratio", "metrics", "campaigns", "reason", "differs"),)
+
+
+def table(verdict: Verdict, all_: bool, again: str) -> str:
+    """`again`: the command that measures suspects again, without their names."""
+    lines = [_head(verdict), ""]
+    rows = [(f.verdict, f.host, _text(f)) for f in verdict.findings]
+    if all_:
+        rows += [("(look)", f.host, _text(f)) for f in verdict.lookers]
+    rows = _joined(rows)
+    width = max((len(host) for _, host, _ in rows), default=0)
+    for name, host, text in rows:
+        begin = f"{name:8} {host:{width}}  "
+        lines += textwrap.wrap(
+            text, WIDTH, initial_indent=begin, subsequent_indent=" " * min(len(begin), 40)
+        ) or [begin.rstrip()]
+    if not rows:
+        lines.append("no node is sick")
+    lines.append("")
+    if verdict.suspects:
+        lines.append(f"measure again: {again.format(','.join(verdict.suspects))}")
+    lines.append(_foot(verdict, all_))
+    return "\n".join(lines)
+
+
+def _head(verdict: Verdict) -> str:
+    kinds = ", ".join(f"{n} {cpu}" for cpu, n in verdict.classes)
+    odd = verdict.hosts - sum(n for _, n in verdict.classes)
+    more = f", {units.several(odd, 'odd machine')}" if odd else ""
+    classes = units.several(len(verdict.classes), "machine class").replace("classs", "classes")
+    return f"{units.several(verdict.hosts, 'node')}, {classes} ({kinds}){more}"
+
+
+def _foot(verdict: Verdict, all_: bool) -> str:
+    looks = len(verdict.lookers)
+    first = f"worth a look: {looks} (--all). " if looks and not all_ else ""
+    return (
+        f"{first}Healthy nodes that this rule names: {verdict.healthy:.2g} a campaign of this size"
+        " (simulated)"
+    )
+
+
+def _text(f: Finding) -> str:
+    told = []
+    if f.component and f.ratio:
+        told.append(f"{f.component} {_ratio(f)} ({f.metrics})")
+        if f.verdict == SICK:
+            told.append(f"in {units.several(f.campaigns, 'campaign')}")
+    told += [f.reason] * bool(f.reason)
+    text = ", ".join(told)
+    if f.differs:
+        facts = ", ".join(f.differs[:MOST_FACTS])
+        more = f" and {len(f.differs) - MOST_FACTS} more" if f.differs[MOST_FACTS:] else ""
+        text = f"{text}{'; ' if text else ''}differs: {facts}{more}"
+    return text
+
+
+def _ratio(f: Finding) -> str:
+    """Of a rate the share that is left, of a time how many times as long."""
+    ratio = f.ratio or 1
+    if f.component in ("memory bandwidth",):
+        return f"{1 / ratio:.2f} of its class"
+    return f"{ratio:.2f} times its class"
+
+
+def _joined(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Nodes with the same text in one line."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, host, text in rows:
+        alike.setdefault((name, text), []).append(host)
+    return [(name, units.some(hosts, MOST_NAMED), text) for (name, text), hosts in alike.items()]
+
+
+def _row(f: Finding) -> list[object]:
+    return [
+        f.verdict,
+        f.host,
+        f.component,
+        f"{f.ratio:.4g}" if f.ratio else "",
+        f.metrics if f.component else "",
+        f.campaigns or "",
+        f.reason,
+        "; ".join(f.differs),
+    ]
+
+
+def as_csv(verdict: Verdict) -> str:
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(_row(f) for f in [*verdict.findings])
+    return file.getvalue().rstrip("\n")
+
+
+def as_markdown(verdict: Verdict) -> str:
+    rows = [[str(cell).replace("|", "\\|") for cell in _row(f)] for f in verdict.findings]
+    head = [f"{_head(verdict)}", "", f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    return "\n".join([*head, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def as_json(verdict: Verdict) -> str:
+    told = {
+        "hosts": verdict.hosts,
+        "classes": [{"cpu": cpu, "hosts": n} for cpu, n in verdict.classes],
+        "status": verdict.status,
+        "findings": [asdict(f) for f in verdict.findings],
+        "look": [asdict(f) for f in verdict.lookers],
+        "healthy_named": verdict.healthy,
+    }
+    return json.dumps(told, indent=1, ensure_ascii=False)

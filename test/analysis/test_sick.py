@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is sick: the rule on simulated clusters (fleet.py), and the command on records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from fleet import NAMES, Fleet, columns
+
+from locus_analysis.cluster import rule
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def values(y: Array) -> Array:
+    """Of hosts, from those of their runs."""
+    return np.asarray(y[:, 0] if y.shape[1] == 1 else np.median(y, axis=1))
+
+
+def campaign(fleet: Fleet, runs: int) -> tuple[Array, Array]:
+    """By host and component: suspects of so many runs, and those of them that three fresh runs
+    confirm."""
+    everybody = np.arange(len(fleet.own))
+    y = values(fleet.measure(everybody, runs))
+    class_ = rule.refer(y, NAMES)
+    suspects = rule.is_beyond(class_, rule.look(y, class_), np.asarray(rule.SLIGHT))
+    sick = np.zeros_like(suspects)
+    if len(own := np.flatnonzero(suspects.any(1))):
+        again = rule.look(values(fleet.measure(own, 3)), class_)
+        least = rule.least_effects(class_.components, {})
+        sick[own] = rule.is_beyond(class_, again, least) & suspects[own]
+    return suspects, sick
+
+
+def named_healthy(hosts: int, runs: int, campaigns: int) -> tuple[int, int]:
+    """Healthy hosts that are suspected, and those that are called sick, over all campaigns."""
+    suspected = named = 0
+    for seed in range(campaigns):
+        fleet = Fleet.of(hosts, seed)
+        suspects, sick = campaign(fleet, runs)
+        components = tuple(dict.fromkeys(NAMES))
+        really = fleet.really(components, rule.least_effects(components, {}))
+        suspected += int(suspects.any(1).sum())
+        named += int((sick & ~really).any(1).sum())
+    return suspected, named
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+@pytest.mark.parametrize(("hosts", "campaigns"), [(10, 200), (30, 200), (100, 200)])
+def test_healthy_hosts_are_not_called_sick(hosts: int, campaigns: int, runs: int) -> None:
+    """At most 0.05 a campaign; the number that the simulation finds is bounded by 0.08."""
+    suspected, named = named_healthy(hosts, runs, campaigns)
+    upper = named + 1.65 * np.sqrt(named + 1) + 1  # of a Poisson count, one-sided 95 %
+    print(f"{hosts} hosts, {runs} runs: {suspected} suspects, {named} named in {campaigns}")
+    assert named / campaigns <= 0.05 and upper / campaigns <= 0.08
+
+
+FAULTS = {
+    "a DIMM": ("memory bandwidth", 1.0, 0.136),  # 12 % less
+    "slow memory": ("memory latency", 1.0, 0.20),
+    "half an L3": ("L3", 0.25, 0.50),  # only sizes beyond half of it
+    "no huge pages": ("huge pages", 1.0, 0.15),
+    "remote pages": ("memory bandwidth", 1.0, 0.50),
+    "a governor": ("clock", 1.0, 0.25),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_sick_host_is_found(fault: str) -> None:
+    component, share, change = FAULTS[fault]
+    found, sick_hosts = 0, 2
+    for seed in range(20):
+        fleet = Fleet.of(100, seed)
+        fleet.plant(range(sick_hosts), columns(component, share), change)
+        _, sick = campaign(fleet, 3)
+        found += int(sick[:sick_hosts, [*dict.fromkeys(NAMES)].index(component)].sum())
+    print(f"{fault}: {found} of {20 * sick_hosts}")
+    assert found >= 0.95 * 20 * sick_hosts

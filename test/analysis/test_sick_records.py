@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command sick on records: verdicts, exit statuses, formats, and input that is not as it should
+be."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_records import ONE, TWO, Line, Machine, latency, numa, record, run_id, write
+from make_records.trials import Point
+
+from locus_analysis import __main__ as program
+from locus_analysis.cluster import known
+
+Factor = Callable[[str, Point], float]
+Change = Callable[[str, list[Line]], None]
+
+
+def same(_: str, __: Any) -> float:
+    return 1.0
+
+
+def nothing(_: str, __: list[Line]) -> None:
+    return None
+
+
+def points(machine: Machine) -> list[Point]:
+    chase = [p for p in latency(machine, octave=1) if p.variant == "cycle"]
+    return chase + numa(machine, kernels=("sum",))
+
+
+def campaign(
+    folder: Path,
+    names: list[str],
+    factor: Factor = same,
+    change: Change = nothing,
+    machine: Machine = ONE,
+) -> Path:
+    """Records of nodes that differ by 0.5 % of noise, and by `factor`; `change` edits the lines."""
+    folder.mkdir(parents=True, exist_ok=True)
+    base = points(machine)
+    for name in names:
+        rng = random.Random(f"{folder.name} {name}")
+        own = [
+            replace(copy.copy(p), seconds=p.seconds * factor(name, p) * rng.gauss(1, 0.005))
+            for p in base
+        ]
+        lines = record(machine, own, run_id(f"{folder} {name}"), host=name)
+        change(name, lines)
+        write(folder / f"{name}.jsonl", lines)
+    return folder
+
+
+def named(n: int, letter: str = "n") -> list[str]:
+    return [f"{letter}{i:03}" for i in range(n)]
+
+
+def slow_memory(name: str, p: Point) -> float:
+    return 1.14 if name == "n003" and p.benchmark == "numa" else 1.0
+
+
+def sick(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, str]:
+    try:
+        status = program.main(["sick", *map(str, words)])
+    except SystemExit as end:  # of argparse
+        status = int(end.code or 0)
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def verdicts(out: str) -> dict[str, str]:
+    """By node, of --format json."""
+    return {f["host"]: f["verdict"] for f in json.loads(out)["findings"]}
+
+
+def test_healthy_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = sick(capsys, campaign(tmp_path / "a", named(10)))
+    assert status == 0 and "10 nodes, 1 machine class" in out and "no node is sick" in out
+
+
+def test_suspected_then_sick(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One campaign suspects, and says how to go on; a second one, of suspects alone, decides."""
+    first = campaign(tmp_path / "a", named(10), slow_memory)
+    status, out, _ = sick(capsys, first)
+    assert status == 4 and "SUSPECT  n003  memory bandwidth 0.88 of its class" in out
+    assert f"sbatch --nodelist=n003 jobs/suite.slurm --again {first}" in out
+    status, out, _ = sick(capsys, first, "--again-list")
+    assert status == 4 and out == "n003\n"
+    campaign(first / "again-7", ["n003"], slow_memory)
+    status, out, _ = sick(capsys, first)
+    assert status == 1 and "SICK     n003  memory bandwidth 0.88 of its class" in out
+    assert "in 2 campaigns" in out and "measure again" not in out
+
+
+def test_not_confirmed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = campaign(tmp_path / "a", named(10), slow_memory)
+    campaign(first / "again-7", ["n003"])
+    status, out, _ = sick(capsys, first)
+    assert status == 0 and "no node is sick" in out and "worth a look: 1 (--all)" in out
+    _, out, _ = sick(capsys, first, "--all")
+    assert "(look)   n003  memory bandwidth" in out
+
+
+def test_effect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is a small effect to some is a large one to others."""
+    for name in "ab":
+        campaign(tmp_path / name, named(12), slow_memory)
+    assert sick(capsys, tmp_path)[0] == 1
+    status, out, _ = sick(capsys, tmp_path, "--effect", "memory bandwidth=20%", "--format", "json")
+    assert status == 0 and verdicts(out) == {}
+    assert [f["host"] for f in json.loads(out)["look"]] == ["n003"]
+    status, _, err = sick(capsys, tmp_path, "--effect", "bandwidth=5%")
+    assert status == 2 and "components: clock, L1" in err
+
+
+def test_half_an_l3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def less(name: str, p: Point) -> float:
+        size = p.parameters["size"]
+        return (
+            2.0
+            if name == "n001" and p.benchmark == "latency" and 8 << 20 < size < 32 << 20
+            else 1.0
+        )
+
+    for name in "ab":
+        campaign(tmp_path / name, named(10), less)
+    status, out, _ = sick(capsys, tmp_path)
+    assert status == 1 and "SICK     n001  L3 " in out
+
+
+def test_odd_setting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def governed(name: str, lines: list[Line]) -> None:
+        if name == "n004":
+            lines[0]["machine"]["frequency"]["governor"] = "powersave"
+
+    machine = replace(ONE, governor="performance")
+    folder = campaign(tmp_path / "a", named(10), change=governed, machine=machine)
+    status, out, _ = sick(capsys, folder)
+    assert status == 1
+    assert "ODD      n004  no value differs; differs: frequency.governor powersave (9: perf" in out
+
+
+def test_machine_of_its_own_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A node that lacks memory has another class: it is odd, and judged against the others."""
+
+    def lacking(name: str, lines: list[Line]) -> None:
+        if name == "n003":
+            lines[0]["machine"]["class"] = "0" * 16
+
+    for name in "ab":
+        campaign(tmp_path / name, named(10), slow_memory, lacking)
+    status, out, _ = sick(capsys, tmp_path, "--format", "json")
+    (found,) = json.loads(out)["findings"]
+    assert status == 1 and (found["verdict"], found["host"]) == ("ODD", "n003")
+    assert found["component"] == "memory bandwidth" and 1.1 < found["ratio"] < 1.2
+
+
+def test_two_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """15 % apart, 60 : 40: nobody is named."""
+    campaign(tmp_path / "a", named(12))
+    campaign(tmp_path / "a", named(8, "m"), lambda _, __: 1.15, machine=replace(TWO, host="m"))
+    status, out, _ = sick(capsys, tmp_path)
+    assert status == 0 and "20 nodes, 2 machine classes" in out and "no node is sick" in out
+
+
+def test_class_of_four(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = sick(capsys, campaign(tmp_path / "a", named(4)))
+    assert status == 4 and "UNJUDGED n000, n001, n002, n003  4 nodes of its class, 5 needed" in out
+
+
+def test_wrong_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The gravest of all, however fast the node is."""
+
+    def wrong(name: str, lines: list[Line]) -> None:
+        if name == "n002":
+            trial = next(line for line in lines if line["type"] == "trial")
+            trial.update({"status": "wrong", "reasons": ["the sum is 12.5, expected 13"]})
+
+    status, out, _ = sick(capsys, campaign(tmp_path / "a", named(10), change=wrong))
+    assert status == 1 and "WRONG    n002  latency: 1 wrong" in out
+
+
+def test_lost_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """locus-job says which nodes it had; the last line of a node counts."""
+    folder = campaign(tmp_path / "a", named(10))
+    said = "".join(f"{name}\tcomplete\n" for name in named(10))
+    (folder / "nodes.tsv").write_text(f"n011\tcut off\nn012\tcut off\n{said}n012\tcomplete\n")
+    status, out, _ = sick(capsys, folder)
+    assert status == 4 and "NO DATA  n011  cut off" in out and "n012" not in out
+
+
+def test_bad_files_beside_good_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are told, and the rest is judged."""
+    folder = campaign(tmp_path / "a", named(10), slow_memory)
+    cut = folder / "n001.jsonl"
+    cut.write_bytes(cut.read_bytes()[:-200])
+    (folder / "n777.jsonl").write_text("no record\n")
+    (folder / "n778.jsonl").write_text("")
+    status, out, err = sick(capsys, folder)
+    assert status == 4 and "SUSPECT  n003" in out and "10 nodes" in out
+    assert "n777.jsonl" in err and "n778.jsonl" in err
+    assert sick(capsys, tmp_path / "nowhere")[0] == 2
+
+
+def test_one_host_of_two_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that is there twice counts once."""
+    folder = campaign(tmp_path / "a", named(10), slow_memory)
+    (folder / "copy.jsonl").write_bytes((folder / "n003.jsonl").read_bytes())
+    status, out, _ = sick(capsys, folder)
+    assert status == 4 and "10 nodes" in out
+
+
+@pytest.mark.parametrize("form", ["csv", "md", "json"])
+def test_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
+    _, out, _ = sick(capsys, campaign(tmp_path / "a", named(10), slow_memory), "--format", form)
+    assert "SUSPECT" in out and "n003" in out and "memory bandwidth" in out
+    if form == "csv":
+        assert out.splitlines()[0].startswith("verdict,host,component,ratio")
+
+
+def test_suppressed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = campaign(tmp_path / "a", named(10), slow_memory)
+    file = tmp_path / "known.csv"
+
+    def given(text: str) -> tuple[int, str, str]:
+        file.write_text(text)
+        return sick(capsys, folder, "--suppress", file)
+
+    status, out, err = given("# waits for a DIMM\nn[002-003],memory bandwidth,DIMM,2999-01-01\n")
+    assert status == 0 and "no node is sick" in out and "1 known finding is left out" in err
+    assert given("n003,*,DIMM,2020-01-01\n")[0] == 4  # this day is over
+    assert given("n003,L3,DIMM,2999-01-01\n")[0] == 4  # another component
+    for line, why in (
+        ("n003,*,2999-01-01", "3 fields, 4 expected"),
+        ("n003,cache,x,2999-01-01", "no component 'cache'"),
+        ("n003,*,x,tomorrow", "'tomorrow' is no day"),
+        ("n[x],*,x,2999-01-01", "expected numbers and ranges"),
+    ):
+        status, _, err = given(line + "\n")
+        assert status == 2 and why in err, err
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("n1", ["n1"]),
+        ("n[001-003,7]-ib,m1", ["n001-ib", "n002-ib", "n003-ib", "n7-ib", "m1"]),
+        ("r[1-2]n[1-2]", ["r1n1", "r1n2", "r2n1", "r2n2"]),
+    ],
+)
+def test_host_lists(text: str, names: list[str]) -> None:
+    assert known.hosts(text) == names
