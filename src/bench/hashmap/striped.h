@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stripes, of which both striped maps are made: a lock and a count of entries for each stripe, as far
- * apart as the shape says, and tables of buckets that double.
+ * Stripes, of which both striped maps are made: a lock and a count of entries for each stripe, as
+ * far apart as the shape says, and tables of buckets that double.
  *
  * An entry's stripe is hash % stripes, its bucket hash % buckets. Buckets are stripes times a power
  * of two, so no entry changes its stripe when the table doubles: bucket b's entries go to b and
- * b + buckets, which the stripe's lock protects. Whoever doubles the table takes all locks, in order.
+ * b + buckets, which the stripe's lock protects. Whoever doubles the table takes all locks, in
+ * order.
  *
  * The block of memory: locks, counts, then all tables, each of which has a place of its own, so
  * that whoever still reads an old one finds it unchanged.
