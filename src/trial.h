@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/ranks.h"
 #include "machine/memory/arena.h"
 #include "machine/memory/region.h"
 #include "machine/threads/team.h"
@@ -27,51 +28,6 @@ union value {
 	/* P_PATH; P_LAYOUT, in its canonical form: threads on each node, "8+8" */
 	const char *text;
 };
-
-/* A message to or from a rank. */
-struct piece {
-	void *bytes;
-	size_t size;
-};
-
-/*
- * The processes that share a trial. Only worker 0 may call these; all ranks make the same calls, in
- * the same order.
- */
-struct ranks {
-	unsigned rank, ranks;
-	void (*sum)(int64_t *, size_t); /* each value becomes its sum over the ranks */
-	void (*most)(double *, size_t); /* each value becomes the largest of the ranks' values */
-	void (*copy)(unsigned from, void *, size_t); /* the bytes become those of one rank */
-	/* The same over the ranks of this host. All of them, and only they, make the same calls. */
-	void (*sum_host)(int64_t *, size_t);
-	void (*most_host)(double *, size_t);
-	double (*spent)(void); /* s in these calls so far */
-	/*
-	 * Begins an exchange: sends out[r] to each other rank r, and receives in[r] from it, which
-	 * has room for in[r].size bytes. Both have an entry for each rank, of at most 2^31 - 1
-	 * bytes; the rank's own entry is not used. finish() returns when all pieces have arrived,
-	 * and in[r].size is then the size received. Until then the pieces and their bytes must not
-	 * be touched. Exchanges may overlap; all ranks begin them in the same order.
-	 */
-	void *(*begin)(const struct piece *out, struct piece *in);
-	void (*finish)(void *exchange);
-	/*
-	 * Lets exchanges get on during long work: many MPIs move large messages only while they
-	 * are called.
-	 */
-	void (*progress)(void);
-};
-
-static inline unsigned rank_of(const struct ranks *ranks)
-{
-	return ranks ? ranks->rank : 0;
-}
-
-static inline unsigned ranks_of(const struct ranks *ranks)
-{
-	return ranks ? ranks->ranks : 1;
-}
 
 /* One point that is measured. */
 struct trial {

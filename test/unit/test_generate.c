@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "bench/kmeans/generate.h"
+#include "bench/kmeans/kmeans.h"
 
 static const struct recipe uniform = { .shape = SHAPE_UNIFORM, .seed = 7 },
 			   blobs = { .shape = SHAPE_BLOBS, .seed = 7, .k = 5, .spread = 0.5 };

@@ -14,10 +14,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/kmeans/verify.h"
-#include "bench/kmeans/cluster.h"
+#include "base/arithmetic.h"
+#include "bench/kmeans/kmeans.h"
 #include "bench/kmeans/ladder.h"
-#include "bench/kmeans/lloyd.h"
 #include "cases.h"
 #include "kit/shares.h"
 #include "machine/memory/arena.h"
@@ -228,6 +227,18 @@ static void seat(struct fixture *f, unsigned threads)
 	assert_int_equal(team_seat(f->team, f->place, threads, &culprit), 0);
 }
 
+static void *map(void *arena, const char *name, size_t bytes, bool huge)
+{
+	struct region *r = region_map(arena, name, bytes, huge ? PAGES_THP : PAGES_BASE);
+
+	return r ? region_base(r) : NULL;
+}
+
+static void claim(void *arena, void *part, size_t bytes, unsigned worker, bool alone)
+{
+	(void)arena, (void)part, (void)bytes, (void)worker, (void)alone;
+}
+
 struct job {
 	struct ladder *ladder;
 	struct lloyd *lloyd;
@@ -274,7 +285,7 @@ static void solve(struct fixture *f, struct problem *p, unsigned threads, unsign
 	p->threads = threads;
 	seat(f, threads);
 	if (variant == BEST)
-		job.lloyd = lloyd_open(p, PRUNE_AUTO, arena);
+		job.lloyd = lloyd_open(p, PRUNE_AUTO, &(struct lloyd_memory){ arena, map, claim });
 	else
 		job.ladder = ladder_open(p, (enum rung)variant, arena);
 	assert_true(job.lloyd || job.ladder);

@@ -1,16 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The points of a trial, generated or from a file; its start centres; the answer, saved to files. */
 #include <limits.h>
+#include <math.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/why.h"
-#include "bench/kmeans/data.h"
-#include "bench/kmeans/parameters.h"
+#include "bench/kmeans/kmeans.h"
+#include "kit/agree.h"
 #include "kit/matrix.h"
+#include "kit/npy.h"
+#include "kit/random.h"
 #include "kit/shares.h"
 #include "machine/memory/arena.h"
+
+/* ---- generated ---- */
+
+/* What a stream of random words is for. */
+enum use { OF_ROWS, OF_CHOICES, OF_MIDDLES, OF_STARTS };
+
+static uint64_t stream(uint64_t seed, enum use use)
+{
+	return random_word(random_word(seed, 0), use);
+}
+
+static void put(const struct points *p, size_t at, double value)
+{
+	real_set(p->real, p->x, at, value);
+}
+
+/* With float only the upper 24 bits are kept: rounding to nearest could yield 1. */
+static void uniform_row(const struct points *p, size_t at, uint64_t row)
+{
+	const uint64_t kept = p->real == REAL_FLOAT ? UINT64_MAX << 40 : UINT64_MAX;
+
+	for (unsigned j = 0; j < p->d; j++)
+		put(p, at + j, random_unit(random_word(row, j) & kept));
+}
+
+/*
+ * Two normal deviates from two words (Box and Muller 1958). With 53 bits they are at most 8.57
+ * standard deviations.
+ */
+static void blob_row(const struct points *p, size_t at, uint64_t row, uint64_t middle,
+		     double spread)
+{
+	for (unsigned j = 0; j < p->d; j += 2) {
+		const double radius = spread * sqrt(-2 * log(1 - random_unit(random_word(row, j)))),
+			     angle = 2 * M_PI * random_unit(random_word(row, j + 1));
+
+		put(p, at + j, 20 * random_unit(random_word(middle, j)) - 10 + radius * cos(angle));
+		if (j + 1 < p->d)
+			put(p, at + j + 1,
+			    20 * random_unit(random_word(middle, j + 1)) - 10 +
+				    radius * sin(angle));
+	}
+}
+
+void generate_points(const struct recipe *r, size_t first, struct points *part)
+{
+	const uint64_t rows = stream(r->seed, OF_ROWS), choices = stream(r->seed, OF_CHOICES),
+		       middles = stream(r->seed, OF_MIDDLES);
+
+	for (size_t i = 0; i < part->n; i++) {
+		const uint64_t row = random_word(rows, first + i);
+
+		if (r->shape == SHAPE_UNIFORM)
+			uniform_row(part, i * part->d, row);
+		else
+			blob_row(part, i * part->d, row,
+				 random_word(middles,
+					     (random_word(choices, first + i) >> 32) * r->k >> 32),
+				 r->spread);
+	}
+}
+
+/* Permutes twice: a single permutation of few rows draws some a tenth more often than others. */
+size_t drawn_row(uint64_t seed, size_t n, size_t turn)
+{
+	const uint64_t starts = stream(seed, OF_STARTS);
+
+	return random_permute(random_permute(turn, n, random_word(starts, 0)), n,
+			      random_word(starts, 1));
+}
+
+/* ---- brought ---- */
 
 struct data {
 	const struct problem *problem;
@@ -142,7 +219,7 @@ void *data_bring(const struct trial *t, struct problem *p)
 		if (!d.file)
 			goto end;
 	}
-	start = malloc(centres_bytes(p));
+	start = malloc(problem_start_bytes(p));
 	p->points.x = start ? map_points(t, &p->points) : NULL;
 	if (p->points.x)
 		fill(&d, t, start);
@@ -157,4 +234,61 @@ end:
 	}
 	free(start);
 	return NULL;
+}
+
+/* ---- saved ---- */
+
+/* Rank 0 writes the labels of all ranks, which it gets piece by piece. */
+static const char *save_labels(const struct trial *t, const struct problem *p,
+			       const struct solution *s)
+{
+	uint32_t piece[1 << 13];
+	struct npy_writer *file = NULL;
+	const char *why = NULL;
+
+	if (rank_is_first(t->ranks))
+		file = npy_create(t->value[SAVE_LABELS].text, "<u4", p->all, 0, &why);
+	for (unsigned rank = 0; rank < ranks_of(t->ranks); rank++) {
+		const size_t n = share_size(p->all, rank, ranks_of(t->ranks));
+
+		for (size_t at = 0, length; at < n; at += length) {
+			length = n - at < sizeof(piece) / sizeof(*piece)
+					 ? n - at
+					 : sizeof(piece) / sizeof(*piece);
+			if (rank == rank_of(t->ranks))
+				memcpy(piece, s->label + at, length * sizeof(*piece));
+			agree_copy(t->ranks, rank, piece, length * sizeof(*piece));
+			if (file)
+				npy_add(file, piece, length * sizeof(*piece));
+		}
+	}
+	if (file)
+		npy_finish(file, &why);
+	return why;
+}
+
+static const char *save_centres(const struct trial *t, const struct problem *p,
+				const struct solution *s)
+{
+	const char *why;
+
+	if (!rank_is_first(t->ranks) ||
+	    !npy_save(t->value[SAVE_CENTRES].text, "<f8", s->centre, p->k, p->points.d, &why))
+		return NULL;
+	return why;
+}
+
+/* Only the first allocation saves: the others find the same solution. */
+static bool saves(const struct trial *t, unsigned parameter)
+{
+	return t->allocation == 0 && !is(t->value, parameter, NONE);
+}
+
+const char *kmeans_save(const struct trial *t, const struct problem *p, const struct solution *s)
+{
+	const char *wrong = saves(t, SAVE_LABELS) ? save_labels(t, p, s) : NULL;
+
+	if (!agree_any(t->ranks, wrong) && saves(t, SAVE_CENTRES))
+		wrong = save_centres(t, p, s);
+	return wrong;
 }

@@ -10,16 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/kmeans/verify.h"
-#include "bench/kmeans/data.h"
+#include "bench/kmeans/kmeans.h"
 #include "bench/kmeans/ladder.h"
-#include "bench/kmeans/lloyd.h"
-#include "bench/kmeans/needs.h"
-#include "bench/kmeans/parameters.h"
-#include "bench/kmeans/rate.h"
-#include "bench/kmeans/save.h"
-#include "bench/kmeans/settle.h"
-#include "benchmark.h"
 #include "kit/agree.h"
 #include "kit/events.h"
 #include "kit/matrix.h"
@@ -58,10 +50,7 @@ static const struct parameter parameters[] = {
 		    .meaning = { [PRUNE_AUTO] =
 					 "method expected to be fastest for these data and threads",
 				 [PRUNE_NONE] = "computes every distance",
-				 [PRUNE_BOUNDS] =
-					 "distance bounds per point (Hamerly) and group (Yinyang)",
 				 [PRUNE_CELLS] = "grid of cells, up to 3 dimensions",
-				 [PRUNE_FILTER] = "for doubles: float scores first",
 				 [PRUNE_BALLS] = "balls of points (metric trees: Moore)",
 				 [PRUNE_BOXES] = "boxes of points in a k-d tree (filtering: "
 						 "Kanungo et al.)" },
@@ -136,13 +125,41 @@ static void release(void *state)
 	free(s);
 }
 
+/* Memory for the solver: regions of the trial's arena. */
+struct regions {
+	const struct trial *trial;
+	struct region *last;
+};
+
+static void *map(void *regions, const char *name, size_t bytes, bool huge)
+{
+	struct regions *r = regions;
+
+	r->last = region_map(r->trial->arena, name, bytes, huge ? PAGES_THP : PAGES_BASE);
+	return r->last ? region_base(r->last) : NULL;
+}
+
+static void claim(void *regions, void *part, size_t bytes, unsigned worker, bool alone)
+{
+	const struct regions *r = regions;
+	const size_t offset = (size_t)((char *)part - (char *)region_base(r->last));
+	const int node = team_worker(r->trial->team, worker)->place.node;
+
+	region_home(r->last, offset, bytes, node);
+	if (alone)
+		region_user(r->last, offset, bytes, node);
+}
+
 static int open_solver(struct state *s, const struct trial *t)
 {
+	struct regions regions = { t, NULL };
+	const struct lloyd_memory memory = { &regions, map, claim };
+
 	if (rung_of(t)) {
 		s->ladder = ladder_open(&s->problem, *rung_of(t), t->arena);
 		return s->ladder ? 0 : -1;
 	}
-	s->lloyd = lloyd_open(&s->problem, (enum prune)t->value[PRUNE].choice, t->arena);
+	s->lloyd = lloyd_open(&s->problem, (enum prune)t->value[PRUNE].choice, &memory);
 	if (!s->lloyd && errno == EINVAL)
 		arena_cannot(t->arena,
 			     "--prune: that method can't handle so many dimensions, clusters, "
@@ -182,7 +199,7 @@ static void enter_best(void *state, struct worker *self)
 	struct state *s = state;
 
 	if (self->index == 0)
-		agree_copy(s->problem.ranks, 0, s->start, centres_bytes(&s->problem));
+		agree_copy(s->problem.ranks, 0, s->start, problem_start_bytes(&s->problem));
 	lloyd_enter(s->lloyd, self);
 }
 
@@ -203,7 +220,7 @@ static void measure_rate(void *state, struct worker *self)
 {
 	struct state *s = state;
 
-	s->rate[self->index] = rate_fma(s->problem.points.real);
+	s->rate[self->index] = kmeans_peak_rate(s->problem.points.real);
 }
 
 /* The sum over all workers, which are measured at the same time, since they run so in a sample. */

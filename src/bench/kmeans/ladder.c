@@ -1,12 +1,277 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/kmeans/cluster.h"
+#include "base/apart.h"
+#include "base/arithmetic.h"
 #include "bench/kmeans/ladder.h"
-#include "bench/kmeans/ladder_state.h"
-#include "bench/kmeans/steps.h"
+#include "kit/shares.h"
+
+/* Written by one worker only. */
+struct own {
+	_Alignas(APART) uint64_t changed;
+	double *sum; /* d: of the current cluster */
+	/* k + 1: where each cluster's points end in the worker's share of the order */
+	size_t *group;
+};
+
+struct ladder {
+	struct problem problem;
+	enum rung rung;
+	bool apart; /* means and sums on different lines */
+	/* bytes: between clusters, between a thread's own sums, between threads' sums */
+	size_t stride, entry, block;
+	unsigned char *clusters, *sums;
+	size_t *order; /* RUNG_THREE_PHASES: points by worker, then by cluster */
+	struct solution solution;
+	struct own *own;
+};
+
+static inline size_t begin_of(const struct ladder *l, unsigned worker)
+{
+	return share_begin(l->problem.points.n, worker, l->problem.threads);
+}
+
+static inline size_t end_of(const struct ladder *l, unsigned worker)
+{
+	return begin_of(l, worker + 1);
+}
+
+/* ---- memory ---- */
+
+/* Bytes of each region; 0: the rung does not use it. */
+struct sizes {
+	size_t label, order, clusters, sums, desk; /* desk: of each worker */
+};
+
+static struct sizes sizes_of(const struct ladder *l)
+{
+	const struct problem *p = &l->problem;
+	const bool grouped = l->rung == RUNG_THREE_PHASES,
+		   own = l->rung == RUNG_PRIVATE_DENSE || l->rung == RUNG_PRIVATE_PADDED;
+
+	return (struct sizes){
+		.label = p->points.n * sizeof(uint32_t),
+		.order = grouped ? p->points.n * sizeof(size_t) : 0,
+		.clusters = p->k * l->stride,
+		.sums = own ? p->threads * round_up(p->k * ENTRY(p->points.d), APART) : 0,
+		.desk = round_up(p->points.d * sizeof(double) +
+					 (grouped ? p->k + (size_t)1 : 0) * sizeof(size_t),
+				 APART)
+	};
+}
+
+static void lay_out(struct ladder *l)
+{
+	const unsigned d = l->problem.points.d;
+	const size_t real = real_bytes(l->problem.points.real);
+
+	l->apart = l->rung == RUNG_ONE_PHASE_PADDED;
+	l->stride = l->rung < RUNG_THREE_PHASES ? STRIDE(d, real, l->apart) : d * real;
+	l->entry = ENTRY(d) * (l->rung == RUNG_PRIVATE_DENSE ? l->problem.threads : 1);
+	l->block =
+		l->rung == RUNG_PRIVATE_DENSE ? ENTRY(d) : round_up(l->problem.k * ENTRY(d), APART);
+}
+
+static int node_of(const struct ladder *l, unsigned worker)
+{
+	return team_worker(l->problem.team, worker)->place.node;
+}
+
+static void *map(struct arena *arena, const char *name, size_t bytes, struct region **region)
+{
+	*region = region_map(arena, name, bytes ? bytes : 1, PAGES_BASE);
+	return *region ? region_base(*region) : NULL;
+}
+
+/* Maps memory on the node of worker 0, which touches it first. */
+static void *map_shared(const struct ladder *l, struct arena *arena, const char *name, size_t bytes)
+{
+	struct region *region;
+	void *base = map(arena, name, bytes, &region);
+
+	if (base)
+		region_home(region, 0, bytes, node_of(l, 0));
+	return base;
+}
+
+/* Maps memory with a part on each worker's node: `each` bytes per worker, or per point. */
+static void *map_apart(const struct ladder *l, struct arena *arena, const char *name, size_t each,
+		       bool by_points)
+{
+	const unsigned threads = l->problem.threads;
+	struct region *region;
+	void *base = map(arena, name, each * (by_points ? l->problem.points.n : threads), &region);
+
+	for (unsigned i = 0; base && i < threads; i++) {
+		const size_t from = each * (by_points ? begin_of(l, i) : i),
+			     to = each * (by_points ? end_of(l, i) : i + 1);
+
+		region_home(region, from, to - from, node_of(l, i));
+		region_user(region, from, to - from, node_of(l, i));
+	}
+	return base;
+}
+
+static int allocate(struct ladder *l, struct arena *arena)
+{
+	const struct sizes sizes = sizes_of(l);
+	const size_t values = (size_t)l->problem.k * l->problem.points.d;
+	unsigned char *desk = map_apart(l, arena, "scratch of each thread", sizes.desk, false);
+
+	l->own = apart_alloc(l->problem.threads * sizeof(*l->own));
+	l->solution.label = map_apart(l, arena, "labels", sizeof(uint32_t), true);
+	l->clusters = map_shared(l, arena, "clusters", sizes.clusters);
+	l->solution.from = calloc(values, sizeof(double));
+	l->solution.centre = calloc(values, sizeof(double));
+	l->solution.count = calloc(l->problem.k, sizeof(uint64_t));
+	if (sizes.order)
+		l->order = map_apart(l, arena, "grouped points", sizeof(size_t), true);
+	if (l->rung == RUNG_PRIVATE_DENSE)
+		l->sums = map_shared(l, arena, "sums, packed", sizes.sums);
+	else if (sizes.sums)
+		l->sums = map_apart(l, arena, "sums, apart", l->block, false);
+	if (!desk || !l->own || !l->solution.label || !l->clusters || !l->solution.from ||
+	    !l->solution.centre || !l->solution.count || (sizes.order && !l->order) ||
+	    (sizes.sums && !l->sums))
+		return -1;
+	for (unsigned i = 0; i < l->problem.threads; i++)
+		l->own[i] =
+			(struct own){ .sum = (double *)(desk + i * sizes.desk),
+				      .group = (size_t *)(desk + i * sizes.desk +
+							  l->problem.points.d * sizeof(double)) };
+	return 0;
+}
+
+struct ladder *ladder_open(const struct problem *problem, enum rung rung, struct arena *arena)
+{
+	struct ladder *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->problem = *problem;
+	l->rung = rung;
+	lay_out(l);
+	if (!allocate(l, arena))
+		return l;
+	ladder_close(l);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void ladder_close(struct ladder *l)
+{
+	if (!l)
+		return;
+	free(l->own);
+	free(l->solution.from);
+	free(l->solution.centre);
+	free(l->solution.count);
+	free(l);
+}
+
+void ladder_enter(struct ladder *l, struct worker *self)
+{
+	const unsigned worker = self->index;
+	const struct sizes sizes = sizes_of(l);
+	const size_t begin = begin_of(l, worker), points = end_of(l, worker) - begin;
+
+	memset(l->own[worker].sum, 0, sizes.desk);
+	memset(l->solution.label + begin, 0, points * sizeof(*l->solution.label));
+	if (sizes.order)
+		memset(l->order + begin, 0, points * sizeof(*l->order));
+	if (l->rung == RUNG_PRIVATE_PADDED)
+		memset(l->sums + worker * l->block, 0, l->block);
+	if (worker)
+		return;
+	memset(l->clusters, 0, sizes.clusters);
+	if (l->rung == RUNG_PRIVATE_DENSE)
+		memset(l->sums, 0, sizes.sums);
+}
+
+size_t ladder_bytes(enum rung rung, const struct problem *p)
+{
+	const size_t centres = (size_t)p->k * p->points.d;
+	struct ladder l = { .problem = *p, .rung = rung };
+	struct sizes sizes;
+
+	lay_out(&l);
+	sizes = sizes_of(&l);
+	return sizes.label + sizes.order + sizes.clusters + sizes.sums + p->threads * sizes.desk +
+	       sizeof(double) * (2 * centres + p->k);
+}
+
+/* ---- the steps of an iteration ---- */
+
+/*
+ * An iteration is: assign, and a barrier; add, if there is one, and a barrier; then the means. A
+ * step returns how many labels changed; add returns 0.
+ */
+typedef uint64_t step(struct ladder *, unsigned worker);
+struct steps {
+	step *assign, *add;
+};
+
+/* What happens to a point as soon as it is assigned. */
+enum then { NOTHING, ADD_TOGETHER, ADD_APART, ADD_OWN, COUNT };
+
+/* Resets the worker's own sums. Returns l. */
+static struct ladder *reset_sums(struct ladder *l, unsigned worker)
+{
+	for (size_t c = 0; c < l->problem.k; c++)
+		memset(l->sums + worker * l->block + c * l->entry, 0, ENTRY(l->problem.points.d));
+	return l;
+}
+
+static struct ladder *reset_groups(struct ladder *l, unsigned worker)
+{
+	memset(l->own[worker].group, 0, (l->problem.k + 1) * sizeof(size_t));
+	return l;
+}
+
+/*
+ * Counting sort of the worker's points by cluster. Before, group[c + 1] is the number of c's
+ * points; after, group[c] is where they end.
+ */
+static uint64_t put_in_order(struct ladder *l, unsigned worker, uint64_t changed)
+{
+	const size_t begin = begin_of(l, worker), end = end_of(l, worker);
+	size_t *group = l->own[worker].group, *order = l->order + begin;
+
+	for (size_t c = 0; c < l->problem.k; c++)
+		group[c + 1] += group[c];
+	for (size_t i = begin; i < end; i++)
+		order[group[l->solution.label[i]]++] = i;
+	return changed;
+}
+
+#define INLINE	   static inline __attribute__((always_inline))
+#define REAL	   double
+#define NAME(name) name##_double
+#include "bench/kmeans/steps_loops.h"
+#undef REAL
+#undef NAME
+#define REAL	   float
+#define NAME(name) name##_float
+#include "bench/kmeans/steps_loops.h"
+
+static const struct steps *steps_of(const struct problem *p, enum rung rung)
+{
+	if (p->points.real == REAL_FLOAT)
+		return p->points.d == 2 ? &steps_of_2_float[rung] : &steps_float[rung];
+	return p->points.d == 2 ? &steps_of_2_double[rung] : &steps_double[rung];
+}
+
+/* RUNG_THREE_PHASES: adds up all threads' groups of cluster c. */
+static void add_groups(const struct ladder *l, uint32_t c, double *sum, uint64_t *count)
+{
+	(l->problem.points.real == REAL_FLOAT ? add_groups_float : add_groups_double)(l, c, sum,
+										      count);
+}
+
+/* ---- the iterations ---- */
 
 /* Adds up a cluster's sums and count; resets them where threads share them. */
 static void gather(const struct ladder *l, uint32_t c, double *sum, uint64_t *count)
@@ -18,7 +283,7 @@ static void gather(const struct ladder *l, uint32_t c, double *sum, uint64_t *co
 	*count = 0;
 	switch (l->rung) {
 	case RUNG_THREE_PHASES:
-		steps_add_groups(l, c, sum, count);
+		add_groups(l, c, sum, count);
 		return;
 	case RUNG_PRIVATE_DENSE:
 	case RUNG_PRIVATE_PADDED:
@@ -119,7 +384,7 @@ void ladder_work(struct ladder *l, struct worker *self)
 			team_barrier(l->problem.team);
 		}
 		iteration++;
-		last = is_last(&l->problem, iteration, changed(l));
+		last = problem_is_solved(&l->problem, iteration, changed(l));
 		make_means(l, self->index, last);
 		team_barrier(l->problem.team);
 	} while (!last);
@@ -133,33 +398,4 @@ void ladder_work(struct ladder *l, struct worker *self)
 const struct solution *ladder_solution(const struct ladder *l)
 {
 	return &l->solution;
-}
-
-size_t ladder_bytes(enum rung rung, const struct problem *p)
-{
-	return ladder_state_bytes(rung, p);
-}
-
-struct ladder *ladder_open(const struct problem *problem, enum rung rung, struct arena *arena)
-{
-	struct ladder *l = calloc(1, sizeof(*l));
-
-	if (!l || !ladder_state_open(l, problem, rung, arena))
-		return l;
-	ladder_close(l);
-	errno = ENOMEM;
-	return NULL;
-}
-
-void ladder_enter(struct ladder *l, struct worker *self)
-{
-	ladder_state_enter(l, self->index);
-}
-
-void ladder_close(struct ladder *l)
-{
-	if (!l)
-		return;
-	ladder_state_close(l);
-	free(l);
 }

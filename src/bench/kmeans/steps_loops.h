@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The steps of the ladder, for points of type REAL. No header: steps.c includes it once for each
+ * The steps of the ladder, for points of type REAL. No header: ladder.c includes it once for each
  * type. Each step is one loop in which the number of dimensions (where it is 2), the memory layout
  * and what happens to a point are constants, so that it has no branches for them.
  */
@@ -123,9 +123,8 @@ STEP(add_after, NAME(add_all)(l, worker, d))
 STEP(add_together, NAME(assign)(l, worker, d, STRIDE(d, sizeof(REAL), false), ADD_TOGETHER))
 STEP(add_apart, NAME(assign)(l, worker, d, STRIDE(d, sizeof(REAL), true), ADD_APART))
 STEP(add_own, NAME(assign)(reset_sums(l, worker), worker, d, d * sizeof(REAL), ADD_OWN))
-STEP(group,
-     put_in_order(l, worker,
-		  NAME(assign)(reset_groups(l, worker), worker, d, d * sizeof(REAL), COUNT)))
+STEP(group, put_in_order(l, worker,
+			 NAME(assign)(reset_groups(l, worker), worker, d, d * sizeof(REAL), COUNT)))
 #undef STEP
 
 #define STEPS(D)                                                             \

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whether an answer is right. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/kmeans/spread.h"
-#include "bench/kmeans/verify.h"
+#include "base/apart.h"
+#include "bench/kmeans/kmeans.h"
 #include "kit/agree.h"
 #include "kit/shares.h"
 
@@ -205,7 +206,7 @@ static void measure_box(struct verification *k)
 			side[j] = fmax(side[j], k->finding[i].side[j]);
 	if (p->ranks)
 		p->ranks->most(side, 2 * (size_t)k->d);
-	spread_find(p, k->width);
+	kmeans_spread(p, k->width);
 	for (unsigned j = 0; j < k->d; j++)
 		k->width[j] = fmin(k->width[j], side[j] + side[k->d + j]);
 	k->every = (size_t)(differences / MOST_DIFFERENCES + (differences % MOST_DIFFERENCES > 0));
@@ -298,7 +299,7 @@ static const char *verify_centre(const struct verification *k, uint32_t c, char 
 				 j, c, (unsigned long long)count, s->centre[at], mean, off);
 			return sentence;
 		}
-		if (!k->problem->iterations && s->iterations < MOST_ITERATIONS &&
+		if (!k->problem->iterations && s->iterations < KMEANS_MOST_ITERATIONS &&
 		    !(fabs(s->centre[at] - s->from[at]) <= 2 * off)) {
 			snprintf(sentence, size,
 				 "it ended while centre %u still moved: from %.17g to %.17g in "

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker's state for pruning by balls of points, and how one is looked at. */
+#ifndef LOCUS_KMEANS_BALLS_H
+#define LOCUS_KMEANS_BALLS_H
+
+#include "solve/kmeans/nearest.h"
+#include "solve/kmeans/sorted.h"
+
+enum {
+	LISTED = 64, /* centres that a ball remembers */
+	MIDDLE = 3,  /* scores of a point, in brute force, take as long as one of a middle */
+};
+
+/*
+ * Points that are close together. Room is how much farther other centres are, at least: while
+ * centres have moved less, they need not be looked at.
+ */
+struct ball {
+	uint32_t first, n; /* its points, of `order` */
+	float radius;
+	uint32_t nearest; /* centre, to the middle */
+	float upper;	  /* of the distance from any of its points to the nearest centre */
+	float room;	  /* of centres that are not listed, before `nearest` */
+	bool own;	  /* its points have rooms of their own: of all centres, before the label */
+	unsigned listed;  /* centres; 0: not known, or too many */
+	uint32_t list[LISTED];
+};
+
+/* Lies at the start of a worker's memory. */
+struct balls {
+	struct rough rough;
+	struct sorted points;
+	float *room;	 /* by point */
+	uint32_t *order; /* points by ball */
+	struct ball *ball;
+	char *middle; /* by ball, of the points' type, but exact as floats */
+	uint32_t balls, most;
+	/* Of a ball that is looked at. */
+	double *square; /* of its points: from what was measured last */
+	float *few;	/* its middle, as floats */
+	float *score;	/* of all centres */
+	uint16_t *found;
+	uint32_t *listed;
+	float *ahead;		   /* of those listed: their score less the least */
+	uint32_t *open;		   /* points without room */
+	uint32_t *other;	   /* points of another ball, or that floats don't tell */
+	struct packed list, exact; /* as floats, and of the points' type */
+	double cost;		   /* of looking and dividing, in scores of brute force */
+};
+
+/* At most `most` balls. */
+void balls_lay_out(struct balls *, struct carver *, size_t n, unsigned d, unsigned k, enum real,
+		   size_t most);
+/* Makes a ball of n points, from place `first` of `order` on. */
+void balls_enclose(struct balls *, const struct stage *, struct ball *, uint32_t first, uint32_t n);
+/*
+ * Lists the centres that may be nearest to any of a ball's points; divides it before, the second
+ * half at the end of all, while that is worth the work. Returns how many.
+ */
+unsigned balls_look(struct balls *, const struct stage *, struct ball *);
+/* What scores of n listed centres cost for each point, in scores of brute force. */
+size_t balls_cost(const struct balls *, unsigned n);
+
+#endif

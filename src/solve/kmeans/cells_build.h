@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The index of the method `cells`: points are sorted into cells, and within a cell into tiles; and
+ * the candidates of a cell. No header: vectors.h includes it into cells.c once for each
+ * instruction set and type. INLINE functions are called with d = 1, 2 and 3, as constants.
+ */
+#define EVERY ((1u << LANES) - 1)
+
+#define EPSILON _Generic((REAL)0, float : (double)FLT_EPSILON, default : DBL_EPSILON)
+#define INLINE	TARGET UNROLL_INLINE
+
+/* Value j of the i-th point of a cell's tiles; j = d: its label. */
+#define LANE(tile, i, j) (tile)[((size_t)((i) / TILE) * (d + 1) + (j)) * TILE + (i) % TILE]
+
+/* ---- sorting ---- */
+
+#define ROW(x, i)	((REAL *)(x)->row + (size_t)(i)*d)
+#define SPARE_ROW(x, i) ((REAL *)(x)->spare_row + (size_t)(i)*d)
+
+/*
+ * A grid of buckets: along each dimension they begin at `low`, with `per` of them per unit of
+ * length, `side` of them.
+ */
+struct NAME(grid) {
+	REAL low[MOST_DIMENSIONS], per[MOST_DIMENSIONS];
+	uint32_t side[MOST_DIMENSIONS], buckets;
+};
+
+/* The number along one dimension, of a value in the box. Nothing branches on it. */
+INLINE uint32_t NAME(step)(const struct NAME(grid) * g, unsigned j, REAL value)
+{
+	const REAL where = (value - g->low[j]) * g->per[j];
+	const uint32_t step = (uint32_t)(int32_t)(where > 0 ? where : 0);
+
+	return step < g->side[j] ? step : g->side[j] - 1;
+}
+
+INLINE uint32_t NAME(bucket)(const struct NAME(grid) * g, const REAL *row, unsigned d)
+{
+	uint32_t bucket = NAME(step)(g, 0, row[0]);
+
+	UNROLL for (unsigned j = 1; j < d; j++) bucket =
+		bucket * g->side[j] + NAME(step)(g, j, row[j]);
+	return bucket;
+}
+
+/* Divides a box into about `buckets` buckets, which are about as long as wide. */
+INLINE struct NAME(grid) NAME(grid)(const REAL *low, const REAL *high, unsigned d, double buckets)
+{
+	struct NAME(grid) g = { .buckets = 1 };
+	double extent[MOST_DIMENSIONS] = { 0 };
+
+	UNROLL for (unsigned j = 0; j < d; j++) extent[j] = (double)high[j] - (double)low[j];
+	cells_divide(extent, d, buckets, g.side);
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
+		g.low[j] = low[j];
+		g.per[j] = (REAL)(g.side[j] / extent[j]);
+		/* too thin to be divided in this type */
+		if (g.side[j] == 1 || !(g.per[j] * (high[j] - low[j]) > 1))
+			g.per[j] = 0;
+		g.buckets *= g.side[j];
+	}
+	return g;
+}
+
+/* A point as given, made relative. */
+INLINE void NAME(relate)(REAL *row, const REAL *given, const REAL *origin, unsigned d)
+{
+	UNROLL for (unsigned j = 0; j < d; j++) row[j] = (given[j] - origin[j]) * origin[d];
+}
+
+/* The relative box of n rows as given. */
+INLINE void NAME(box)(const REAL *row, size_t n, const REAL *origin, unsigned d, REAL *low,
+		      REAL *high)
+{
+	const enum real real = _Generic((REAL)0, float : REAL_FLOAT, default : REAL_DOUBLE);
+	char scratch[2 * MOST_DIMENSIONS * MOST_WIDTH] __attribute__((aligned(MOST_WIDTH)));
+	double least[MOST_DIMENSIONS], negated[MOST_DIMENSIONS];
+
+	tiles_choose(real)->box(row, n, d, least, negated, scratch);
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
+		low[j] = (REAL)least[j];
+		high[j] = (REAL)-negated[j];
+	}
+	NAME(relate)(low, low, origin, d);
+	NAME(relate)(high, high, origin, d);
+}
+
+TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, unsigned level);
+
+/* Makes cells of the next bucket: an overfull one is sorted again. Returns where it ends. */
+INLINE size_t NAME(cut)(struct index *x, size_t first, size_t n, bool last, unsigned level,
+			unsigned d)
+{
+	if (n <= x->full || last) {
+		cells_cut(x, n);
+	} else {
+		memcpy(SPARE_ROW(x, first), ROW(x, first), n * d * sizeof(REAL));
+		memcpy(x->spare_was + first, x->was + first, n * sizeof(*x->was));
+		NAME(sort_again)(x, first, n, level + 1);
+	}
+	return first + n;
+}
+
+/*
+ * Counting sort of the n spare rows from `first` on into the buckets of their box; the result is
+ * cut into cells.
+ */
+INLINE void NAME(sort_nested)(struct index *x, size_t first, size_t n, unsigned level, unsigned d)
+{
+	uint32_t *const end = x->histogram + (size_t)level * (MOST_BUCKETS + 1);
+	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS], row[MOST_DIMENSIONS];
+	struct NAME(grid) g;
+	size_t begin = first;
+
+	NAME(box)(SPARE_ROW(x, first), n, x->origin, d, low, high);
+	g = NAME(grid)(low, high, d, (double)n / x->full * FILL);
+	memset(end, 0, (g.buckets + 1) * sizeof(*end));
+	for (size_t i = first; i < first + n; i++) {
+		NAME(relate)(row, SPARE_ROW(x, i), x->origin, d);
+		x->bucket[i] = (uint16_t)NAME(bucket)(&g, row, d);
+		end[x->bucket[i] + 1]++;
+	}
+	for (uint32_t b = 1; b < g.buckets; b++)
+		end[b + 1] += end[b];
+	for (size_t i = first; i < first + n; i++) { /* turns beginnings into ends */
+		const size_t to = first + end[x->bucket[i]]++;
+
+		memcpy(ROW(x, to), SPARE_ROW(x, i), d * sizeof(REAL));
+		x->was[to] = x->spare_was[i];
+	}
+	for (uint32_t b = 0; b < g.buckets; b++) {
+		const size_t rows = first + end[b] - begin;
+
+		begin = NAME(cut)(x, begin, rows, rows == n || level + 1 == MOST_LEVELS, level, d);
+	}
+}
+
+TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, unsigned level)
+{
+	if (x->d == 1)
+		NAME(sort_nested)(x, first, n, level, 1);
+	else if (x->d == 2)
+		NAME(sort_nested)(x, first, n, level, 2);
+	else
+		NAME(sort_nested)(x, first, n, level, 3);
+}
+
+/*
+ * All workers together: a counting sort of all their points into the buckets of the box around all
+ * ranks' points. Each then has as many of the rows, one after the other, as it has points, and
+ * makes cells of them.
+ */
+INLINE void NAME(sort)(struct share *s, const struct stage *stage, unsigned d)
+{
+	struct index *x = s->memory;
+	const REAL *const origin = stage->origin;
+	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS], row[MOST_DIMENSIONS];
+	struct NAME(grid) g;
+	size_t begin = 0, at = 0;
+
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
+		low[j] = (REAL)stage->low[j];
+		high[j] = (REAL)stage->high[j];
+	}
+	g = NAME(grid)(low, high, d, (double)s->joint->points / x->full * FILL);
+	memset(x->histogram, 0, g.buckets * sizeof(*x->histogram));
+	for (size_t i = 0; i < s->n; i++) {
+		NAME(relate)(row, (const REAL *)s->x + i * d, origin, d);
+		x->bucket[i] = (uint16_t)NAME(bucket)(&g, row, d);
+		x->histogram[x->bucket[i]]++;
+	}
+	share_meet(s);
+	cells_place(s, g.buckets);
+	for (size_t i = 0; i < s->n; i++) {
+		const uint32_t place = x->next[x->bucket[i]]++;
+		REAL *const to = (REAL *)s->joint->row + (size_t)place * d;
+
+		/* each bucket is a stream of its own: too many for the hardware to look ahead */
+		__builtin_prefetch((char *)to + 64, 1);
+		memcpy(to, (const REAL *)s->x + i * d, d * sizeof(REAL));
+		s->place[i] = place;
+	}
+	share_meet(s);
+	for (size_t i = 0; i < s->n; i++)
+		x->was[i] = (uint32_t)(x->first + i);
+	for (uint32_t i = 0; i < g.buckets; i++) {
+		const size_t rows = x->total[x->order[i]], end = at + rows,
+			     from = at > x->first ? at : x->first,
+			     to = end < x->first + s->n ? end : x->first + s->n;
+
+		at = end;
+		if (from < to)
+			begin = NAME(cut)(x, begin, to - from, false, 0, d);
+	}
+}
+
+/*
+ * Sorts the rows of a cell into tiles, along a path that winds back and forth through slabs,
+ * each about as wide as a tile should be long.
+ */
+INLINE void NAME(tile)(struct index *x, struct cell *cell, unsigned d)
+{
+	const uint32_t n = cell->points, room = (n + TILE - 1) / TILE * TILE;
+	REAL given[CELL_POINTS * MOST_DIMENSIONS], relative[CELL_POINTS * MOST_DIMENSIONS];
+	uint32_t was[CELL_POINTS];
+	uint16_t bucket[CELL_POINTS];
+	uint32_t begin[2 * CELL_POINTS + 1] = { 0 }, slabs, fine;
+	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS], middle[MOST_DIMENSIONS];
+	struct NAME(grid) g;
+	float *const tile = x->tile + (size_t)cell->tile * TILE * (d + 1),
+		     *const until = x->until + (size_t)(cell - x->cell) * x->stride;
+	double square = 0;
+
+	NAME(box)(ROW(x, cell->row), n, x->origin, d, low, high);
+	memcpy(given, ROW(x, cell->row), (size_t)n * d * sizeof(REAL));
+	for (uint32_t i = 0; i < n; i++)
+		NAME(relate)(relative + (size_t)i * d, given + (size_t)i * d, x->origin, d);
+	memcpy(was, x->was + cell->row, n * sizeof(*was));
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
+		REAL above, below;
+
+		middle[j] = low[j] / 2 + high[j] / 2;
+		above = high[j] - middle[j];
+		below = middle[j] - low[j];
+		cell->middle[j] = (double)middle[j];
+		cell->half[j] = (double)((above > below ? above : below) * (REAL)(1 + 2 * EPSILON));
+		square += cell->half[j] * cell->half[j];
+	}
+	cell->radius = sqrt(square) * (1 + 8 * DBL_EPSILON);
+	g = NAME(grid)(low, high, d, (double)n / TILE);
+	slabs = g.buckets / g.side[d - 1];
+	fine = n / slabs + 1;
+	g.per[d - 1] = (REAL)(g.per[d - 1] * ((REAL)fine / (REAL)g.side[d - 1]));
+	g.side[d - 1] = fine;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t path = 0;
+
+		UNROLL for (unsigned j = 0; j < d; j++)
+		{
+			const uint32_t step = NAME(step)(&g, j, relative[(size_t)i * d + j]),
+				       back = -(path & 1);
+
+			/* every other slab backwards */
+			path = path * g.side[j] + ((step ^ back) + (back & g.side[j]));
+		}
+		bucket[i] = (uint16_t)path;
+		begin[path + 1]++;
+		__builtin_prefetch(tile + (size_t)i * (d + 1), 1);
+	}
+	for (uint32_t b = 1; b < slabs * fine; b++)
+		begin[b + 1] += begin[b];
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t to = begin[bucket[i]]++;
+
+		UNROLL for (unsigned j = 0; j < d; j++)
+		{
+			const REAL value = relative[(size_t)i * d + j];
+
+			ROW(x, cell->row + to)[j] = given[(size_t)i * d + j];
+			LANE(tile, to, j) = (float)(value - (IS_FLOAT ? 0 : middle[j]));
+		}
+		x->was[cell->row + to] = was[i];
+	}
+	/* pad with copies of the last point, whose labels are not used */
+	for (uint32_t to = n; to < room; to++)
+		UNROLL for (unsigned j = 0; j < d; j++) LANE(tile, to, j) = LANE(tile, n - 1, j);
+	for (uint32_t t = 0; t < x->stride; t++)
+		until[t] = t < room / TILE ? -1 : INFINITY;
+	for (uint32_t to = 0; to < room; to++)
+		LANE(tile, to, d) = -1;
+	cell->spent = cell->gone = cell->margin = cell->candidates = 0;
+	cell->allowed = -1;
+}
+
+INLINE void NAME(build)(struct share *s, const struct stage *g, unsigned d)
+{
+	struct index *x = s->memory;
+	uint32_t rows = 0, tiles = 0;
+
+	x->cells = 0;
+	NAME(sort)(s, g, d);
+	for (uint32_t c = 0; c < x->cells; c++) {
+		struct cell *const cell = &x->cell[c];
+
+		cell->row = rows;
+		cell->tile = tiles;
+		rows += cell->points;
+		tiles += (cell->points + TILE - 1) / TILE;
+		NAME(tile)(x, cell, d);
+	}
+}
+
+#undef SPARE_ROW
+#undef ROW
+
+/* ---- candidates ---- */
+
+/*
+ * How much lower the least score of a point of a cell, as tiles compute it, must be than those of
+ * all other candidates, so that its centre is the nearest: what two scores are off by (frame.c),
+ * with these points and candidates, until each has moved by `move`; and what frame.c has for
+ * distances. For doubles, tiles are relative to the cell's middle, and what the points' own
+ * coordinates are off by comes on top. Without roots: |c|^2 / 2 + |x||c| <= |c|^2 + |x|^2 / 2, and
+ * (|c| + move)^2 <= 5/4 |c|^2 + 5 move^2.
+ */
+INLINE double NAME(margin)(const struct index *x, const struct cell *cell, const struct stage *g,
+			   double move, unsigned d)
+{
+	const uint32_t *const ids = candidates(x, cell);
+	const REAL *const column = x->column;
+	double far = 0, reach = 0;
+
+	for (uint32_t i = 0; i < cell->candidates; i++) {
+		double square = 0;
+
+		UNROLL for (unsigned j = 0; j < d && !IS_FLOAT; j++)
+		{
+			const double apart =
+				(double)column[(size_t)j * x->padded + ids[i]] - cell->middle[j];
+
+			square += apart * apart;
+		}
+		if (IS_FLOAT)
+			square = 2 * (double)column[(size_t)d * x->padded + ids[i]];
+		far = square > far ? square : far;
+	}
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
+		const double most = (IS_FLOAT ? fabs(cell->middle[j]) : 0) + cell->half[j];
+
+		reach += most * most;
+	}
+	far = 1.25 * far + 5 * move * move;
+	return 1.01 * (d + 4) * (FLT_EPSILON * (far + reach / 2) + FLT_MIN) +
+	       (IS_FLOAT ? 0x1p-28 * g->slack : g->margin);
+}
+
+/*
+ * Finds the centres that may be nearest to some point in the cell's box, and how far centres may
+ * move until the search must be repeated. `pace`: the present move per iteration. The difference of
+ * two centres' scores is linear in the point, so its minimum over the box follows from its value in
+ * the middle.
+ */
+INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g, double pace,
+		       unsigned d)
+{
+	const REAL *centre = g->centre, *column = x->column, *half = column + (size_t)d * x->padded;
+	REAL *const score = x->score;
+	float *const until = x->until + (size_t)(cell - x->cell) * x->stride;
+	float gone, enters, rise;
+	uint32_t *const list = x->list + (size_t)(cell - x->cell) * x->most;
+	uint32_t was[MOST_CANDIDATES], before = cell->candidates, found = 0, o = 0;
+	const uint32_t *ids;
+	const double root = 3 * sqrt((d + 4) * EPSILON * g->slack), margin = cell->margin;
+	double square = 0, far, allow, enter = INFINITY, most;
+	NAME(vector) least = SPLAT(INFINITY), others = least, where = SPLAT(0), limit, lowest;
+	REAL lead;
+	uint32_t star, near;
+
+	for (uint32_t c = 0; c < x->padded; c += LANES) {
+		NAME(vector) s = V(half + c);
+
+		UNROLL for (unsigned j = 0; j < d; j++) s = MINUS_PRODUCT(
+			s, SPLAT((REAL)cell->middle[j]), V(column + (size_t)j * x->padded + c));
+		V(score + c) = s;
+		where = PICK(GREATER(least, s), SPLAT((REAL)c), where);
+		least = MIN(s, least);
+	}
+	lead = LEAST(least);
+	lowest = SPLAT(lead);
+	near = ~BITS(GREATER(least, lowest)) & EVERY;
+	star = (uint32_t)__builtin_ctz(near);
+	star += (uint32_t)((const REAL *)&where)[star];
+	if (star >= g->k) /* all NaN */
+		star = 0;
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
+		const double apart = (double)centre[(size_t)star * d + j] - cell->middle[j];
+
+		square += apart * apart;
+	}
+	/* an upper bound of a point's distance to its nearest centre */
+	far = sqrt(square) * (1 + 8 * DBL_EPSILON) + cell->radius;
+	most = fmax(cell->radius, far / 8) / 2;
+	allow = g->iteration ? fmin(fmax(pace * AHEAD, most / 10), most) : most;
+	allow += root;
+	limit = SPLAT((REAL)((allow * far + allow * allow / 2 + 8 * g->slack) * (1 + 4 * EPSILON)));
+	memcpy(was, list, (before <= x->most ? before : 0) * sizeof(*was));
+	for (uint32_t c = 0; c < x->padded;) {
+		const uint32_t first = c;
+		uint64_t nears = 0; /* of 64 at once: each end of a loop may be mispredicted */
+
+		for (; c < x->padded && c < first + 64; c += LANES) {
+			NAME(vector) s = V(score + c) - lowest, apart;
+
+			UNROLL for (unsigned j = 0; j < d; j++)
+			{
+				apart = V(column + (size_t)j * x->padded + c) -
+					SPLAT(centre[(size_t)star * d + j]);
+				apart = MAX(apart, -apart);
+				s = MINUS_PRODUCT(s, apart, SPLAT((REAL)cell->half[j]));
+			}
+			V(score + c) = s;
+			/* negated, so that NaN counts as near */
+			nears |= (uint64_t)(~BITS(GREATER(s, limit)) & EVERY) << (c - first);
+			others = MIN(others, PICK(GREATER(s, limit), s, SPLAT(INFINITY)));
+		}
+		for (; nears; nears &= nears - 1) {
+			const uint32_t id = first + (uint32_t)__builtin_ctzll(nears);
+
+			if (id >= g->k)
+				break;
+			if (found < x->most)
+				list[found] = id;
+			found++;
+		}
+	}
+	if (found > x->most)
+		found = g->k;
+	cell->candidates = found;
+	ids = found > x->most ? x->all : list;
+	/* A new candidate may become nearest: tighten the tiles' bounds by its score. */
+	for (uint32_t i = 0; i < found && before <= x->most; i++) {
+		while (o < before && was[o] < ids[i])
+			o++;
+		if (o == before || was[o] != ids[i])
+			enter = fmin(enter, (double)score[ids[i]]);
+	}
+	enter -= 8 * g->slack;
+	allow = sqrt(far * far + 2 * ((double)LEAST(others) * (1 - 4 * EPSILON) - 4 * g->slack)) *
+			(1 - 4 * DBL_EPSILON) -
+		far - root;
+	cell->allowed = allow > most ? most : allow;
+	cell->margin = NAME(margin)(x, cell, g, most, d);
+	rise = (float)(cell->margin > margin ? cell->margin - margin : 0) * (1 + 2 * FLT_EPSILON);
+	gone = (float)cell->gone * (1 + 2 * FLT_EPSILON);
+	enters = (float)enter * (1 - 2 * FLT_EPSILON);
+	for (uint32_t t = 0; t * TILE < cell->points; t++) {
+		const float left = until[t] - gone - rise;
+
+		until[t] = (enters < left ? enters : left) * (1 - 4 * FLT_EPSILON);
+	}
+	cell->gone = cell->spent = 0;
+}
+
+TARGET static void NAME(build_any)(struct share *s, const struct stage *g)
+{
+	if (g->d == 1)
+		NAME(build)(s, g, 1);
+	else if (g->d == 2)
+		NAME(build)(s, g, 2);
+	else
+		NAME(build)(s, g, 3);
+}
+
+TARGET static void NAME(look_any)(struct index *x, struct cell *cell, const struct stage *g,
+				  double pace)
+{
+	if (g->d == 1)
+		NAME(look)(x, cell, g, pace, 1);
+	else if (g->d == 2)
+		NAME(look)(x, cell, g, pace, 2);
+	else
+		NAME(look)(x, cell, g, pace, 3);
+}
+
+static const struct form NAME(form) = { NAME(build_any), NAME(look_any) };
+
+#if IS_FLOAT
+#include "solve/kmeans/cells_assign.h"
+#endif
+
+#undef LANE
+#undef INLINE
+#undef EVERY
+#undef EPSILON

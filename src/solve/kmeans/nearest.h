@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The nearest centre of a point: by scores in float (`rough`), by scores of the points' type, and
+ * by distances (exact.c), each where rounding may hide the answer of the one before.
+ */
+#ifndef LOCUS_KMEANS_NEAREST_H
+#define LOCUS_KMEANS_NEAREST_H
+
+#include <math.h>
+
+#include "solve/kmeans/method.h"
+#include "solve/kmeans/tiles.h"
+
+/* ---- distances ---- */
+
+/*
+ * Finds the nearest of n listed centres (NULL: of all) to a point as given; of equally near ones
+ * the lowest.
+ */
+uint32_t exact_nearest(const struct stage *, const void *given, const uint32_t *list, unsigned n);
+
+/*
+ * The same of packed centres, whose numbers are listed (NULL: all in their order): only those whose
+ * scores rounding may have put above the least. Uses the share's scratch.
+ */
+uint32_t exact_of_packed(const struct share *, const struct stage *, const void *given,
+			 const struct packed *, const uint32_t *list);
+
+/* Room for a share's scratch. */
+struct scratch exact_carve(struct carver *, unsigned d, unsigned k);
+
+/* Bounds of distances, from computed squares: in float, with margins for all rounding. */
+
+/* Of two; the first if the second is NaN. fmaxf() and fminf() would not be inline. */
+static inline float larger_of(float a, float b)
+{
+	return b > a ? b : a;
+}
+
+static inline float smaller_of(float a, float b)
+{
+	return b < a ? b : a;
+}
+
+/* Upper bound of a distance, from its computed square. */
+static inline float upper_of(double square, const struct stage *g)
+{
+	return (float)sqrt(fmax(square + 8 * g->slack, 0)) * UPPER;
+}
+
+/* A centre whose lower bound exceeds this can't have a lower score than a centre within `upper`. */
+static inline float beyond(float upper, const struct stage *g)
+{
+	return (float)sqrt((double)upper * (double)upper + 8 * g->slack) * UPPER;
+}
+
+/* ---- scores in float ---- */
+
+/*
+ * Points and centres as floats, of which a vector holds twice as many as doubles. For points that
+ * are floats, these are the points' own type.
+ */
+struct rough {
+	const struct tiles *tiles, *floats; /* for the points' type; for scores */
+	struct packed centres, exact;	    /* as floats; of the points' type */
+	float *block;			    /* the points, for brute force */
+	bool filled;			    /* the blocks are */
+	float *value, *half;		    /* doubles: the centres as floats, to be packed */
+	double *row;			    /* doubles: points of a block */
+	float *few;			    /* rows */
+	float margin; /* scores that differ by more tell which centre is nearer */
+	float error;  /* of the difference of two scores of a point, at most */
+	/* computed in this iteration: scores in float, and distances in the points' type */
+	uint64_t scores, distances;
+	/* points in this iteration's brute force, and those of them that floats did not decide */
+	uint64_t points, undecided;
+};
+
+void rough_lay_out(struct rough *, struct carver *, size_t n, unsigned d, unsigned k, enum real);
+/* Before each iteration. */
+void rough_pack(struct rough *, const struct stage *);
+/*
+ * Brute force on all points. Doubles: by floats first where `floats`, until these have decided so
+ * few points that the rest is done sooner without them.
+ */
+void rough_force(struct rough *, uint32_t *label, struct share *, const struct stage *,
+		 bool floats);
+/* Whether floats decided enough points by brute force to save time. */
+bool rough_helps(const struct rough *);
+/*
+ * Finds the nearest of the listed centres, packed in the order of `listed`, for up to FEW_ROWS
+ * points, whose relative rows are at `point` of `rows`. `ahead`: the second least score less the
+ * least; 0 where floats don't tell the label.
+ */
+void rough_nearest(struct rough *, const char *rows, const uint32_t *point, unsigned n,
+		   const struct packed *, const uint32_t *listed, uint32_t *label, float *ahead);
+/* Packs n listed centres. */
+void rough_list(const struct rough *, const struct stage *, const uint32_t *listed, unsigned n,
+		struct packed *);
+
+/* The centres as floats: values and halves. */
+static inline const float *rough_values(const struct rough *r, const struct stage *g)
+{
+	return g->real == REAL_DOUBLE ? r->value : g->centre;
+}
+
+static inline const float *rough_halves(const struct rough *r, const struct stage *g)
+{
+	return g->real == REAL_DOUBLE ? r->half : g->half;
+}
+
+/* Distances in this iteration; one in float counts as half of one in double. */
+static inline uint64_t rough_computed(const struct rough *r, const struct stage *g)
+{
+	return r->distances + r->scores / (g->real == REAL_DOUBLE ? 2 : 1);
+}
+
+#endif

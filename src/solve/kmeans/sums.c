@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How widely points are spread, and sums for points of which some lie very far out. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solve/kmeans/method.h"
+
+enum {
+	SAMPLE = 64, /* start centres */
+	TIMES = 64,  /* 8 for evenly spread points, 30 for a Gaussian's tails */
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A quarter of the start centres is nearer to their median than this. */
+static double quarter(const struct problem *p, unsigned j)
+{
+	const unsigned n = p->k < SAMPLE ? p->k : SAMPLE;
+	double value[SAMPLE], median;
+
+	for (unsigned i = 0; i < n; i++)
+		value[i] = real_get(p->points.real, p->start,
+				    (size_t)((uint64_t)i * p->k / n) * p->points.d + j);
+	qsort(value, n, sizeof(*value), by_value);
+	median = value[n / 2];
+	for (unsigned i = 0; i < n; i++)
+		value[i] = fabs(value[i] / 2 - median / 2);
+	qsort(value, n, sizeof(*value), by_value);
+	return fmin(value[n / 4], DBL_MAX / TIMES / 2) * 2;
+}
+
+void kmeans_spread(const struct problem *p, double *width)
+{
+	double most = 0;
+
+	for (unsigned j = 0; j < p->points.d; j++) {
+		width[j] = TIMES * quarter(p, j);
+		most = fmax(most, width[j]);
+	}
+	for (unsigned j = 0; j < p->points.d; j++)
+		width[j] = width[j] > 0 ? width[j] : most;
+}
+
+/* Sums relative to all points are good for values this much smaller than the largest. */
+#define LEAST_SHARE 0x1p-20
+
+static bool is_small(double value, double most)
+{
+	return value != 0 && fabs(value) < LEAST_SHARE * most;
+}
+
+bool sums_need_own(const struct problem *p, const double *low, const double *high, double *width)
+{
+	kmeans_spread(p, width);
+	for (unsigned j = 0; j < p->points.d; j++) {
+		const double most = fmax(fabs(low[j]), fabs(high[j]));
+
+		if (high[j] / 2 - low[j] / 2 > width[j] / 2)
+			return true;
+		for (uint32_t c = 0; c < p->k; c++)
+			if (is_small(
+				    real_get(p->points.real, p->start, (size_t)c * p->points.d + j),
+				    most))
+				return true;
+	}
+	return false;
+}
+
+void sums_find_most(struct share *s, const struct stage *g)
+{
+	const unsigned d = g->d;
+
+	memset(s->most, 0, (size_t)g->k * d * sizeof(*s->most));
+	for (size_t i = 0; i < s->n; i++) {
+		double *most = s->most + (size_t)s->label[i] * d;
+
+		for (unsigned j = 0; j < d; j++)
+			most[j] = fmax(most[j], fabs(real_get(g->real, s->x, i * d + j)));
+	}
+}
+
+/*
+ * Half the exponent of the scale, with which `count` values fit 62 bits: no power of two beyond
+ * 2^1023 is a double, so values are multiplied twice.
+ */
+static int half_exponent(double most, int64_t count)
+{
+	int of_most, of_count;
+
+	frexp(most, &of_most);
+	frexp((double)count, &of_count);
+	return (62 - of_most - of_count) / 2 - 1;
+}
+
+double sums_own_mean(int64_t sum, double most, int64_t count)
+{
+	const double root = ldexp(1, -half_exponent(most, count));
+
+	return (double)sum / (double)count * root * root;
+}
+
+void sums_add_own(struct share *s, const struct stage *g, const double *most, const int64_t *count)
+{
+	const unsigned d = g->d;
+	double *root = s->most;
+
+	for (size_t e = 0; e < (size_t)g->k * d; e++)
+		root[e] = ldexp(1, half_exponent(most[e], count[e / d]));
+	memset(s->change.sum, 0, (size_t)g->k * d * sizeof(*s->change.sum));
+	for (size_t i = 0; i < s->n; i++) {
+		const size_t row = (size_t)s->label[i] * d;
+
+		for (unsigned j = 0; j < d; j++)
+			s->change.sum[row + j] += llrint(real_get(g->real, s->x, i * d + j) *
+							 root[row + j] * root[row + j]);
+	}
+}
