@@ -16,7 +16,6 @@ LADDER = ["2p", "2q", "2q-padded", "3p", "private-dense", "private-padded"]
 PRUNED = {
     "best": "auto",
     "best-none": "none",
-    "best-bounds": "bounds",
     "best-cells": "cells",
     "best-balls": "balls",
     "best-boxes": "boxes",

@@ -72,7 +72,7 @@ static inline void *typed(double *values, size_t n, enum real real)
 static inline struct given problem_of(enum real real, size_t n, unsigned d, unsigned k, double *x,
 				      double *start)
 {
-	struct given g = { .x = x, .start = start };
+	struct given g = { .x = x, .start = start, .kind = "other" };
 
 	g.problem = (struct problem){ .points = { real, n, d, typed(x, n * d, real) },
 				      .all = n,

@@ -81,7 +81,7 @@ struct share {
 	void *memory;
 	size_t bytes; /* of all of this worker's memory */
 	struct scratch scratch;
-	double *most; /* sums.h: k rows of d */
+	double *most; /* outliers.c: k rows of d */
 	const struct joint *joint;
 	unsigned index; /* the worker's */
 	/* zero before assign(), which adds moved points and the number of computed distances */

@@ -6,7 +6,7 @@
  * Range: |x| * scale <= 2^sum_bits(points) <= 2^51, and points * 2^sum_bits <= 2^62: no sum of all
  * points can overflow. Resolution: half a unit per value, so the error of a mean is at most
  * 2^-(sum_bits + 1) of the box's half width: 2^-45 with 200,000 points, 2^-42 with 2 million. Where
- * some points lie so far out that this is too coarse for the others, sums are made by sums_add_own().
+ * some points lie so far out that this is too coarse for the others, sums are made by outliers.c.
  *
  * Integers are subtracted without error, so sums are updated by the points that moved: those whose
  * label stays cost nothing.
@@ -15,16 +15,11 @@
 #define LOCUS_KMEANS_SUMS_H
 
 #include <math.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "kit/real.h"
-
-struct problem;
-struct share;
-struct stage;
 
 /*
  * Added to a double, it leaves an integer in the low bits. It stays in the terms, and is subtracted
@@ -191,27 +186,5 @@ static inline void sums_move(struct sums *s, enum real real, const void *x, cons
 	else
 		sums_move_double(s, x, scale, from, to);
 }
-
-/*
- * The rest is for points of which some lie very far out: sums relative to all points would lose the
- * others to rounding. These are relative to the largest value of the cluster itself, in each
- * dimension. They don't follow the points that move: each iteration adds up all points.
- *
- * Whether sums need it, for points within low..high (as given) in each dimension: by how the start
- * centres are spread, so the same on all ranks. Scratch: d values.
- */
-bool sums_need_own(const struct problem *, const double *low, const double *high, double *width);
-
-/* Finds the largest |x| of each cluster and dimension in share->most, by share->label. */
-void sums_find_most(struct share *, const struct stage *);
-
-/*
- * Adds up the share's points in share->change.sum. `most` (k rows of d) and `count` (k) are those
- * of all points.
- */
-void sums_add_own(struct share *, const struct stage *, const double *most, const int64_t *count);
-
-/* The mean of `count` values, from their sum and the largest of them. */
-double sums_own_mean(int64_t sum, double most, int64_t count);
 
 #endif

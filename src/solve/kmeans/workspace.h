@@ -49,7 +49,7 @@ struct workspace {
 	size_t box_stride;
 	/* change: of this rank, then of all ranks; total: over all iterations */
 	struct sums change, total;
-	bool own;     /* sums are relative to each cluster's own largest values: sums.h */
+	bool own;     /* sums are relative to each cluster's own largest values */
 	double *most; /* k rows of d: these */
 	void *common; /* what all workers share, but for the labels */
 	size_t common_bytes;
@@ -68,5 +68,27 @@ void workspace_close(struct workspace *);
 
 /* First touch of the worker's memory. */
 void workspace_enter(struct workspace *, unsigned worker);
+
+/*
+ * Sums for points of which some lie very far out (outliers.c): sums relative to all points would
+ * lose the others to rounding. These are relative to the largest value of the cluster itself, in
+ * each dimension. They don't follow the points that move: each iteration adds up all points.
+ *
+ * Whether sums need it, for points within low..high (as given) in each dimension: by how the start
+ * centres are spread, so the same on all ranks. Scratch: d values.
+ */
+bool sums_need_own(const struct problem *, const double *low, const double *high, double *width);
+
+/* Finds the largest |x| of each cluster and dimension in share->most, by share->label. */
+void sums_find_most(struct share *, const struct stage *);
+
+/*
+ * Adds up the share's points in share->change.sum. `most` (k rows of d) and `count` (k) are those
+ * of all points.
+ */
+void sums_add_own(struct share *, const struct stage *, const double *most, const int64_t *count);
+
+/* The mean of `count` values, from their sum and the largest of them. */
+double sums_own_mean(int64_t sum, double most, int64_t count);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solve/kmeans/method.h"
+#include "solve/kmeans/workspace.h"
 
 enum {
 	SAMPLE = 64, /* start centres */
