@@ -6,43 +6,66 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any
 
 import numpy as np
 import pytest
 from locus_analysis.compare import comparison, inference, observations
-from locus_analysis.compare.comparison import CANNOT_TELL, GOOD, WORSE, Comparison
+from locus_analysis.compare.comparison import CANNOT_TELL, GOOD, WORSE, Compared, Comparison
 from locus_analysis.compare.inference import LEVEL
 
 # For the table in doc/compare.md: COMPARISONS=2000.
 COMPARISONS = int(os.environ.get("COMPARISONS", "60"))
 MANY = 40  # metrics of a suite
 HARMLESS, HARMFUL = 0.02, 0.05  # changes, with a threshold of 3 %
-Row = dict[str, Any]
 
 
 def side(name: str, y: inference.Array) -> observations.Side:
     """A side with these logarithms of times: a row for each run, a column for each trial."""
     n, many = y.shape
-    runs = [
+    runs: list[observations.Run] = [
         {
             "run": f"{name}{i}",
             "host": "n1",
             "started": f"{name}{i:03}",
+            "class": "c1",
+            "cpu": "one",
+            "file": "a.jsonl",
+            "tags": {},
+            "topology": {"caches": None},
             "settings": {},
             "cut": False,
         }
         for i in range(n)
     ]
-    trials: dict[str, Row] = {
+    trials: dict[str, observations.FullTrial] = {
         str(j): {
-            **{"id": str(j), "benchmark": f"b{j % 3}", "variant": f"v{j}", "parameters": {}},
-            **{"threads": 1, "bind": None, "oversubscribed": False, "protocol": 1},
+            "id": str(j),
+            "benchmark": f"b{j % 3}",
+            "variant": f"v{j}",
+            "parameters": {},
+            "threads": 1,
+            "bind": None,
+            "oversubscribed": False,
+            "protocol": "1",
         }
         for j in range(many)
     }
-    time = {"name": "time", "unit": "s", "better": "lower", "kind": "time"}
-    metrics = {(id_, "time"): {**t, **time} for id_, t in trials.items()}
+    metrics: dict[observations.Key, observations.FullMetric] = {
+        (id_, "time"): {
+            "id": id_,
+            "benchmark": trial["benchmark"],
+            "variant": trial["variant"],
+            "parameters": {},
+            "threads": 1,
+            "bind": None,
+            "name": "time",
+            "unit": "s",
+            "better": "lower",
+            "t": t,
+            "kind": "time",
+        }
+        for t, (id_, trial) in enumerate(trials.items())
+    }
     unknown = np.full((n, many), np.nan)
     of = np.zeros((n, many), dtype=int)
     return observations.Side(name, runs, trials, metrics, of, unknown, unknown, np.exp(y))
@@ -58,13 +81,15 @@ def compared(
     return comparison.compare(side("a", y[:runs]), side("b", y[runs:]))
 
 
-def first(made: Comparison) -> Row:
+def first(made: Comparison) -> Compared:
     return next(m for m in made.metrics if m["name"] == "b0/v0/time")
 
 
-def was_slower(m: Row) -> bool:
+def was_slower(m: Compared) -> bool:
     """The rule before: a change is shown, and its interval is not all within the threshold."""
-    return bool(m["p"] <= LEVEL and m["change"] > 0 and m["high"] > m["threshold"])
+    p, high = m["p"], m["high"]
+    assert p is not None and high is not None
+    return p <= LEVEL and m["change"] > 0 and high > m["threshold"]
 
 
 def at_most(share: float, n: int) -> float:
@@ -88,7 +113,7 @@ def test_a_harmless_change_is_no_finding(runs: int, many: int, scatter: float) -
     assert worse <= at_most(LEVEL, COMPARISONS)
     for c in made:
         m = first(c)
-        within = m["p"] <= LEVEL and 0 < m["change"] <= 0.03
+        within = m["p"] is not None and m["p"] <= LEVEL and 0 < m["change"] <= 0.03
         assert (m["verdict"] == "slower within") == within
         if many == 1:
             wanted = {"slower": WORSE, "slower perhaps within": CANNOT_TELL}

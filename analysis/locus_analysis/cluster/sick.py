@@ -199,7 +199,8 @@ def _matrix(part: Side) -> Matrix:
     pairs: dict[tuple[Any, ...], dict[str, Array]] = {}
     for i, key in enumerate(keys):
         m = part.metrics[key]
-        trial = components.Trial(m["benchmark"], m["variant"], m["parameters"], m["threads"])
+        threads = m["threads"] or 1
+        trial = components.Trial(m["benchmark"], m["variant"], m["parameters"], threads)
         worse = y[:, i] if m["better"] == "lower" else -y[:, i]
         if fit := components.fit(trial, caches):
             names.append(fit.component)

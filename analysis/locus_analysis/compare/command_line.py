@@ -8,15 +8,18 @@ import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..base import processes, streams
 from ..records import likwid, sources
 
+if TYPE_CHECKING:
+    from .observations import Side
+
 MANY = 64  # files: fewer are read as fast as a process begins
 
 
-def add(commands: Any) -> None:
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command to argparse's subparsers."""
     command = commands.add_parser(
         "compare",
@@ -201,7 +204,7 @@ def _two_sides(options: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     return old, new
 
 
-def _loaded(old: list[Path], new: list[Path]) -> list[Any]:
+def _loaded(old: list[Path], new: list[Path]) -> list[tuple[Side, list[str]]]:
     """Both sides. Where they have many files, a process beside this one reads the new one."""
     from . import observations
 

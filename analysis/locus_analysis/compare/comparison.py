@@ -7,16 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Optional, TypedDict
 
 import numpy as np
 
 from ..base import units
 from . import differences, inference, observations
 from .inference import LEVEL
-from .observations import Lost, Side
-
-Row = Any  # not typed yet
+from .observations import HeadedMetric, Lost, Metric, Side
 
 SLOWER, FASTER, SAME, UNTOLD = "slower", "faster", "same", "cannot tell"
 WITHIN, PERHAPS = " within", " perhaps within"  # the threshold, after SLOWER or FASTER
@@ -26,6 +24,31 @@ THRESHOLD = 0.03
 HARMLESS = 0.7  # of a threshold: a change so large is told as beyond it in 5 % of comparisons
 LEAST_PAIRS = next(n for n in range(1, 99) if inference.least_p(n, n, True) <= LEVEL)
 GOOD, WORSE, CANNOT_TELL = 0, 1, 4
+
+
+class Named(TypedDict):
+    name: str  # BENCHMARK/VARIANT/METRIC
+    words: str  # what tells its trial from others of its variant
+    headline: bool
+    unit: str
+
+
+class Compared(Named):
+    """A metric of both sides. Changes are shares of the old value; none where the runs are too
+    few."""
+
+    better: str
+    old: float
+    new: float
+    change: float
+    low: Optional[float]  # the 95 % interval of the change
+    high: Optional[float]
+    p: Optional[float]
+    least: Optional[float]  # the smallest change that these runs would have shown
+    floor: Optional[float]  # a change that is shown is greater
+    runs: list[list[float]]  # of both sides: values over the mean of the old ones
+    threshold: float
+    verdict: str
 
 
 @dataclass
@@ -39,7 +62,7 @@ class Comparison:
     differs: list[tuple[str, str, str]] = field(default_factory=list)
     unmatched: list[str] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)  # trials that had a valid result
-    metrics: list[Row] = field(default_factory=list)  # the worst first
+    metrics: list[Compared] = field(default_factory=list)  # the worst first
     required: list[str] = field(default_factory=list)  # what --require asks for in vain
 
     @property
@@ -104,13 +127,18 @@ def of_pattern(
     return next((t for p, t in reversed(given) if matches(name, words, p)), otherwise)
 
 
-def _arrays(told: inference.Shown) -> tuple[Any, ...]:
+def _arrays(told: inference.Shown) -> tuple[inference.Array, ...]:
     return told.change, told.half, told.p, told.least, told.floor
 
 
 def _row(
-    m: Row, words: str, within: float, told: Sequence[float], seen: observations.Observed, i: int
-) -> Row:
+    m: HeadedMetric,
+    words: str,
+    within: float,
+    told: Sequence[float],
+    seen: observations.Observed,
+    i: int,
+) -> Compared:
     change, half, p, least, floor = (float(x) for x in told)
     sign = np.sign(change)
     floor = sign * np.expm1(sign * floor)
@@ -153,7 +181,7 @@ def _relative(old: inference.Array, new: inference.Array) -> list[list[float]]:
     return [[float(v) for v in np.exp(y[np.isfinite(y)] - middle)] for y in (old, new)]
 
 
-def _place(m: Row) -> tuple[int, bool, float]:
+def _place(m: Compared) -> tuple[int, bool, float]:
     """Changes by size; of what cannot be told the headlines first."""
     size = m["change"] if m["better"] == "lower" else -m["change"]
     least = m["least"] if m["least"] is not None else np.inf
@@ -162,7 +190,7 @@ def _place(m: Row) -> tuple[int, bool, float]:
     return ORDER.index(m["verdict"]), untold and not m["headline"], by
 
 
-def words(metrics: Sequence[Row]) -> list[str]:
+def words(metrics: Sequence[Metric]) -> list[str]:
     """What tells each trial from others of its variant."""
     return [
         ", ".join(f"{k} {units.short(v)}".replace("\u00a0", " ") for k, v in own.items())

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Optional, Union
 
 from ..base import units
 
 if TYPE_CHECKING:
-    from .observations import Side
+    from .observations import FullTrial, Side, Value
 
-Row = Any  # not typed yet
+# A value of a header.
+Json = Union[None, bool, int, float, str, "list[Json]", "dict[str, Json]"]
 
 # Keys of the header that may cause a change, whole branches with all that is beneath them.
 SETTINGS = (
@@ -41,16 +42,16 @@ def settings_of(old: Side, new: Side) -> list[tuple[str, str, str]]:
     return told
 
 
-def settings(header: Row) -> Iterator[tuple[str, Any]]:
+def settings(header: Json) -> Iterator[tuple[str, Json]]:
     """Name and value of each setting in a header."""
     for path in SETTINGS:
-        value: Any = header
+        value = header
         for key in path.split("."):
             value = value.get(key) if isinstance(value, dict) else None
         yield from _leaves(path, value)
 
 
-def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _leaves(path: str, value: Json) -> Iterator[tuple[str, Json]]:
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _leaves(f"{path}.{key}", inner)
@@ -65,7 +66,7 @@ def trials_of(old: Side, new: Side) -> list[str]:
         [t for i, t in side.trials.items() if i not in other.trials]
         for side, other in ((old, new), (new, old))
     ]
-    groups: dict[tuple[str, tuple[str, ...]], tuple[list[Row], list[Row]]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], tuple[list[FullTrial], list[FullTrial]]] = {}
     for side, trials in enumerate(own):
         for trial in trials:
             near = [
@@ -77,7 +78,7 @@ def trials_of(old: Side, new: Side) -> list[str]:
     return [_told(benchmark, names, *both) for (benchmark, names), both in groups.items()]
 
 
-def _told(benchmark: str, names: Sequence[str], old: list[Row], new: list[Row]) -> str:
+def _told(benchmark: str, names: Sequence[str], old: list[FullTrial], new: list[FullTrial]) -> str:
     if not names:
         sides = " and ".join(n for n, own in (("OLD", old), ("NEW", new)) if own)
         return f"{benchmark}: {len(old) + len(new)} trials only in {sides}"
@@ -85,18 +86,18 @@ def _told(benchmark: str, names: Sequence[str], old: list[Row], new: list[Row]) 
     return f"{benchmark}: {len(old)} against {len(new)} trials differ in {', '.join(fields)}"
 
 
-def _values(name: str, trials: Sequence[Row]) -> str:
+def _values(name: str, trials: Sequence[FullTrial]) -> str:
     values = dict.fromkeys(units.short(_fields(t).get(name, "none")) for t in trials)
     told = [v.replace("\u00a0", " ") for v in values]
     return ", ".join(told[:SOME]) + (", ..." if len(told) > SOME else "") or "none"
 
 
-def _fields(trial: Row) -> Row:
+def _fields(trial: FullTrial) -> dict[str, Optional[Value]]:
     told = {k: trial[k] for k in ("variant", "threads", "bind", "oversubscribed", "protocol")}
     return {**told, **trial["parameters"]}
 
 
-def _unlike(one: Row, other: Row) -> tuple[str, ...]:
+def _unlike(one: FullTrial, other: FullTrial) -> tuple[str, ...]:
     """Names of the fields that differ; the contents of a file are part of the identity, too."""
     a, b = _fields(one), _fields(other)
     names = [n for n in dict.fromkeys([*a, *b]) if a.get(n) != b.get(n)]

@@ -7,9 +7,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, cast
 
 import numpy as np
 
@@ -19,13 +19,72 @@ from . import comparison, inference, observations
 from .inference import LEVEL, Array
 from .observations import Lost, Side
 
-Row = Any  # not typed yet
+
+class Bounds(TypedDict):
+    """A metric as the file has it."""
+
+    trial: str
+    metric: str
+    name: str
+    unit: str
+    better: str
+    n: int
+    value: float
+    low: float
+    high: float
+
+
+# What a host has instead: `is`.
+Outside = TypedDict(
+    "Outside",
+    {
+        "trial": str,
+        "metric": str,
+        "name": str,
+        "unit": str,
+        "better": str,
+        "n": int,
+        "value": float,
+        "low": float,
+        "high": float,
+        "is": float,
+    },
+)
+
+# A class of machines as the file has it.
+Class = TypedDict(
+    "Class",
+    {
+        "class": str,
+        "cpu": str,
+        "hosts": list[str],
+        "runs": int,
+        "trials": dict[str, str],
+        "unbounded": int,
+        "metrics": list[Bounds],
+    },
+)
+
+# A host. Of trials that have no valid result it has how many there are of each status.
+Judged = TypedDict(
+    "Judged",
+    {
+        "host": str,
+        "class": str,
+        "compared": int,
+        "outside": list[Outside],
+        "verdict": str,
+        "noisy": list[Outside],
+        "trials": dict[str, int],
+        "missing": int,
+        "reason": str,
+    },
+)
 
 SCHEMA = "locus-expected-1"
 AS_EXPECTED, OUTSIDE, UNKNOWN = "as expected", "outside", "cannot tell"
 LEAST = 3  # runs that bounds need: two say too little about their spread
 WIDEST = np.log(10)  # bounds that are farther from the value exclude nothing
-ENDS = ("value", "low", "high")
 NAMED = 2  # metrics that a node's line names
 COLUMNS = ("host", "class", "verdict", "compared", "outside", "missing", "reason")
 
@@ -34,7 +93,8 @@ def document(side: Side) -> tuple[str, list[str]]:
     """Of each class of machine: the trials with a valid result; and of each metric the median over
     hosts (of fewer than three, over their runs), and the bounds within which another one is with
     95 % for all metrics together, at least 3 % away. And notes on what has no bounds."""
-    classes, notes = [], []
+    classes: list[Class] = []
+    notes = []
     for name in dict.fromkeys(r["class"] for r in side.runs):
         part = side.of([i for i, r in enumerate(side.runs) if r["class"] == name])
         cpu, runs = part.runs[0]["cpu"], len(part.measured().runs)
@@ -59,7 +119,7 @@ def document(side: Side) -> tuple[str, list[str]]:
     return json.dumps(told, indent=1, ensure_ascii=False), notes
 
 
-def _metrics(side: Side) -> tuple[list[Row], int]:
+def _metrics(side: Side) -> tuple[list[Bounds], int]:
     """Metrics with their bounds, and how many have none."""
     keys = observations.common(side)
     y = _values_of_good(side, keys)
@@ -67,7 +127,7 @@ def _metrics(side: Side) -> tuple[list[Row], int]:
     y, metrics = y[:, known], [side.metrics[keys[i]] for i in known]
     words = comparison.words(metrics)
     bounds = _bounds(y, [f"{m['benchmark']} {m['name']}" for m in metrics])
-    told = [
+    told: list[Bounds] = [
         {
             "trial": m["id"],
             "metric": m["name"],
@@ -75,12 +135,18 @@ def _metrics(side: Side) -> tuple[list[Row], int]:
             "unit": m["unit"],
             "better": m["better"],
             "n": n,
-            **{key: float(f"{np.exp(end):.6g}") for key, end in zip(ENDS, ends)},
+            "value": _rounded(ends[0]),
+            "low": _rounded(ends[1]),
+            "high": _rounded(ends[2]),
         }
         for i, (m, n, ends) in enumerate(zip(metrics, np.isfinite(y).sum(0).tolist(), bounds))
         if n >= LEAST and max(abs(end - ends[0]) for end in ends) <= WIDEST
     ]
     return told, len(metrics) - len(told)
+
+
+def _rounded(logarithm: float) -> float:
+    return float(f"{np.exp(logarithm):.6g}")
 
 
 def _values_of_good(side: Side, keys: Sequence[observations.Key]) -> Array:
@@ -108,7 +174,7 @@ def _bounds(y: Array, kinds: Sequence[str]) -> list[list[float]]:
     return [list(ends) for ends in zip(middle, low, high)]
 
 
-def read(file: Path) -> dict[str, Row]:
+def read(file: Path) -> dict[str, Class]:
     """The classes of a file of expected values, by name."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
@@ -130,15 +196,15 @@ def read(file: Path) -> dict[str, Row]:
         ) from error
 
 
-def _needed(of: Row, keys: Sequence[str]) -> None:
+def _needed(of: Mapping[str, object], keys: Sequence[str]) -> None:
     for key in keys:
         if not isinstance(of[key], str):
             raise ValueError(f"{key} is {of[key]!r:.40}, expected a text")
 
 
-def judge(side: Side, classes: dict[str, Row]) -> list[Row]:
+def judge(side: Side, classes: dict[str, Class]) -> list[Judged]:
     """A row for each host, those that are not as expected first."""
-    judged: list[Row] = []
+    judged: list[Judged] = []
     for name in dict.fromkeys(r["class"] for r in side.runs):
         part = side.of([i for i, r in enumerate(side.runs) if r["class"] == name])
         judged += _of_class(part, classes[name]) if name in classes else _unknown(part, classes)
@@ -146,32 +212,47 @@ def judge(side: Side, classes: dict[str, Row]) -> list[Row]:
     return sorted(judged, key=lambda r: (order.index(r["verdict"]), -len(r["outside"]), r["host"]))
 
 
-def _unknown(side: Side, classes: dict[str, Row]) -> Iterator[Row]:
+def _unknown(side: Side, classes: dict[str, Class]) -> Iterator[Judged]:
     known = ", ".join(dict.fromkeys(c["cpu"] for c in classes.values()))
     own = side.runs[0]
     why = f"no values are expected of its class, {own['cpu']}; the file is of {known}"
     for host in side.hosts:
-        told = {"host": host, "class": own["class"], "verdict": UNKNOWN, "compared": 0}
-        yield {**told, "outside": [], "noisy": [], "trials": {}, "missing": 0, "reason": why}
+        yield {
+            "host": host,
+            "class": own["class"],
+            "compared": 0,
+            "outside": [],
+            "verdict": UNKNOWN,
+            "noisy": [],
+            "trials": {},
+            "missing": 0,
+            "reason": why,
+        }
 
 
-def _of_class(side: Side, wanted: Row) -> Iterator[Row]:
+def _of_class(side: Side, wanted: Class) -> Iterator[Judged]:
     metrics = [m for m in wanted["metrics"] if (m["trial"], m["metric"]) in side.metrics]
     sound, all_of = _values(side.without_noisy(), metrics), _values(side, metrics)
     for i, host in enumerate(side.hosts):
         own = side.of([j for j, r in enumerate(side.runs) if r["host"] == host])
-        compared = int(np.isfinite(all_of[i]).sum())
         outside, noisy = _outside(metrics, sound[i]), _outside(metrics, all_of[i])
         known = [m["name"] for m in outside]
-        yield _judged(
-            {"host": host, "class": wanted["class"], "compared": compared, "outside": outside},
-            wanted,
-            observations.lost(wanted["trials"], own),
-            [m for m in noisy if m["name"] not in known],
-        )
+        judged: Judged = {
+            "host": host,
+            "class": wanted["class"],
+            "compared": int(np.isfinite(all_of[i]).sum()),
+            "outside": outside,
+            "verdict": AS_EXPECTED,
+            "noisy": [m for m in noisy if m["name"] not in known],
+            "trials": {},
+            "missing": 0,
+            "reason": "",
+        }
+        _judge(judged, wanted, observations.lost(wanted["trials"], own))
+        yield judged
 
 
-def _values(side: Side, metrics: Sequence[Row]) -> Array:
+def _values(side: Side, metrics: Sequence[Bounds]) -> Array:
     """Of each host and metric, the geometric mean over runs; of zeros, zero."""
     keys = [(m["trial"], m["metric"]) for m in metrics]
     y, _ = observations.logarithms(side, keys, True)
@@ -179,57 +260,54 @@ def _values(side: Side, metrics: Sequence[Row]) -> Array:
     return np.where(plain == 0, 0, np.exp(y))
 
 
-def _outside(metrics: Sequence[Row], values: Array) -> list[Row]:
+def _outside(metrics: Sequence[Bounds], values: Array) -> list[Outside]:
     """The metrics that are worse than their bound, the worst first."""
-    found = []
+    found: list[tuple[float, Outside]] = []
     for m, value in zip(metrics, values):
         lower = m["better"] == "lower"
         if value > m["high"] if lower else value < m["low"]:
             worse = m["high"] / value if lower else value / m["low"]
-            found.append((worse, {**m, "is": float(value)}))
+            found.append((worse, cast("Outside", {**m, "is": float(value)})))
     return [m for _, m in sorted(found, key=lambda pair: pair[0])]
 
 
-def _judged(told: Row, wanted: Row, lost: Sequence[Lost], noisy: Sequence[Row]) -> Row:
+def _judge(told: Judged, wanted: Class, lost: Sequence[Lost]) -> None:
     """Of noisy trials no result can be held against a host, nor of those that were left out."""
     faults = [one for one in lost if one.is_fault]
-    verdict = AS_EXPECTED if told["compared"] and not lost and not noisy else UNKNOWN
+    sound = told["compared"] and not lost and not told["noisy"]
     missing = len(wanted["metrics"]) - told["compared"]
     said = [f"{one.counted} ({units.some(one.trials, 1)})" for one in faults]
     said += _named(told["outside"])
     said += [one.counted for one in lost if one not in faults]
-    said += [f"noisy: {text}" for text in _named(noisy)]
+    said += [f"noisy: {text}" for text in _named(told["noisy"])]
     if not wanted["metrics"]:
         said.append(_unbounded(wanted))
     elif missing and not lost:
         said.append(f"{missing} of {len(wanted['metrics'])} metrics were not measured")
-    return {
-        **told,
-        "verdict": OUTSIDE if faults or told["outside"] else verdict,
-        "noisy": noisy,
-        "trials": {one.status: len(one.trials) for one in lost},
-        "missing": missing,
-        "reason": "; ".join(said) or _within(told["compared"], wanted),
-    }
+    bad = faults or told["outside"]
+    told["verdict"] = OUTSIDE if bad else AS_EXPECTED if sound else UNKNOWN
+    told["trials"] = {one.status: len(one.trials) for one in lost}
+    told["missing"] = missing
+    told["reason"] = "; ".join(said) or _within(told["compared"], wanted)
 
 
-def _within(compared: int, wanted: Row) -> str:
+def _within(compared: int, wanted: Class) -> str:
     without = wanted.get("unbounded", 0)
     return f"{compared} metrics within their bounds" + (f"; {without} have none" if without else "")
 
 
-def _unbounded(wanted: Row) -> str:
+def _unbounded(wanted: Class) -> str:
     if wanted.get("runs", LEAST) < LEAST:
         return f"{units.several(wanted['runs'], 'run')}; {LEAST} needed"
     return "no metric of its class has bounds"
 
 
-def _named(metrics: Sequence[Row]) -> list[str]:
+def _named(metrics: Sequence[Outside]) -> list[str]:
     more = [f"{len(metrics) - NAMED} more"] if metrics[NAMED:] else []
     return [_said(m) for m in metrics[:NAMED]] + more
 
 
-def _said(m: Row) -> str:
+def _said(m: Outside) -> str:
     bound = m["high"] if m["better"] == "lower" else m["low"]
     most = "at most" if m["better"] == "lower" else "at least"
     return (
@@ -238,28 +316,27 @@ def _said(m: Row) -> str:
     )
 
 
-def told(judged: Sequence[Row], form: str) -> str:
+def told(judged: Sequence[Judged], form: str) -> str:
     """A line for each host, whatever its length: it may be searched for."""
     if form == "json":
         return json.dumps(judged, indent=1, ensure_ascii=False)
-    rows = [{**{c: r[c] for c in COLUMNS}, "outside": len(r["outside"])} for r in judged]
     if form == "csv":
         to = io.StringIO()
-        table = csv.DictWriter(to, COLUMNS, lineterminator="\n")
+        table = csv.DictWriter(to, COLUMNS, lineterminator="\n", extrasaction="ignore")
         table.writeheader()
-        table.writerows(rows)
+        table.writerows({**r, "outside": len(r["outside"])} for r in judged)
         return to.getvalue().rstrip("\n")
     if form == "md":
         lines = [("host", "verdict", "reason"), ("---",) * 3]
-        lines += [(r["host"], r["verdict"], r["reason"].replace("|", "\\|")) for r in rows]
+        lines += [(r["host"], r["verdict"], r["reason"].replace("|", "\\|")) for r in judged]
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    wide = max(len(r["host"]) for r in rows)
-    lines_ = [f"{r['host']:<{wide}}  {r['verdict']:<11}  {r['reason']}" for r in rows]
+    wide = max(len(r["host"]) for r in judged)
+    lines_ = [f"{r['host']:<{wide}}  {r['verdict']:<11}  {r['reason']}" for r in judged]
     text = "\n".join(lines_)
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
-def status(judged: Sequence[Row]) -> int:
+def status(judged: Sequence[Judged]) -> int:
     if any(r["verdict"] == OUTSIDE for r in judged):
         return comparison.WORSE
     unknown = any(r["verdict"] == UNKNOWN for r in judged)

@@ -11,16 +11,14 @@ import shutil
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any, Optional
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Optional
 
 from ..base import units
 from . import inference
-from .comparison import HARMLESS, ORDER, PERHAPS, SAME, UNTOLD, WITHIN, Comparison
+from .comparison import HARMLESS, ORDER, PERHAPS, SAME, UNTOLD, WITHIN, Compared, Comparison, Named
 from .inference import LEVEL
 from .observations import Lost, Side
-
-Row = Any  # not typed yet
 
 NARROW, WIDE = 60, 100  # columns of the table, at least and at most
 SHOWN = 20  # metrics, where the output is no terminal
@@ -53,7 +51,7 @@ def width() -> int:
     return max(NARROW, min(shutil.get_terminal_size((WIDE, 0)).columns, WIDE))
 
 
-def worst(made: Comparison, most: int) -> list[Row]:
+def worst(made: Comparison, most: int) -> list[Compared]:
     """Changes first, then what cannot be told; metrics that are the same are only counted. Where
     nothing can be shown, the greatest changes."""
     if made.reason:
@@ -179,7 +177,7 @@ def percent(share: Optional[float], sign: str = "+") -> str:
     return f"{round(100 * share, digits) + 0.0:{sign}.{digits}f} %"
 
 
-def verdict(made: Comparison, m: Row) -> str:
+def verdict(made: Comparison, m: Compared) -> str:
     if m["verdict"] == UNTOLD and made.reason:
         return "no verdict"
     if m["verdict"] == UNTOLD and m["least"] is not None and m["least"] < 1:
@@ -187,7 +185,7 @@ def verdict(made: Comparison, m: Row) -> str:
     return way(m).replace(",", f" by {percent(abs(m['change']), '')},")
 
 
-def way(m: Row) -> str:
+def way(m: Compared) -> str:
     """Slower; or slower, within 3 %."""
     verdict = str(m["verdict"])
     if not verdict.endswith(WITHIN):
@@ -195,13 +193,13 @@ def way(m: Row) -> str:
     return f"{verdict.replace(' ', ', ', 1)} {units.percent(m['threshold'])}"
 
 
-def label(m: Row) -> str:
+def label(m: Named) -> str:
     """The name of the metric is left out where it is the headline."""
     name = m["name"].rsplit("/", 1)[0] if m["headline"] else m["name"]
     return f"{name} {m['words']}".rstrip()
 
 
-def cells(made: Comparison, m: Row) -> list[str]:
+def cells(made: Comparison, m: Compared) -> list[str]:
     factor, unit = units.scale((m["old"], m["new"]), m["unit"])
     interval = "" if m["low"] is None else f"{percent(m['low'])} to {percent(m['high'])}"
     return [
@@ -217,7 +215,7 @@ def cells(made: Comparison, m: Row) -> list[str]:
 TITLES = ("metric", "old", "new", "change", "95 % interval", "verdict")
 
 
-def _table(made: Comparison, picked: Sequence[Row], width: int) -> list[str]:
+def _table(made: Comparison, picked: Sequence[Compared], width: int) -> list[str]:
     """The interval gives way to names."""
     table = [list(TITLES), *(cells(made, m) for m in picked)]
     room = width - sum(_widths(table)[1:]) - 2 * (len(TITLES) - 1)
@@ -259,7 +257,7 @@ def table(made: Comparison, _: bool) -> str:
     return in_csv(COLUMNS, map(_flat, made.metrics))
 
 
-def in_csv(columns: Sequence[str], rows: Iterable[Row]) -> str:
+def in_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
     to = io.StringIO()
     writer = csv.DictWriter(to, columns, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
@@ -267,7 +265,7 @@ def in_csv(columns: Sequence[str], rows: Iterable[Row]) -> str:
     return to.getvalue().rstrip("\n")
 
 
-def _flat(m: Row) -> Row:
+def _flat(m: Compared) -> dict[str, object]:
     return {**{c: m.get(c) for c in COLUMNS}, "metric": m["name"], "setting": m["words"]}
 
 

@@ -4,9 +4,9 @@ after."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import markupsafe
@@ -17,9 +17,7 @@ from ..pictures import charts, draw
 from ..pictures import vega_lite as vl
 from ..records.database import CannotWrite
 from . import formats
-from .comparison import Comparison
-
-Row = Any  # not typed yet
+from .comparison import Compared, Comparison
 
 WIDE, NAMES = 420, 70  # pixels of the picture; characters of a name
 MOST = 40  # points of a side: of more units, so many quantiles
@@ -33,7 +31,7 @@ HELP = (
 
 def write(made: Comparison, page: Path) -> None:
     """Writes the page, whose pictures are within it; replaces none."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[Compared]] = {}
     for m in made.metrics:
         groups.setdefault(m["name"].split("/")[0], []).append(m)
     pictures: list[charts.Picture] = []
@@ -67,7 +65,7 @@ def write(made: Comparison, page: Path) -> None:
         raise CannotWrite(f"{page}: cannot be written: {error.strerror}") from error
 
 
-def picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
+def picture(metrics: Sequence[Compared], name: str, title: str) -> charts.Picture:
     rows, points = [], []
     for i, m in enumerate(metrics):
         label = formats.label(m)
@@ -75,8 +73,7 @@ def picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
             {
                 "row": i,
                 "label": label if len(label) <= NAMES else label[: NAMES - 1] + "…",
-                "low": 1 + (m["low"] if m["low"] is not None else m["change"]),
-                "high": 1 + (m["high"] if m["high"] is not None else m["change"]),
+                **dict(zip(("low", "high"), _interval(m))),
                 "least": 1 - m["threshold"],
                 "most": 1 + m["threshold"],
                 "said": f"{formats.percent(m['change'])} {formats.way(m)}",
@@ -87,8 +84,8 @@ def picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
             for side, ratios in (("old", m["runs"][0]), ("new", m["runs"][1]))
             for ratio in _few(ratios)
         ]
-    ends = [r[key] for r in rows for key in ("low", "high", "least", "most")]
-    ends += [p["ratio"] for p in points]
+    ends = [end for m in metrics for end in (*_interval(m), 1 - m["threshold"], 1 + m["threshold"])]
+    ends += [ratio for m in metrics for side in m["runs"] for ratio in _few(side)]
     scale = {
         "type": "log",
         "domain": [max(0.2, 0.99 * min(ends)), min(5, 1.01 * max(ends))],
@@ -99,9 +96,7 @@ def picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
     line, point = data.chart(rows).encode(y=y), data.chart(points).encode(y=y)
     axis = {"title": "value / mean of the old runs", "format": "~g", "tickCount": 6}
 
-    def x(field: str) -> Row:
-        return vl.quantitative(field, scale=scale, axis=axis)
-
+    x = functools.partial(vl.quantitative, scale=scale, axis=axis)
     told = [vl.nominal(key) for key in ("trial", "side")]
     told.append(vl.quantitative("ratio", format=".4f"))
     layers: list[charts.Drawing] = [
@@ -134,6 +129,12 @@ def picture(metrics: Sequence[Row], name: str, title: str) -> charts.Picture:
     middle = charts.joined("layer", *layers, width=WIDE, height=height)
     panel = charts.joined("hconcat", names, middle, said, spacing=8)
     return charts.picture(name, title, HELP, [], [panel], data)
+
+
+def _interval(m: Compared) -> tuple[float, float]:
+    """Of new over old; where it is not known, both ends are the change."""
+    low, high = (m["change"] if end is None else end for end in (m["low"], m["high"]))
+    return 1 + low, 1 + high
 
 
 def _few(ratios: Sequence[float]) -> list[float]:

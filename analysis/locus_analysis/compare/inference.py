@@ -16,11 +16,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, product
 from math import comb
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = NDArray[np.float64]
 
 LEVEL = 0.05  # of false alarms, over all metrics of a comparison
 MOST = 10_000  # labelings; beyond it, so many are drawn at random

@@ -9,27 +9,91 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Optional, TypedDict, Union, cast
 
 import duckdb
 import numpy as np
+from numpy.typing import NDArray
 
 from ..base import units
 from ..records import database
 from ..records.database import STATUSES, UNUSABLE, rows
+from ..records.lines import Cache
+from ..records.schema import Line
 from . import differences
 from .inference import Array
 
-Row = Any  # not typed yet
 Key = tuple[str, str]  # id of a trial, name of a metric
+Value = Union[bool, int, float, str]
+
+
+class Trial(TypedDict):
+    id: str
+    benchmark: str
+    variant: str
+    parameters: dict[str, Value]
+    threads: Optional[int]  # none: it is no trial, but the clock
+    bind: Optional[str]
+
+
+class FullTrial(Trial):
+    oversubscribed: bool
+    protocol: Optional[str]
+
+
+class Metric(Trial):
+    """A metric of a trial."""
+
+    name: str
+    unit: str
+    better: str
+
+
+class FullMetric(Metric):
+    t: int  # number of the trial
+    kind: str
+
+
+class HeadedMetric(Metric):
+    headline: bool
+
+
+class Caches(TypedDict):
+    caches: Optional[list[Cache]]
+
+
+# `settings` by name; `cut`: the run was cut off, and may have no lines of trials.
+Run = TypedDict(
+    "Run",
+    {
+        "run": str,
+        "host": str,
+        "started": str,
+        "file": str,
+        "class": str,
+        "cpu": str,
+        "tags": dict[str, str],
+        "topology": Caches,
+        "settings": dict[str, differences.Json],
+        "cut": bool,
+    },
+)
 
 ABSENT, NOISY, INTERRUPTED = -1, STATUSES.index("noisy"), STATUSES.index("interrupted")
 FAULTS = UNUSABLE[1:]
 LEFT_OUT = "left out"
 LESS = 0.8  # cycles differ less between runs than seconds, if by this factor
-CLOCK: Row = {
-    **{"id": "clock", "benchmark": "machine", "variant": "cores", "name": "clock", "unit": "Hz"},
-    **{"better": "higher", "headline": True, "parameters": {}, "threads": None, "bind": None},
+CLOCK: HeadedMetric = {
+    "id": "clock",
+    "benchmark": "machine",
+    "variant": "cores",
+    "parameters": {},
+    "threads": None,
+    "bind": None,
+    "name": "clock",
+    "unit": "Hz",
+    "better": "higher",
+    "headline": True,
 }
 
 # What is kept of the lines of benchmarks and trials.
@@ -84,10 +148,10 @@ class Side:
     """Runs. A whole that was resumed is one run, described by its last header."""
 
     name: str
-    runs: list[Row]  # in the order of their start: run, host, started, class, cpu, settings, cut
-    trials: dict[str, Row]  # by id
-    metrics: dict[Key, Row]  # that have a direction, each with its trial
-    status: Array  # of each run and trial: index in STATUSES, or ABSENT
+    runs: list[Run]  # in the order of their start
+    trials: dict[str, FullTrial]  # by id
+    metrics: dict[Key, FullMetric]  # that have a direction
+    status: NDArray[np.int_]  # of each run and trial: index in STATUSES, or ABSENT
     cycle: Array  # of each run and trial: the logarithm of a core's cycle in s
     shift: Array  # of each run and trial: see RESULTS
     values: Array  # of each run and metric: NaN where the trial has no valid result
@@ -97,7 +161,7 @@ class Side:
         return sorted({r["host"] for r in self.runs})
 
     @property
-    def valid(self) -> Array:
+    def valid(self) -> NDArray[np.bool_]:
         """Of each run and trial: whether it has a valid result."""
         return (self.status > ABSENT) & (self.status < INTERRUPTED)
 
@@ -137,7 +201,7 @@ class Side:
         return [place[id_] for id_ in trials]
 
 
-def varying(trials: Sequence[Row]) -> list[Row]:
+def varying(trials: Sequence[Trial]) -> list[dict[str, Optional[Value]]]:
     """What tells each trial from others of its variant: parameters, threads and binding that
     vary."""
     told = [{**t["parameters"], "threads": t["threads"], "bind": t["bind"]} for t in trials]
@@ -157,11 +221,10 @@ def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
     read = database.read(paths, samples=False, lean=lean)
     db = database.trials(read)
     db.execute(NUMBERED)
-    runs, trials = [_run(r) for r in rows(db, RUNS)], {r["id"]: r for r in rows(db, TRIALS)}
+    runs = [_run(r) for r in rows(db, RUNS)]
+    trials = {r["id"]: _trial(r) for r in rows(db, TRIALS)}
     if not trials:
         raise database.BadInput(f"{name}: these records hold no trial")
-    for trial in trials.values():
-        trial["parameters"] = json.loads(trial["parameters"])
     found = rows(db, "FROM a_metric ORDER BY m")
     of_trials = _arrays(db, RESULTS, (len(runs), len(trials)), statuses=STATUSES)
     of_metrics = _arrays(db, VALUES, (len(runs), len(found)))
@@ -169,7 +232,7 @@ def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
         name,
         runs,
         trials,
-        {(m["id"], m["name"]): {**trials[m["id"]], **m} for m in found},
+        {(m["id"], m["name"]): cast("FullMetric", dict(trials[m["id"]], **m)) for m in found},
         np.nan_to_num(of_trials["status"], nan=ABSENT).astype(int),
         of_trials["cycle"],
         of_trials["shift"],
@@ -179,7 +242,7 @@ def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
     return side, read.notes
 
 
-def lean(line: Row) -> Row:
+def lean(line: Line) -> Line:
     """A line without what no comparison needs: most of it."""
     if line["type"] == "benchmark":
         return {
@@ -195,16 +258,29 @@ def lean(line: Row) -> Row:
     return told
 
 
-def _run(row: Row) -> Row:
-    header = json.loads(row.pop("header"))
+def _run(row: Line) -> Run:
+    header = json.loads(row["header"])
     machine = header["machine"]
-    row.update({"class": str(machine.get("class")), "cpu": str(machine["cpu"].get("model"))})
-    row.update({"tags": header["tags"], "topology": {"caches": machine["topology"]["caches"]}})
-    return {**row, "settings": dict(differences.settings(header))}
+    return {
+        "run": row["run"],
+        "host": row["host"],
+        "started": row["started"],
+        "file": row["file"],
+        "class": str(machine.get("class")),
+        "cpu": str(machine["cpu"].get("model")),
+        "tags": header["tags"],
+        "topology": {"caches": machine["topology"]["caches"]},
+        "settings": dict(differences.settings(header)),
+        "cut": row["cut"],
+    }
+
+
+def _trial(row: Line) -> FullTrial:
+    return cast("FullTrial", {**row, "parameters": json.loads(row["parameters"])})
 
 
 def _arrays(
-    db: duckdb.DuckDBPyConnection, sql: str, shape: tuple[int, int], **given: Any
+    db: duckdb.DuckDBPyConnection, sql: str, shape: tuple[int, int], **given: Sequence[str]
 ) -> dict[str, Array]:
     """Columns of a query as arrays: its first two are row and column; NaN where it has none."""
     found = db.execute(sql, given).fetchnumpy()
@@ -265,7 +341,7 @@ class Observed:
     old: Array
     new: Array
     clock: tuple[Array, Array]
-    metrics: list[Row]
+    metrics: list[HeadedMetric]
     paired: bool
     nodes: bool  # the unit is the node, not the run
 
@@ -302,21 +378,23 @@ def common(*sides: Side) -> list[Key]:
     return keys
 
 
-def _timed(m: Row) -> int:
+def _timed(m: FullMetric) -> int:
     """Of the time 1, of a rate, which is an amount over the time, -1."""
     return 1 if m["name"] == "time" else -1 if m["kind"] == "rate" else 0
 
 
-def _clocked(m: Row) -> float:
+def _clocked(m: Metric) -> float:
     """1 where a metric is a time, -1 where it is per second."""
     unit = m["unit"]
     return 1 if unit.split("/")[0] == "s" else -1 if unit.endswith("/s") else np.nan
 
 
-def headed(metrics: Sequence[Row]) -> list[Row]:
+def headed(metrics: Sequence[FullMetric]) -> list[HeadedMetric]:
     """Each with whether it is the headline of its trial: the first."""
     first = {m["id"]: i for i, m in reversed([*enumerate(metrics)])}
-    return [{**m, "headline": first[m["id"]] == i} for i, m in enumerate(metrics)]
+    return [
+        cast("HeadedMetric", {**m, "headline": first[m["id"]] == i}) for i, m in enumerate(metrics)
+    ]
 
 
 def logarithms(side: Side, keys: Sequence[Key], nodes: bool) -> tuple[Array, Array]:

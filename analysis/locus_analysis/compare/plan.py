@@ -5,9 +5,9 @@ at hand would find, from the scatter between runs that records have."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Optional
 
 import numpy as np
 
@@ -15,9 +15,8 @@ from ..base import units
 from . import comparison, formats, inference, observations, power
 from .comparison import HARMLESS, LEAST_PAIRS
 from .inference import LEVEL, Array
-from .observations import Side
+from .observations import HeadedMetric, Side
 
-Row = Any  # not typed yet
 Thresholds = Sequence[tuple[str, float]]
 
 EFFECT = 5 / 3  # the change to be found, of the threshold, where no other is given: 5 % of 3 %
@@ -28,6 +27,16 @@ SHARES = (("half need", 0.5), ("90 % need", 0.9), ("all need", 1.0))  # of metri
 COLUMNS = ("metric", "setting", "unit", "scatter", "least", "threshold", "effect", "needed")
 
 
+class Planned(comparison.Named):
+    """A metric, and what runs find of it. Changes are shares."""
+
+    scatter: Optional[float]  # between units; none where there is one
+    threshold: float
+    effect: float  # the change that is to be found
+    least: Optional[float]  # the change that the units at hand find
+    needed: Optional[int]  # units a side; none: more than MOST
+
+
 @dataclass
 class Plan:
     units: tuple[int, ...]  # of each side that was given
@@ -35,7 +44,7 @@ class Plan:
     what: str  # the unit: run, node
     paired: bool
     reason: str = ""  # why nothing can be planned
-    metrics: list[Row] = field(default_factory=list)  # those that need most runs first
+    metrics: list[Planned] = field(default_factory=list)  # those that need most runs first
 
     @property
     def at_hand(self) -> int:
@@ -85,20 +94,27 @@ def _residuals(y: Sequence[Array]) -> Array:
         return np.vstack([of - np.nansum(of, 0) / np.isfinite(of).sum(0) for of in y])
 
 
-def _row(m: Row, words: str, thresholds: Thresholds, effects: Thresholds, scatter: float) -> Row:
+def _row(
+    m: HeadedMetric, words: str, thresholds: Thresholds, effects: Thresholds, scatter: float
+) -> Planned:
     name = f"{m['benchmark']}/{m['variant']}/{m['name']}"
     threshold = comparison.of_pattern(name, words, thresholds, comparison.THRESHOLD)
     return {
-        **{"name": name, "words": words, "headline": m["headline"], "unit": m["unit"]},
+        "name": name,
+        "words": words,
+        "headline": m["headline"],
+        "unit": m["unit"],
         "scatter": float(np.expm1(scatter)) if np.isfinite(scatter) else None,
         "threshold": threshold,
         "effect": comparison.of_pattern(name, words, effects, EFFECT * threshold),
-        "least": None,  # the change that the units at hand find
-        "needed": None,  # units a side; none: more than MOST
+        "least": None,
+        "needed": None,
     }
 
 
-def _find(made: Plan, metrics: Sequence[Row], source: power.Source, kinds: Sequence[str]) -> None:
+def _find(
+    made: Plan, metrics: Sequence[Planned], source: power.Source, kinds: Sequence[str]
+) -> None:
     """What the units at hand find, and how many are needed."""
     threshold, effect = (np.log1p([m[key] for m in metrics]) for key in ("threshold", "effect"))
     harmless = np.log1p([HARMLESS * m["threshold"] for m in metrics])
@@ -164,13 +180,13 @@ def _many(n: Optional[int]) -> str:
     return str(n) if n and n <= MOST else f"more than {MOST}"
 
 
-def _needs(m: Row) -> str:
+def _needs(m: Planned) -> str:
     if m["effect"] <= m["threshold"]:
         return f"within {units.percent(m['threshold'])}"
     return _many(m["needed"])
 
 
-def cells(made: Plan, m: Row) -> list[str]:
+def cells(made: Plan, m: Planned) -> list[str]:
     return [
         formats.label(m),
         formats.percent(m["scatter"], ""),
@@ -184,7 +200,7 @@ def titles(made: Plan) -> list[str]:
     return ["metric", "scatter", f"{made.at_hand} a side find", "to find", "needs"]
 
 
-def _picked(made: Plan, everything: bool) -> list[Row]:
+def _picked(made: Plan, everything: bool) -> list[Planned]:
     return made.metrics if everything else made.metrics[: formats.SHOWN]
 
 
@@ -220,8 +236,9 @@ def document(made: Plan, _: bool) -> str:
     return json.dumps(told, indent=1, ensure_ascii=False)
 
 
-def _flat(m: Row) -> Row:
-    return {"metric": m["name"], "setting": m["words"], **{c: m[c] for c in COLUMNS[2:]}}
+def _flat(m: Planned) -> dict[str, object]:
+    told: Mapping[str, object] = m
+    return {"metric": m["name"], "setting": m["words"], **{c: told[c] for c in COLUMNS[2:]}}
 
 
 FORMS = {"table": text, "md": markdown, "csv": table, "json": document}
