@@ -26,7 +26,7 @@ def about_atomics():
     sources = HERE.parents[1] / "src"
     swaps = [file for file in sources.rglob("*.[ch]") if SWAP.search(file.read_text("utf-8"))]
     subjects = [
-        f"{folder}/" if folder.startswith("bench/") else f'{folder}/{file.stem}.h"'
+        f"{folder}/" if folder.startswith(("bench/", "solve/")) else f'{folder}/{file.stem}.h"'
         for file in swaps
         for folder in [str(file.parent.relative_to(sources))]
     ]

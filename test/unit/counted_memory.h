@@ -36,8 +36,7 @@ static inline void counted_give(void *from, void *memory, size_t bytes)
 	free(memory);
 }
 
-static inline struct cmap *counted_open(struct counted_memory *c, size_t capacity,
-					    uint64_t seed)
+static inline struct cmap *counted_open(struct counted_memory *c, size_t capacity, uint64_t seed)
 {
 	const struct cmap_memory memory = { counted_take, counted_give, c };
 

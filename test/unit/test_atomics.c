@@ -294,8 +294,7 @@ static const struct shape shapes[] = {
 	{ "store_1", LOOP, ARITHMETIC, { STORED } },
 	{ "store_8", LOOP, ARITHMETIC, { STORED } },
 	{ "store_16", LOOP, ARITHMETIC "|" LOADED, { "stp .*" } },
-	{ "compare_exchange_16", LOOP, ARITHMETIC "|cinc .*|cinv .*",
-	  { "ldxp .*", "stxp .*" } },
+	{ "compare_exchange_16", LOOP, ARITHMETIC "|cinc .*|cinv .*", { "ldxp .*", "stxp .*" } },
 };
 #else
 static const struct shape shapes[] = { { NULL, ALL, NULL, { NULL } } };

@@ -65,8 +65,8 @@ static void test_median_of_a_sample_and_quantiles_of_all(void **state)
 	assert_true(near(of(q, "0.5"), 475e-9) && near(of(q, "0.9"), 895e-9) &&
 		    near(of(q, "0.99"), 989e-9) && near(of(q, "0.999"), 999e-9) &&
 		    near(of(q, "1"), 1000e-9));
-	json_array_foreach(json_object_get(o, "buckets"), i, bucket) n +=
-		sum_of(bucket);
+	json_array_foreach(json_object_get(o, "buckets"), i, bucket)
+		n += sum_of(bucket);
 	assert_int_equal(n, 2100);
 	json_decref(o);
 	distribution_close(d);

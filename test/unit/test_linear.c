@@ -21,13 +21,34 @@
 
 static struct linear_search search;
 
-#define FOUND(v, from, to)    { LINEAR_FIND, v, true, from, to }
-#define NOT_FOUND(from, to)   { LINEAR_FIND, LINEAR_ABSENT, false, from, to }
-#define INSERTED(v, from, to) { LINEAR_INSERT, v, false, from, to }
-#define THERE(v, from, to)    { LINEAR_INSERT, v, true, from, to }
-#define PUT(v, from, to)      { LINEAR_UPSERT, v, true, from, to }
-#define REMOVED(from, to)     { LINEAR_REMOVE, 0, true, from, to }
-#define NOT_THERE(from, to)   { LINEAR_REMOVE, 0, false, from, to }
+#define FOUND(v, from, to)                     \
+	{                                      \
+		LINEAR_FIND, v, true, from, to \
+	}
+#define NOT_FOUND(from, to)                                 \
+	{                                                   \
+		LINEAR_FIND, LINEAR_ABSENT, false, from, to \
+	}
+#define INSERTED(v, from, to)                     \
+	{                                         \
+		LINEAR_INSERT, v, false, from, to \
+	}
+#define THERE(v, from, to)                       \
+	{                                        \
+		LINEAR_INSERT, v, true, from, to \
+	}
+#define PUT(v, from, to)                         \
+	{                                        \
+		LINEAR_UPSERT, v, true, from, to \
+	}
+#define REMOVED(from, to)                        \
+	{                                        \
+		LINEAR_REMOVE, 0, true, from, to \
+	}
+#define NOT_THERE(from, to)                       \
+	{                                         \
+		LINEAR_REMOVE, 0, false, from, to \
+	}
 
 static void test_checker(void **state)
 {

@@ -192,7 +192,7 @@ static void test_one_acquisition_in_so_many_is_timed(void **state)
 	visit(&h, 0, 3 * KINDS_MOST_EVERY + 1);
 	assert_int_equal(v->waits, 4); /* the first of all is timed, too */
 	assert_int_equal(handed(&h, 0, DISTANCE_SELF), 3 * KINDS_MOST_EVERY + 1);
-	assert_int_equal(v->handovers, 0); /* to itself */
+	assert_int_equal(v->handovers, 0);		    /* to itself */
 	visit(&h, 0, KINDS_MOST_EVERY * (KINDS_KEPT + 10)); /* of which KINDS_KEPT are remembered */
 	assert_int_equal(v->waits, KINDS_KEPT + 10);
 	assert_null(wrong(&h));
@@ -260,8 +260,7 @@ static void test_counts_begin_when_all_are_at_work(void **state)
 	assert_int_equal(h.worker[0].together, 0);
 	visit(&h, 1, 30);
 	assert_int_equal(h.worker[1].together, 30);
-	assert_int_equal(handed(&h, 1, DISTANCE_CACHE) +
-				 handed(&h, 1, DISTANCE_CORE) +
+	assert_int_equal(handed(&h, 1, DISTANCE_CACHE) + handed(&h, 1, DISTANCE_CORE) +
 				 handed(&h, 1, DISTANCE_SELF),
 			 30);
 	locks_benchmark.ops.reset(h.state);
@@ -312,20 +311,26 @@ static void test_locks_lie_as_the_layout_says(void **state)
 /* ---- machine code ---- */
 
 #define ANY ".*"
-#define WORK(MULTIPLIED)                                                          \
-	{ "visit_mutex", LOOP, ARITHMETIC, { MULTIPLIED } },                      \
-		{ "visit_spin", LOOP, ARITHMETIC, { MULTIPLIED } },               \
-		{ "visit_ticket", LOOP, ARITHMETIC, { MULTIPLIED } },             \
-		{ "visit_mcs", LOOP, ARITHMETIC, { MULTIPLIED } },                \
-		{ "visit_clh", LOOP, ARITHMETIC, { MULTIPLIED } },                \
-		{ "visit_cohort", LOOP, ARITHMETIC, { MULTIPLIED } },             \
-		{ "visit_rwlock", LOOP, ARITHMETIC, { MULTIPLIED } },             \
-		{ "visit_flags", LOOP, ARITHMETIC, { MULTIPLIED } },              \
-		{ "visit_mutex", ALL, ANY,                                        \
-		  { CALL("pthread_mutex_lock"), CALL("pthread_mutex_unlock") } }, \
-		{ "visit_rwlock", ALL, ANY,                                       \
-		  { CALL("pthread_rwlock_wrlock"), CALL("pthread_rwlock_rdlock"), \
-		    CALL("pthread_rwlock_unlock") } }
+#define WORK(MULTIPLIED)                                                              \
+	{ "visit_mutex", LOOP, ARITHMETIC, { MULTIPLIED } },                          \
+		{ "visit_spin", LOOP, ARITHMETIC, { MULTIPLIED } },                   \
+		{ "visit_ticket", LOOP, ARITHMETIC, { MULTIPLIED } },                 \
+		{ "visit_mcs", LOOP, ARITHMETIC, { MULTIPLIED } },                    \
+		{ "visit_clh", LOOP, ARITHMETIC, { MULTIPLIED } },                    \
+		{ "visit_cohort", LOOP, ARITHMETIC, { MULTIPLIED } },                 \
+		{ "visit_rwlock", LOOP, ARITHMETIC, { MULTIPLIED } },                 \
+		{ "visit_flags", LOOP, ARITHMETIC, { MULTIPLIED } },                  \
+		{ "visit_mutex",                                                      \
+		  ALL,                                                                \
+		  ANY,                                                                \
+		  { CALL("pthread_mutex_lock"), CALL("pthread_mutex_unlock") } },     \
+	{                                                                             \
+		"visit_rwlock", ALL, ANY,                                             \
+		{                                                                     \
+			CALL("pthread_rwlock_wrlock"), CALL("pthread_rwlock_rdlock"), \
+				CALL("pthread_rwlock_unlock")                         \
+		}                                                                     \
+	}
 static const struct shape shapes[] = {
 #if defined(__x86_64__)
 #define WAITS CALL("sched_yield"), "pause"
@@ -350,18 +355,15 @@ static void test_loops_are_what_was_meant(void **state)
 
 /* ---- */
 
-#define OF_KIND(TEST, KIND)                     \
-	{                                       \
-		.name = #TEST "_" #KIND,        \
-		.test_func = (TEST),            \
-		.setup_func = begin_bounded,    \
-		.teardown_func = end_bounded,   \
-		.initial_state = (void *)#KIND, \
+#define OF_KIND(TEST, KIND)                                                                \
+	{                                                                                  \
+		.name = #TEST "_" #KIND, .test_func = (TEST), .setup_func = begin_bounded, \
+		.teardown_func = end_bounded, .initial_state = (void *)#KIND,              \
 	}
-#define OF_EACH(TEST)                                                          \
-	OF_KIND(TEST, mutex), OF_KIND(TEST, spin), OF_KIND(TEST, ticket),      \
-		OF_KIND(TEST, mcs), OF_KIND(TEST, clh), OF_KIND(TEST, cohort), \
-		OF_KIND(TEST, rwlock), OF_KIND(TEST, flags)
+#define OF_EACH(TEST)                                                                         \
+	OF_KIND(TEST, mutex), OF_KIND(TEST, spin), OF_KIND(TEST, ticket), OF_KIND(TEST, mcs), \
+		OF_KIND(TEST, clh), OF_KIND(TEST, cohort), OF_KIND(TEST, rwlock),             \
+		OF_KIND(TEST, flags)
 
 int main(void)
 {

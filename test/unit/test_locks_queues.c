@@ -289,13 +289,11 @@ static void test_who_waited_has_the_spin_lock(void **state)
 	assert_int_equal(lock.held, 0);
 }
 
-#define OF_QUEUE(N)                                                 \
-	{                                                           \
-		.name = "the_queue_is_served_in_its_order_" #N,     \
-		.test_func = test_the_queue_is_served_in_its_order, \
-		.setup_func = begin_bounded,                        \
-		.teardown_func = end_bounded,                       \
-		.initial_state = (void *)&queues[N],                \
+#define OF_QUEUE(N)                                                                              \
+	{                                                                                        \
+		.name = "the_queue_is_served_in_its_order_" #N,                                  \
+		.test_func = test_the_queue_is_served_in_its_order, .setup_func = begin_bounded, \
+		.teardown_func = end_bounded, .initial_state = (void *)&queues[N],               \
 	}
 
 int main(void)

@@ -24,9 +24,9 @@ enum { ORDERS = sizeof(orders) / sizeof(*orders) };
 static const struct {
 	size_t stride;
 	uint64_t elements;
-} sizes[] = { { 8, 1 },	     { 8, 2 },	     { 8, 5 },	    { 8, 2048 },
-	      { 32, 4096 },  { 64, 256 },    { 64, 65536 }, { 192, 1024 },
-	      { 320, 4096 }, { 4160, 512 },  { 16384, 256 } };
+} sizes[] = { { 8, 1 },	     { 8, 2 },	    { 8, 5 },	   { 8, 2048 },
+	      { 32, 4096 },  { 64, 256 },   { 64, 65536 }, { 192, 1024 },
+	      { 320, 4096 }, { 4160, 512 }, { 16384, 256 } };
 enum { SIZES = sizeof(sizes) / sizeof(*sizes) };
 
 static struct walk walk(size_t stride, size_t elements)
