@@ -23,10 +23,10 @@ enum { MESSAGE_WIDTH = 100 };
  * Prints lines of at most MESSAGE_WIDTH columns, broken at blanks and behind "|"; all but the first
  * are indented.
  */
-void wrapped_print(const char *text, int indent, FILE *);
+void message_print(const char *text, int indent, FILE *);
 /* The same, after a head that is printed unchanged. */
-void wrapped_row(const char *head, const char *text, int indent, FILE *);
+void message_row(const char *head, const char *text, int indent, FILE *);
 /* A shell command: broken lines end with a backslash, so that it can be copied. */
-void wrapped_command(const char *head, const char *text, int indent, FILE *);
+void message_command(const char *head, const char *text, int indent, FILE *);
 
 #endif

@@ -106,7 +106,7 @@ static struct modes modes_at(enum modes_of of, const double *sorted, size_t low,
 	};
 }
 
-/* The number of sorted medians below the widest gap; 0: it may be that of a single mode. */
+/* The number of sorted medians below the widest gap; 0: a single mode may have such a gap. */
 static size_t split_allocations(const double *sorted, size_t n)
 {
 	/* 3 of 12, 4 of 24, 8 of 48; 3 of 18 are too few for so narrow a gap */

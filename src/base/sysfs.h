@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The small files of /proc and /sys, and the fields in them. `root` precedes every path: "" for this machine, in tests a
- * folder with a copy. Paths are printf formats ("/sys/devices/system/node/node%d/meminfo", 1).
- * Missing files and any content are handled; nothing blocks. The caller frees returned texts.
+ * The small files of /proc and /sys, and the fields in them. `root` precedes every path: "" for
+ * this machine, in tests a folder with a copy. Paths are printf formats
+ * ("/sys/devices/system/node/node%d/meminfo", 1). Missing files and any content are handled;
+ * nothing blocks. The caller frees returned texts.
  */
 #ifndef LOCUS_SYSFS_H
 #define LOCUS_SYSFS_H

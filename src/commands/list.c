@@ -30,7 +30,7 @@ static void put_row(const char *name, char *text, FILE *f)
 	char head[64];
 
 	snprintf(head, sizeof(head), "  %-16s ", name);
-	wrapped_row(head, text ? text : "", COLUMN + 2, f);
+	message_row(head, text ? text : "", COLUMN + 2, f);
 	free(text);
 }
 
@@ -87,7 +87,7 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 	const struct parameter own[] = { own_variants(b), own_threads(b) };
 
 	fprintf(f, "%s - %s\n", b->name, b->summary);
-	wrapped_row("protocol: ", b->protocol.text, 2, f);
+	message_row("protocol: ", b->protocol.text, 2, f);
 	if (b->protocol.source)
 		fprintf(f, "source: %s\n", b->protocol.source);
 	fprintf(f, "\nvariants\n");
@@ -115,7 +115,7 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 			"that can be counted)\n",
 			counting_per(b));
 	for (const struct explained *e = b->counters; e && e < b->counters + b->n_counters; e++) {
-		wrapped_row("  ", e->events, COLUMN + 2, f);
+		message_row("  ", e->events, COLUMN + 2, f);
 		put_row("", text_of("%s", e->what), f);
 	}
 }

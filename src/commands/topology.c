@@ -3,6 +3,9 @@
 #include <glob.h>
 #include <hwloc.h>
 #include <hwloc/distances.h>
+#include <hwloc/memattrs.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,6 +211,104 @@ static void print_pages(const struct machine *m, FILE *out)
 	fprintf(out, "\n");
 }
 
+/* Memory as the firmware describes it. */
+
+/* hwloc before 2.8 has no separate attributes for writes. */
+static const struct {
+	const char *name, *before, *heading;
+	bool bandwidth;
+} attributes[] = {
+	{ "ReadLatency", "Latency", "read latency", false },
+	{ "WriteLatency", NULL, "write latency", false },
+	{ "ReadBandwidth", "Bandwidth", "read bandwidth", true },
+	{ "WriteBandwidth", NULL, "write bandwidth", true },
+};
+enum { ATTRIBUTES = sizeof(attributes) / sizeof(*attributes), TEXT = 64, WIDTH = 15 };
+
+static bool find_attribute(hwloc_topology_t t, unsigned column, hwloc_memattr_id_t *id)
+{
+	return !hwloc_memattr_get_by_name(t, attributes[column].name, id) ||
+	       (attributes[column].before &&
+		!hwloc_memattr_get_by_name(t, attributes[column].before, id));
+}
+
+/* "80 ns", "40 GiB/s", or "-" if unknown. */
+static void print_attribute(hwloc_topology_t t, unsigned column, hwloc_obj_t node,
+			    struct hwloc_location *from, FILE *out)
+{
+	hwloc_memattr_id_t id;
+	hwloc_uint64_t value;
+	char text[TEXT] = "-", bytes[TEXT_BYTES];
+
+	if (find_attribute(t, column, &id) &&
+	    !hwloc_memattr_get_value(t, id, node, from, 0, &value)) {
+		if (attributes[column].bandwidth) /* hwloc's unit is MiB/s */
+			snprintf(text, sizeof(text), "%s/s", text_bytes(bytes, value << 20));
+		else
+			snprintf(text, sizeof(text), "%llu ns", (unsigned long long)value);
+	}
+	fprintf(out, "  %*s", WIDTH, text);
+}
+
+static void print_initiator(hwloc_topology_t t, hwloc_obj_t node, struct hwloc_location *from,
+			    FILE *out)
+{
+	hwloc_const_bitmap_t cpus = from->type == HWLOC_LOCATION_TYPE_CPUSET
+					    ? from->location.cpuset
+					    : from->location.object->cpuset;
+	char list[TEXT];
+
+	fprintf(out, "%4u", node->os_index);
+	for (unsigned i = 0; i < ATTRIBUTES; i++)
+		print_attribute(t, i, node, from, out);
+	hwloc_bitmap_list_snprintf(list, sizeof(list), cpus);
+	fprintf(out, "  %s\n", list);
+}
+
+/* The initiators (sets of CPUs) of the first column that has any; to be freed. */
+static struct hwloc_location *initiators(hwloc_topology_t t, hwloc_obj_t node, unsigned *n)
+{
+	struct hwloc_location *from;
+	hwloc_memattr_id_t id = 0;
+
+	*n = 0;
+	for (unsigned i = 0; i < ATTRIBUTES && !*n; i++)
+		if (!find_attribute(t, i, &id) ||
+		    hwloc_memattr_get_initiators(t, id, node, 0, n, NULL, NULL))
+			*n = 0;
+	from = *n ? calloc(*n, sizeof(*from)) : NULL;
+	if (!from || hwloc_memattr_get_initiators(t, id, node, 0, n, from, NULL))
+		*n = 0;
+	return from;
+}
+
+static void print_hmat_heading(FILE *out)
+{
+	fprintf(out, "\nmemory as the firmware describes it (HMAT), not as measured\nnode");
+	for (unsigned i = 0; i < ATTRIBUTES; i++)
+		fprintf(out, "  %*s", WIDTH, attributes[i].heading);
+	fprintf(out, "  from CPUs\n");
+}
+
+/* Prints the firmware's table of latencies and bandwidths (ACPI HMAT), if it has one. */
+static void print_hmat(hwloc_topology_t t, FILE *out)
+{
+	hwloc_obj_t node = NULL;
+	bool headed = false;
+
+	while ((node = hwloc_get_next_obj_by_type(t, HWLOC_OBJ_NUMANODE, node))) {
+		unsigned n;
+		struct hwloc_location *from = initiators(t, node, &n);
+
+		if (n && !headed)
+			print_hmat_heading(out);
+		headed |= n > 0;
+		for (unsigned i = 0; i < n; i++)
+			print_initiator(t, node, &from[i], out);
+		free(from);
+	}
+}
+
 void topology_print(const struct machine *m, FILE *out)
 {
 	print_summary(m, out);
@@ -217,7 +318,7 @@ void topology_print(const struct machine *m, FILE *out)
 	if (m->running)
 		print_tlbs(out);
 	print_distances(m, out);
-	hmat_print(m->topology, out);
+	print_hmat(m->topology, out);
 	if (m->running)
 		print_pages(m, out);
 }

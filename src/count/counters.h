@@ -74,8 +74,8 @@ bool *counters_duties(const struct counters *, const struct place *, unsigned th
 		      unsigned rank, void (*most_host)(double *, size_t));
 
 /*
- * Starts the events of a pass on the seated workers that `duty` assigns them to (by event and worker;
- * not kept). From then on the team reads them around each task of team_time(). An event
+ * Starts the events of a pass on the seated workers that `duty` assigns them to (by event and
+ * worker; not kept). From then on the team reads them around each task of team_time(). An event
  * that can't be started on a worker has no value there.
  */
 void counters_start(struct counters *, struct team *, unsigned pass, const bool *duty);

@@ -44,8 +44,7 @@ static char *mode_of(const char *mode)
 
 /*
  * Whether a group counts on each core. All of LIKWID's named groups do. A list of events names its
- * counters: those of a socket (MBOX, CBOX, PWR) are read on one of its CPUs and are zero on the
- * others.
+ * counters: a socket's (MBOX, CBOX, PWR) are read on one of its CPUs and are zero on the others.
  */
 static bool has_core_counters(const char *group)
 {

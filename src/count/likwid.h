@@ -12,7 +12,7 @@ struct perfctr {
 	char *mode;
 	char **group; /* "MEM"; at least one; several take turns */
 	unsigned groups;
-	/* some group may have core counters, not only those of the socket */
+	/* some group may count each core, not only the socket */
 	bool core;
 	char *cpus;	   /* LIKWID_THREADS, the CPUs it counts on: "0,1" */
 	int *cpu;	   /* the same, without duplicates */

@@ -267,7 +267,7 @@ static void stop(void *argument, unsigned thread)
 	e->seen[thread] = now > e->seen[thread] ? now : e->seen[thread];
 }
 
-/* Runs `go` on those of LIKWID's CPUs where a worker sits. */
+/* Runs `go` on each of LIKWID's CPUs where a worker sits. */
 static void pass(struct markers *m, struct team *team, unsigned region,
 		 void (*go)(void *, unsigned))
 {

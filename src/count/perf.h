@@ -26,15 +26,16 @@ bool perf_no_software(struct reason *);
 
 /* Whether LIKWID owns the processor's counters; if so, sets the reason. */
 bool perf_owned(struct reason *);
+
 /*
  * A flag in `code`: the event happens only in the kernel, so it would read 0 if only user space
  * were counted.
  */
 #define PERF_INSIDE 0x100
-/* The events by name, as libpfm4 writes them ("perf::CYCLES"): find() of provider.h, for software and hardware events. */
+
+/* find() of provider.h. Names are as libpfm4 writes them: "perf::CYCLES". */
 bool perf_software_find(void *library, struct wanted *, struct reason *);
 bool perf_hardware_find(void *library, struct wanted *, struct reason *);
-
 /* All names of both. */
 void perf_names(void *library, void (*each)(void *, const char *), void *argument);
 

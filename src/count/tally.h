@@ -23,7 +23,7 @@ struct count_sum {
 	size_t samples;
 };
 
-/* Events and passes are those of the trial's benchmark. */
+/* It has only the events and passes that the trial's benchmark counts. */
 struct tally {
 	struct counting *counting; /* NULL: nothing is counted */
 	const struct trial *trial;

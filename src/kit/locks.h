@@ -95,7 +95,7 @@ struct clh_lock {
 	struct clh_node *_Atomic tail;
 };
 
-/* A thread's own node, and while it waits or holds the lock that of the one before it. */
+/* A thread's own node and, while it waits or holds the lock, its predecessor's. */
 struct clh_place {
 	struct clh_node *mine, *before;
 };

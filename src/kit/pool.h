@@ -2,9 +2,9 @@
 /*
  * Memory of a trial for its workers: divided into one piece for each, or a pool that grows.
  *
- * A pool is memory that grows inside work(): each worker has a part of its own, on its node, that is mapped,
- * claimed and touched before the clock starts. To take some of it moves a pointer. It is memory of
- * the trial's arena, so where its pages lie is read back like that of any other.
+ * A pool is memory that grows inside work(): each worker has a part of its own, on its node, that
+ * is mapped, claimed and touched before the clock starts. To take some of it moves a pointer. The
+ * memory belongs to the trial's arena, so its placement is read back like any other.
  *
  *	prepare   pool_open
  *	enter     pool_touch

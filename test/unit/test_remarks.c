@@ -87,7 +87,7 @@ static void alternatives_are_broken_behind_their_bars(void **state)
 	word[sizeof(word) - 1] = 0;
 	snprintf(text, sizeof(text), "a|%s|b c|d", word);
 	snprintf(expected, sizeof(expected), "  head a|%s|\n    b c|d\n", word);
-	wrapped_row("  head ", text, 4, f);
+	message_row("  head ", text, 4, f);
 	fclose(f);
 	assert_string_equal(printed, expected);
 	free(printed);
@@ -106,10 +106,10 @@ static void lines_are_broken_at_blanks(void **state)
 	word[sizeof(word) - 1] = 0; /* wider than a line: it is not broken */
 	snprintf(text, sizeof(text), "a %s b", word);
 	snprintf(expected, sizeof(expected), "a\n  %s\n  b\n", word);
-	wrapped_print(text, 2, f);
+	message_print(text, 2, f);
 	word[MESSAGE_WIDTH - 2] = 0;
 	snprintf(text, sizeof(text), "± %s", word);
-	wrapped_print(text, 2, f);
+	message_print(text, 2, f);
 	fclose(f);
 	assert_non_null(strstr(printed, expected));
 	assert_string_equal(printed + strlen(expected), strcat(text, "\n"));

@@ -87,14 +87,14 @@ static void print_remedy(FILE *out, const char *remedy)
 
 	snprintf(head, sizeof(head), "%*s$ ", COLUMN, "");
 	if (!comment || strlen(head) + strlen(remedy) <= MESSAGE_WIDTH) {
-		wrapped_command(head, remedy, COLUMN + 4, out);
+		message_command(head, remedy, COLUMN + 4, out);
 		return;
 	}
 	command = strndup(remedy, (size_t)(comment - remedy));
 	if (command && *command)
-		wrapped_command(head, command, COLUMN + 4, out);
+		message_command(head, command, COLUMN + 4, out);
 	head[COLUMN] = 0;
-	wrapped_row(head, comment + strspn(comment, " #"), COLUMN, out);
+	message_row(head, comment + strspn(comment, " #"), COLUMN, out);
 	free(command);
 }
 
@@ -105,11 +105,11 @@ static void print(FILE *out, const struct check *c, const struct finding *f)
 	char head[COLUMN + 1];
 
 	snprintf(head, sizeof(head), "%s %-20s ", words[f->state], c->name);
-	wrapped_row(head, f->found, COLUMN, out);
+	message_row(head, f->found, COLUMN, out);
 	if (f->state != FINDING_WRONG && f->state != FINDING_MISSING)
 		return;
 	snprintf(head, sizeof(head), "%*s", COLUMN, "");
-	wrapped_row(head, c->why, COLUMN, out);
+	message_row(head, c->why, COLUMN, out);
 	if (remedy)
 		print_remedy(out, remedy);
 }

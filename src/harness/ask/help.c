@@ -26,7 +26,7 @@ static void put_variant(const struct variant *v, FILE *f)
 	char head[64];
 
 	snprintf(head, sizeof(head), "  %-16s ", v->name);
-	wrapped_row(head, v->summary, VARIANT_COLUMN, f);
+	message_row(head, v->summary, VARIANT_COLUMN, f);
 }
 
 /* An option's name and argument, and what it is for. */
@@ -37,7 +37,7 @@ static void put_option(const char *name, const char *argument, const char *text,
 	snprintf(option, sizeof(option), "--%s%s%s", name, argument ? "=" : "",
 		 argument ? argument : "");
 	snprintf(head, sizeof(head), "  %-*s ", OPTION_COLUMN - 3, option);
-	wrapped_row(head, text, OPTION_COLUMN, f);
+	message_row(head, text, OPTION_COLUMN, f);
 }
 
 /* The width of the longest word of a list, but at least the width that most lists have. */
@@ -59,7 +59,7 @@ void help_meanings(const struct parameter *p, int column, FILE *f)
 
 	for (unsigned i = 0; p->meaning[i] && names_next(&list, word, sizeof(word)); i++) {
 		snprintf(head, sizeof(head), "%*s%-*s ", column, "", width, word);
-		wrapped_row(head, p->meaning[i], column + width + 1, f);
+		message_row(head, p->meaning[i], column + width + 1, f);
 	}
 }
 
@@ -78,7 +78,7 @@ static void put_defaults(const struct parameter *p, FILE *f)
 				p->value[i]);
 	strncat(text, ")", sizeof(text) - strlen(text) - 1);
 	snprintf(head, sizeof(head), "%*s", OPTION_COLUMN, "");
-	wrapped_row(head, text, OPTION_COLUMN, f);
+	message_row(head, text, OPTION_COLUMN, f);
 }
 
 static void put_parameter(const struct parameter *p, FILE *f)
@@ -109,7 +109,7 @@ void help_options(const char *program, const struct benchmark *b, FILE *f)
 	if (b)
 		put_benchmark(b, f);
 	else
-		wrapped_print("Runs every benchmark and splits the time budget evenly among them. "
+		message_print("Runs every benchmark and splits the time budget evenly among them. "
 			      "The profile quick runs only those that show most in a minute.",
 			      0, f);
 	fprintf(f, b ? "\nOptions of every benchmark:\n" : "\nOptions:\n");

@@ -272,7 +272,7 @@ static void print_remark(const struct remark *r, const char *mark, FILE *f)
 	}
 	fclose(to);
 	if (text)
-		wrapped_print(text, 2, f);
+		message_print(text, 2, f);
 	free(text);
 }
 

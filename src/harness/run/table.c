@@ -118,7 +118,7 @@ static void print_left_out(const struct table *t)
 
 	fputs(t->printer.markdown ? "\n" : "", t->printer.to);
 	if (text)
-		wrapped_print(text, 2, t->printer.to);
+		message_print(text, 2, t->printer.to);
 	free(text);
 }
 
@@ -140,15 +140,15 @@ static void print_title(struct table *t)
 	if (t->any)
 		fputc('\n', f);
 	if (title)
-		wrapped_print(title, 2, f);
+		message_print(title, 2, f);
 	if (shared && *shared) {
 		fputs(t->printer.markdown ? "\n" : "", f);
-		wrapped_print(shared, 2, f);
+		message_print(shared, 2, f);
 	}
 	if (t->plan->left_out)
 		print_left_out(t);
 	fputs(t->printer.markdown ? "\n" : "", f);
-	wrapped_print(about, 2, f);
+	message_print(about, 2, f);
 	fputs(t->printer.markdown ? "\n" : "", f);
 	print_head(t);
 	free(title);

@@ -6,7 +6,6 @@
 #ifndef LOCUS_LIMITS_H
 #define LOCUS_LIMITS_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,8 +28,8 @@ void limit_consider(struct memory_limit *, unsigned sharers, uint64_t available,
 		    ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * How many processes of a run draw on the host's memory, and how many on that of a control group:
- * those in it, and below it. Groups that are not named are this process's alone.
+ * How many processes of a run share the host's memory, and how many share a control group's: all in
+ * the group and below it. A group that is not named belongs to this process alone.
  */
 enum { CGROUP_LEVELS = 16 };
 struct limit_sharers {
@@ -79,25 +78,5 @@ void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *);
 
 /* Whether a group may have no more threads; its limit as text: "pids.max 64 of cgroup /job". */
 bool cgroup_is_full(const char *root, char *limit, size_t size);
-
-/*
- * This process's place in a hierarchy of control groups, version 1 or 2: from its own group up to
- * the highest visible one. In containers, groups further up are hidden, and so are their limits.
- */
-struct hierarchy {
-	int version;
-	char path[PATH_MAX];  /* as /proc/self/cgroup has it */
-	char mount[PATH_MAX]; /* the highest visible group */
-	char group[PATH_MAX]; /* mount, or a folder in it */
-};
-/*
- * Finds this process's group for a controller ("memory"); `root` as in base/sysfs.h. -1: there is
- * none, or it is not visible.
- */
-int hierarchy_find(const char *root, const char *controller, struct hierarchy *);
-/* Moves to the parent group; false: none is visible. */
-bool hierarchy_up(struct hierarchy *);
-/* The group's name in messages: its path below the mount. */
-const char *hierarchy_group(const struct hierarchy *);
 
 #endif

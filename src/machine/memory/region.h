@@ -43,8 +43,8 @@ struct region *region_map(struct arena *, const char *name, size_t bytes, enum p
 void *region_base(const struct region *);
 size_t region_bytes(const struct region *); /* as mapped: whole granules */
 /*
- * Bytes that are placed together: the page size asked for, for THP that of transparent huge pages,
- * even if the kernel then uses smaller ones.
+ * Bytes that are placed together: the page size asked for; for THP, the size of a transparent huge
+ * page, even where the kernel uses smaller pages.
  */
 size_t region_granule(const struct region *);
 

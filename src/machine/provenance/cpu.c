@@ -180,7 +180,7 @@ json_t *provenance_cpu(const char *root)
 enum { BITS = 6 };
 
 /*
- * Registers in which a set bit disables a prefetcher. The names are those of the vendors' manuals.
+ * Registers in which a set bit disables a prefetcher. Names as in the vendors' manuals.
  */
 static const struct control {
 	const char *vendor;

@@ -101,9 +101,9 @@ bool modules_from_edac(const char *root, struct modules *found, unsigned *channe
 }
 
 /*
- * The table of firmware. A structure has a type, a length, a handle of two bytes, and fields; texts follow it, ended by
- * two zeros. Older firmware has shorter structures: a field beyond their end reads as zero, which
- * means "unknown" in all fields.
+ * Firmware's table. A structure has a type, a length, a handle of two bytes, and fields; texts
+ * follow it, ended by two zeros. Older firmware has shorter structures: a field beyond their end
+ * reads as zero, which means "unknown" in all fields.
  */
 enum { HEADER = 4, MEMORY_DEVICE = 17, END_OF_TABLE = 127 };
 enum { SIZE = 0x0c, TYPE = 0x12, SPEED = 0x15, SIZE_MORE = 0x1c, CONFIGURED = 0x20 };

@@ -117,8 +117,8 @@ const char *provenance_hypervisor(const char *root, bool *known)
 
 	firmware = ask_firmware(root, &readable);
 	/*
-	 * An x86 guest's CPU has the flag `hypervisor`; without it, the firmware's name is that of
-	 * a real machine.
+	 * An x86 guest's CPU has the flag `hypervisor`; without it, the firmware names a real
+	 * machine.
 	 */
 	if (!found && (flagged || !flags))
 		found = firmware;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The team: pinned threads that live in one OpenMP region for the whole run, with a barrier of
- * their own (those of libgomp and libomp differ). Worker 0 is the main thread: what it does between
+ * their own (libgomp's and libomp's differ). Worker 0 is the main thread: what it does between
  * two team_run() is sequential.
  */
 #ifndef LOCUS_TEAM_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The translation lookaside buffers (TLBs) of the current core, by CPUID; in a hybrid CPU those of
- * other cores may differ. A TLB for several page sizes has a row for each, with all of its entries.
+ * The translation lookaside buffers (TLBs) of the current core, by CPUID; other cores of a hybrid
+ * CPU may have different ones. A TLB for several page sizes has a row for each, with all of its
+ * entries.
  */
 #ifndef LOCUS_TLB_H
 #define LOCUS_TLB_H

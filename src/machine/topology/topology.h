@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <hwloc.h>
 
 #include "base/numbers.h"
@@ -38,10 +37,10 @@ struct cpu {
 
 /* A kind of cores. */
 struct core_kind {
-	char name[64]; /* "IntelCore 3900 MHz", "capacity 1024": unlike those of the others */
-	char type[32]; /* "IntelCore", "capacity 1024": without the frequency; "": unknown */
-	unsigned rank; /* 0: the fastest; all 0 where nothing tells which are faster */
-	unsigned all;  /* CPUs of the machine */
+	char name[64];	      /* "IntelCore 3900 MHz", "capacity 1024": different for each kind */
+	char type[32];	      /* "IntelCore", "capacity 1024": without the frequency; "": unknown */
+	unsigned rank;	      /* 0: the fastest; all 0 where nothing tells which are faster */
+	unsigned all;	      /* CPUs of the machine */
 	unsigned cpus, cores; /* usable ones */
 };
 
@@ -199,8 +198,5 @@ bool order_is_float(const char *bind); /* begins as close, and is then free to m
 /* Orders CPUs by a word or a list of CPUs. -1 with *why, and errno as machine_bind(). */
 int order_by(const struct machine *, const char *bind, struct cpu_order *, const char **why);
 int order_list(const struct machine *, const char *list, struct cpu_order *, const char **why);
-
-/* Prints the firmware's table (ACPI HMAT) of latencies and bandwidths; nothing if the firmware has none. */
-void hmat_print(hwloc_topology_t, FILE *);
 
 #endif
