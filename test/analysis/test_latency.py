@@ -8,7 +8,7 @@ import math
 import re
 from itertools import cycle
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Optional, cast
 
 import pytest
 from locus_analysis import __main__ as program
@@ -26,6 +26,7 @@ from locus_analysis.insight.memory_level import (
     UNSURE,
     Finding,
     Level,
+    Sized,
     bracketed,
     count,
 )
@@ -369,7 +370,7 @@ def test_the_difference_is_what_translation_costs() -> None:
         {"size": n, "value": (4 + n) * 1e-9, "low": None if n == 2 else 4e-9, "high": 8e-9}
         for n in (1, 2)
     ]
-    points = tlb_levels.difference(base, huge)
+    points = tlb_levels.difference(cast("list[Sized]", base), cast("list[Sized]", huge))
     assert [p["size"] for p in points] == [1, 2]
     assert [p["value"] for p in points] == pytest.approx([6e-9, 6e-9])
     assert (points[0]["low"], points[0]["high"]) == pytest.approx((2.5e-9, 8e-9))

@@ -8,11 +8,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import cast
 
 from ..base import units
 from ..records.database import UNUSABLE
 from ..records.description import PAGE_NAMES
+from ..records.lines import Machine
+from ..records.rows import Trial
 from . import advice
 from .advice import Advice, Place, Wish
 from .memory_level import (
@@ -20,16 +22,16 @@ from .memory_level import (
     NOT_FOUND,
     Finding,
     Level,
+    Sized,
     compare,
     doubt,
     ends,
     explain,
     median_within,
     step_of,
+    time_of,
 )
 from .steps import Plateau, Steps, find
-
-Row = Any  # not typed yet
 
 FASTEST_MEMORY = 30e-9  # s: a DRAM chip alone takes as long, to open a row and to read a column
 HUGE = ("thp", "2M", "1G")
@@ -44,7 +46,7 @@ class Curve:
     pages: str
     element: str
     stride: float
-    points: list[Row]
+    points: list[Sized]
 
     @property
     def setting(self) -> str:
@@ -52,7 +54,7 @@ class Curve:
         return ("" if self.element == "pointer" else f", {self.element} elements") + packed
 
 
-def curves(trials: Sequence[Row], variant: str) -> list[Curve]:
+def curves(trials: Sequence[Trial], variant: str) -> list[Curve]:
     """The curves of single chains, in the order of the runs, then of their parameters."""
     usual = {"pages": "base", "element": "pointer", "stride": 0, "chains": 1}
     points = [
@@ -69,7 +71,7 @@ def curves(trials: Sequence[Row], variant: str) -> list[Curve]:
     )
     groups = groupby(found, lambda r: (r["whole"], r["pages"], r["element"], r["stride"]))
     return [
-        Curve(whole, variant, pages, element, stride, list(points))
+        Curve(whole, variant, pages, element, stride, cast("list[Sized]", list(points)))
         for (whole, pages, element, stride), points in groups
     ]
 
@@ -77,7 +79,7 @@ def curves(trials: Sequence[Row], variant: str) -> list[Curve]:
 FINE = 1.2  # between sizes: two steps are a narrow bracket
 
 
-def usable(curve: Curve) -> tuple[list[Row], list[str]]:
+def usable(curve: Curve) -> tuple[list[Sized], list[str]]:
     """The points to find steps in, and remarks on the others."""
     good = [p for p in curve.points if p["value"] and p["status"] not in UNUSABLE]
     remarks, small = [], []
@@ -99,8 +101,8 @@ def _so_many(n: int) -> str:
     return "1 size was" if n == 1 else f"{n} sizes were"
 
 
-def _find(points: Sequence[Row]) -> Steps:
-    return find([p["size"] for p in points], [p["value"] for p in points], *intervals(points))
+def _find(points: Sequence[Sized]) -> Steps:
+    return find([p["size"] for p in points], [time_of(p) for p in points], *intervals(points))
 
 
 def found(curve: Curve, place: Place) -> Finding:
@@ -133,15 +135,15 @@ def found(curve: Curve, place: Place) -> Finding:
     return finding
 
 
-def _beyond(last: Level, points: Sequence[Row], reported: dict[int, list[float]]) -> None:
+def _beyond(last: Level, points: Sequence[Sized], reported: dict[int, list[float]]) -> None:
     """Without a plateau of memory its time is that of the largest size, if the caches are small
     beside it."""
     most = max(points, key=lambda p: float(p["size"]))
-    if last.time is not None or most["value"] < FASTEST_MEMORY:
+    if last.time is not None or time_of(most) < FASTEST_MEMORY:
         return
     if not reported or most["size"] < BEYOND * last_of(reported):
         return
-    size, time = float(most["size"]), float(most["value"])
+    size, time = float(most["size"]), time_of(most)
     last.plateau, last.time = Plateau(size, size, time, time, time, 1, to_end=True), time
     last.verdict, last.remark = "", f"{units.size(size)} alone"
 
@@ -204,7 +206,7 @@ def narrower(finding: Finding, place: Place) -> str:
     return found.after(f"to be certain of {names}{left}")
 
 
-def reported_caches(machine: Row) -> dict[int, list[float]]:
+def reported_caches(machine: Machine) -> dict[int, list[float]]:
     caches: dict[int, list[float]] = {}
     for cache in machine["topology"]["caches"] or []:
         if cache["type"] != "instruction" and cache["size"]:
@@ -264,7 +266,7 @@ def name_caches(
     return levels
 
 
-def top_of(reported: dict[int, list[float]], machine: Row) -> float:
+def top_of(reported: dict[int, list[float]], machine: Machine) -> float:
     """A size that exceeds all of these caches, or the largest that memory has room for."""
     beyond = BEYOND * last_of(reported)
     top = max(256 << 20, 2.0 ** math.ceil(math.log2(max(1.0, beyond))))
@@ -272,8 +274,7 @@ def top_of(reported: dict[int, list[float]], machine: Row) -> float:
     return beyond if beyond <= most < top else top
 
 
-def intervals(points: Sequence[Row]) -> tuple[list[float], list[float]]:
-    low, high = (
-        [math.nan if p[end] is None else p[end] for p in points] for end in ("low", "high")
-    )
-    return low, high
+def intervals(points: Sequence[Sized]) -> tuple[list[float], list[float]]:
+    ends = [(p["low"], p["high"]) for p in points]
+    low = [math.nan if end is None else end for end, _ in ends]
+    return low, [math.nan if end is None else end for _, end in ends]

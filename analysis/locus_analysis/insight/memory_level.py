@@ -8,14 +8,26 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, Optional
+from typing import Literal, Optional
 
 from ..base import units
 from ..records.database import is_sound
 from ..records.description import Bands
-from .steps import LONG_RAMP, Edge, Plateau
+from ..records.rows import Trial
+from .steps import LONG_RAMP, Edge, Plateau, Text
 
-Row = Any  # not typed yet
+
+class Sized(Trial):
+    """A point of a curve over the size of the working set."""
+
+    size: int
+
+
+def time_of(point: Sized) -> float:
+    """Of a point that has one."""
+    assert point["value"] is not None
+    return point["value"]
+
 
 BEYOND = 4  # times the last cache: at such a size at most a quarter of the loads still hit it
 # A reported size agrees up to this factor above the interval: a stack, and lines of other programs,
@@ -46,7 +58,7 @@ class Level:
     # that does not.
     bracket: Optional[tuple[float, float]] = None
     size: Optional[float] = None  # what is reported, where it lies in the bracket
-    doubtful: list[Row] = field(default_factory=list)  # points in the bracket that do not count
+    doubtful: list[Sized] = field(default_factory=list)  # points in the bracket that do not count
 
     @property
     def is_certain(self) -> bool:
@@ -84,7 +96,7 @@ class Finding:
     remarks: list[str] = field(default_factory=list)
     special: bool = False  # not one pointer on each line
     first: bool = False  # the finding whose names count for the run
-    points: list[Row] = field(default_factory=list)  # of the curve
+    points: list[Sized] = field(default_factory=list)  # of the curve
     unit: float = 1  # bytes of its sizes
     huge: bool = False  # the same was measured on huge pages
 
@@ -94,7 +106,7 @@ class Finding:
         return {(p["whole"], p["id"]) for p in self.points}
 
 
-def ends(edge: Optional[Edge], text: Any) -> str:
+def ends(edge: Optional[Edge], text: Text) -> str:
     """The end of a level, in words."""
     if edge is None:
         return "not before the curve does"
@@ -105,7 +117,7 @@ def ends(edge: Optional[Edge], text: Any) -> str:
     )
 
 
-def bracketed(bracket: tuple[float, float], text: Any) -> str:
+def bracketed(bracket: tuple[float, float], text: Text) -> str:
     """Where an answer lies: "32..64 KiB"."""
     low, high = map(text, bracket)
     number, _, unit = low.partition(" ")
@@ -115,7 +127,7 @@ def bracketed(bracket: tuple[float, float], text: Any) -> str:
 
 
 def doubt(
-    levels: Sequence[Level], points: Sequence[Row], counted: Sequence[Row], unit: float
+    levels: Sequence[Level], points: Sequence[Sized], counted: Sequence[Sized], unit: float
 ) -> None:
     """Notes for each level the points in its bracket that were left out, or are not sound."""
     for level in levels:
@@ -124,14 +136,14 @@ def doubt(
         level.doubtful = [p for p in within if p not in counted or not is_sound(p)]
 
 
-def step_of(points: Sequence[Row], bracket: tuple[float, float], unit: float) -> float:
+def step_of(points: Sequence[Sized], bracket: tuple[float, float], unit: float) -> float:
     """The largest factor between neighbouring sizes that counted, within a bracket."""
     own = [p["size"] / unit for p in points]
     own = sorted({size for size in own if bracket[0] <= size <= bracket[1]})
     return max((b / a for a, b in zip(own, own[1:])), default=1.0)
 
 
-def compare(level: Level, reported: Sequence[float], virtual: bool, text: Any) -> None:
+def compare(level: Level, reported: Sequence[float], virtual: bool, text: Text) -> None:
     """Compares with what is reported: one number, or several if cores differ."""
     edge = level.edge
     level.reported = " or ".join(dict.fromkeys(text(size) for size in reported))
@@ -184,15 +196,17 @@ def explain(level: Level, number: int, reported: dict[int, list[float]]) -> None
 
 
 def median_within(
-    plateau: Optional[Plateau], points: Sequence[Row], key: str, unit: float = 1
+    plateau: Optional[Plateau],
+    points: Sequence[Sized],
+    key: Literal["value", "cycles"],
+    unit: float = 1,
 ) -> Optional[float]:
     """Of the points in a plateau, whose sizes are in `unit` bytes."""
-    own = [
-        p[key]
-        for p in points
-        if plateau and plateau.first <= p["size"] / unit <= plateau.last and p[key] is not None
-    ]
-    return median(own) if own else None
+    if not plateau:
+        return None
+    own = [p[key] for p in points if plateau.first <= p["size"] / unit <= plateau.last]
+    known = [value for value in own if value is not None]
+    return median(known) if known else None
 
 
 def count(pages: float) -> str:

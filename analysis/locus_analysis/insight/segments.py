@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Optional
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 LEVEL_SLOPE = (
     0.25  # log2 of time an octave: the published levels rise by up to 19 % when the size doubles
@@ -32,7 +32,7 @@ STEP = math.log2(1.2)  # an edge rises by more than this and what LEVEL_SLOPE ex
 LEAST_NOISE = math.log2(1.02)  # no real level is straighter than that
 COST = 4.0  # of a segment, times the logarithm of the number of points
 RAMP_COST = 1.0  # added to COST for a ramp: if a level fits as well as a ramp, it is taken
-Array = Any  # numpy.ndarray of floats
+Array = NDArray[np.float64]
 
 
 @dataclass
@@ -146,8 +146,9 @@ class Fits:
         ]
         self.penalty = COST * math.log(kept)
 
-    def line(self, level: bool, i: int, j: int, at: Any) -> Any:
-        return self.y_mean[i, j] + self.slope[level][i, j] * (at - self.x_mean[i, j])
+    def line(self, level: bool, i: int, j: int, at: Array) -> Array:
+        found: Array = self.y_mean[i, j] + self.slope[level][i, j] * (at - self.x_mean[i, j])
+        return found
 
     def partition(self) -> list[Segment]:
         n = len(self.x)
@@ -196,7 +197,9 @@ def cut_up(curve: Curve, weight: Array, noise: float) -> Cut:
     )
 
 
-def _odd(segments: list[Segment], fits: Fits, x: Array, y: Array, noise: float) -> Array:
+def _odd(
+    segments: list[Segment], fits: Fits, x: Array, y: Array, noise: float
+) -> NDArray[np.bool_]:
     """Inner points of levels that are far from the line."""
     odd = np.zeros(len(x), bool)
     for s in segments:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Optional
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +33,7 @@ from .segments import (
     tidy,
 )
 
+Text = Callable[[float], str]  # what is said of a size
 MOST_NOISE = math.log2(1.35)
 LEAST_POINTS = 6
 CONFIDENCE = 3.84
@@ -83,7 +84,7 @@ def find(
     times: ArrayLike,
     low: Optional[ArrayLike] = None,
     high: Optional[ArrayLike] = None,
-    text: Callable[[float], str] = units.size,
+    text: Text = units.size,
 ) -> Steps:
     """Sizes and times above zero, in any order. low, high: intervals of the times (NaN: there is
     none); text: says a size."""
@@ -113,7 +114,7 @@ def find(
     )
 
 
-def _describe(curve: Curve, cut: Cut, text: Callable[[float], str]) -> Steps:
+def _describe(curve: Curve, cut: Cut, text: Text) -> Steps:
     segments = tidy(cut.segments, cut.fits, curve.x, cut.noise)
     levels = [s for s in segments if s.level]
     steps = Steps(
@@ -139,7 +140,7 @@ def _plateau(curve: Curve, cut: Cut, s: Segment) -> Plateau:
 
 
 def _edge(
-    steps: Steps, around: list[Segment], below: int, curve: Curve, cut: Cut, text: Any
+    steps: Steps, around: list[Segment], below: int, curve: Curve, cut: Cut, text: Text
 ) -> None:
     """The edge between the first segment and the next, if there is one."""
     x, y, size, line = curve.x, curve.y, curve.size, cut.fits.line
@@ -198,7 +199,7 @@ def _border(a: Segment, b: Segment, fits: Fits) -> tuple[int, int, int]:
     return best, min(likely), max(likely) + 1
 
 
-def _remark(steps: Steps, segments: list[Segment], curve: Curve, text: Any) -> None:
+def _remark(steps: Steps, segments: list[Segment], curve: Curve, text: Text) -> None:
     x, size = curve.x, curve.size
     if not steps.plateaus:
         times = float(2 ** (curve.y[-1] - curve.y[0]))

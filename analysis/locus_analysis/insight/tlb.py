@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Optional
 
 from ..base import units
 from ..records.database import is_sound
 from ..records.description import PAGE_NAMES
+from ..records.lines import Machine
 from . import advice
 from .advice import Advice, Place, Wish
 from .caches import FINE, HUGE, Curve, intervals, usable
@@ -24,16 +25,16 @@ from .memory_level import (
     NOT_FOUND,
     Finding,
     Level,
+    Sized,
     compare,
     count,
     doubt,
     ends,
     median_within,
     step_of,
+    time_of,
 )
 from .steps import Edge, Plateau, Steps, find
-
-Row = Any  # not typed yet
 
 
 def found(own: Sequence[Curve], caches: Optional[Finding], place: Place) -> list[Finding]:
@@ -88,10 +89,10 @@ def found(own: Sequence[Curve], caches: Optional[Finding], place: Place) -> list
     return found
 
 
-def _find_in_pages(points: Sequence[Row], page: int) -> Steps:
+def _find_in_pages(points: Sequence[Sized], page: int) -> Steps:
     return find(
         [p["size"] / page for p in points],
-        [p["value"] for p in points],
+        [time_of(p) for p in points],
         *intervals(points),
         text=_pages,
     )
@@ -135,27 +136,35 @@ def _length(curve: Curve) -> int:
     return len(curve.points)
 
 
-def difference(base: Sequence[Row], huge: Sequence[Row]) -> list[Row]:
+def difference(base: Sequence[Sized], huge: Sequence[Sized]) -> list[Sized]:
     """The cost of translation on top of the shortest load, so that the curve has a level to start
     from and a logarithm."""
     of_size = {p["size"]: p for p in huge}
-    floor = min(p["value"] for p in huge)
-    points = []
+    floor = min(map(time_of, huge))
+    points: list[Sized] = []
     for p in base:
         same = of_size.get(p["size"])
         if same is None:
             continue
-        value = max(p["value"] - same["value"], 0) + floor
-        low = high = None
-        if None not in (p["low"], p["high"], same["low"], same["high"]):
-            low = max(p["low"] - same["high"] + floor, floor / 2)
-            high = max(p["high"] - same["low"] + floor, value)
-        points.append({**p, "value": value, "low": low, "high": high})
+        value = max(time_of(p) - time_of(same), 0) + floor
+        own, other = (_interval_of(p), _interval_of(same))
+        low, high = None, None
+        if own and other:
+            low = max(own[0] - other[1] + floor, floor / 2)
+            high = max(own[1] - other[0] + floor, value)
+        point = p.copy()
+        point.update({"value": value, "low": low, "high": high})
+        points.append(point)
     return points
 
 
+def _interval_of(point: Sized) -> Optional[tuple[float, float]]:
+    low, high = point["low"], point["high"]
+    return None if low is None or high is None else (low, high)
+
+
 def _drop_cache_edges(
-    edges: Sequence[Edge], caches: Optional[Finding], machine: Row, remarks: list[str]
+    edges: Sequence[Edge], caches: Optional[Finding], machine: Machine, remarks: list[str]
 ) -> list[Edge]:
     """Removes edges at which a cache that cycle found fills up: sets of random lines overflow from
     half of its size on."""
@@ -177,7 +186,7 @@ def _drop_cache_edges(
     return kept
 
 
-def reported_tlb(machine: Row) -> dict[int, list[float]]:
+def reported_tlb(machine: Machine) -> dict[int, list[float]]:
     """Entries for the system's pages, by level. Loads use TLBs for data, for loads, and unified
     ones."""
     found: dict[int, list[float]] = {}
