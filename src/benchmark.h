@@ -162,8 +162,8 @@ struct ratio {
 };
 
 /*
- * An event of `--counters default`, which helps to explain the result, as PAPI or perf:: name it;
- * of several, separated by "|", the first that can be counted.
+ * An event of `--counters default`, which helps to explain the result, by its name in PAPI or
+ * perf::; of alternatives, separated by "|", the first that can be counted.
  */
 struct explained {
 	const char *events, *what;
@@ -177,7 +177,7 @@ struct ops {
 	void (*reset)(void *);
 	void (*work)(void *, struct worker *);
 	void (*collect)(void *, const struct trial *, struct result *);
-	/* NULL: right; else what is wrong, valid until the next call */
+	/* NULL: correct; else the fault, valid until the next call */
 	const char *(*verify)(void *, const struct trial *);
 	void (*release)(void *);
 	void (*ready)(void *, struct worker *);
@@ -208,7 +208,7 @@ static inline unsigned one_worker(const struct trial *t)
 
 /*
  * Defaults of a parameter, or of P_THREADS, that a variant overrides. A profile without a value
- * takes that of the profile before it.
+ * takes the previous profile's.
  */
 struct override {
 	unsigned parameter;
@@ -243,9 +243,11 @@ struct variant {
 struct needs {
 	const char *pointless; /* why this combination makes no sense: it is left out */
 	size_t bytes;	       /* mapped; over ranks, by the rank that maps most */
-	/* of these, in lines that work() touches, where they are far fewer; 0: all */
+	/* bytes in lines that work() touches, if they are far fewer; 0: all */
 	size_t touched;
-	/* of a sample, for all workers of the first role together; 0: as many as fit its time */
+	/*
+	 * units of a sample, for all workers of the first role together; 0: as many as fit its time
+	 */
 	uint64_t units;
 	/* units of work until an allocation is fully warm; 0: one sample is enough */
 	uint64_t warm;
@@ -273,7 +275,7 @@ enum scored {
 	IN_PAIRS,
 };
 
-/* What a profile sets. NULL and 0: as the profile before. */
+/* A profile's settings. NULL and 0: as in the previous profile. */
 struct preset {
 	const char *variants; /* NULL: all; over ranks, all that can be divided */
 	/* NULL: as many as the layout says; without a layout, one a core */
@@ -315,9 +317,9 @@ struct benchmark {
 	struct preset preset[PROFILES];
 	/*
 	 * Called first when a trial is planned: fills in values that follow from others, so that
-	 * equal trials have one identity. `given`: BIT()s of what the user gave. A text must be
-	 * replaced by one that free() takes. Returns NULL, or what is wrong with the command line,
-	 * valid until the next call.
+	 * equal trials have one identity. `given` has a BIT() for each parameter that the user
+	 * gave. A new text must be one that free() takes. Returns NULL, or the fault in the command
+	 * line, valid until the next call.
 	 */
 	const char *(*resolve)(const struct trial *, union value *, uint64_t given);
 	struct needs (*needs)(const struct trial *);

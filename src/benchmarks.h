@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The benchmarks, in the order of the suite. To add one: a folder in bench/, and a line here: among
- * those of a quick suite, which is to take a minute whatever else there is, or behind them.
+ * The benchmarks, in the order of the suite. To add one: a folder in bench/, and a line here, among
+ * those of the quick suite (which must stay within a minute) or after them.
  */
 #ifndef LOCUS_BENCHMARKS_H
 #define LOCUS_BENCHMARKS_H
@@ -9,14 +9,14 @@
 #include "benchmark.h"
 
 #define BENCHMARKS_OF_QUICK(X) \
-	X(latency)      \
-	X(numa)         \
-	X(sharing)      \
-	X(core_to_core) \
-	X(checkpoint)   \
-	X(kmeans)       \
-	X(search)       \
-	X(hashmap)      \
+	X(latency)             \
+	X(numa)                \
+	X(sharing)             \
+	X(core_to_core)        \
+	X(checkpoint)          \
+	X(kmeans)              \
+	X(search)              \
+	X(hashmap)             \
 	X(actors)
 
 #define BENCHMARKS(X)          \
@@ -38,6 +38,6 @@ BENCHMARKS_FOR_TESTS(DECLARED)
 
 /* NULL at the end */
 extern const struct benchmark *const benchmarks[], *const benchmarks_of_quick[],
-	*const benchmarks_for_tests[];
+							   *const benchmarks_for_tests[];
 
 #endif

@@ -84,8 +84,8 @@ static int dispatch(const struct program *p, int argc, char **argv)
 }
 
 /*
- * Output that can't be written makes the status a failure. Where an earlier write has failed, errno
- * may be of something else by now: the reason is that of another try, of a newline.
+ * Output that can't be written makes the status a failure. After an earlier failed write errno may
+ * be stale, so the reason comes from writing a newline again.
  */
 static int flush(const struct program *p, int status)
 {

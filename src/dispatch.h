@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program does with its command line: finds the command or benchmark meant, and runs it. */
+/* Reads a program's command line: finds the command or benchmark, and runs it. */
 #ifndef LOCUS_DISPATCH_H
 #define LOCUS_DISPATCH_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the functions of a benchmark are given: the trial, its workers, its ranks, and where results
+ * The arguments of a benchmark's functions: the trial, its workers, its ranks, and where results
  * go.
  */
 #ifndef LOCUS_TRIAL_H

@@ -123,7 +123,7 @@ static size_t split_allocations(const double *sorted, size_t n)
 	return gap > WIDEST_GAP / (double)n * widest ? split : 0;
 }
 
-/* Whether both sides come back; else when the medians changed sides, in *m. */
+/* True if the medians return to both sides; else *m is where they changed sides. */
 static bool alternates(const double *median, const unsigned *number, size_t n, double most_of_low,
 		       struct modes *m)
 {

@@ -61,7 +61,7 @@ int quantity_seconds(const char *text, double *, char *why, size_t size);
 
 /* Prints with an SI prefix and four digits: "12.34 GB/s". NaN is shown as "-". Returns text. */
 char *quantity_show(double, const char *unit, char *text, size_t size);
-/* What a number is divided by before it is shown: 1e9 for "12.34 GB/s". */
+/* The divisor for showing a number: 1e9 for "12.34 GB/s". */
 double quantity_scale(double, const char *unit);
 
 #endif

@@ -35,8 +35,8 @@ static const struct suffix seconds[] = { { "h", 3600 },	 { "min", 60 },	 { "m", 
 					 { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 }, { 0 } };
 
 /*
- * A decimal number without sign, leading blank, hexadecimal digits or infinity. Returns what
- * follows it; NULL: there is none.
+ * Parses a decimal number without sign, leading blank, hexadecimal digits or infinity. Returns the
+ * text after it; NULL: no such number.
  */
 static const char *parse_decimal(const char *text, double *number)
 {

@@ -54,7 +54,8 @@ double statistics_quantile_known(const double *x, const unsigned char *left_out,
 
 /*
  * The greatest k for which the interval from the k-th lowest to the k-th highest of n values misses
- * the median with a probability of at most *left, less which *left is then. 0: there is none.
+ * the median with a probability of at most *left. Subtracts that probability from *left. 0: no such
+ * k.
  */
 static size_t rank_of_bound(size_t n, double *left)
 {

@@ -107,7 +107,7 @@ enum modes_of { MODES_NONE, MODES_OF_SAMPLES, MODES_OF_ALLOCATIONS };
 
 struct modes {
 	enum modes_of of;
-	double value[2], share[2]; /* of the lower mode and the higher one: median, share */
+	double value[2], share[2]; /* median and share of the lower and the higher mode */
 	/*
 	 * MODES_NONE: after how many allocations values changed from one to the other, and back; 0:
 	 * they did not.

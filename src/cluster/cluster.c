@@ -154,7 +154,7 @@ static const struct {
 	{ "SLURM_STEP_NUM_TASKS", "SLURM_PROCID" },
 };
 
-/* What launchers say of this process; `first` is the one that reports for all. */
+/* The launchers' data on this process; `first` is the process that reports for all. */
 struct launch {
 	long tasks;
 	bool first;

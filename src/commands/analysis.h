@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /*
- * The interpreter: LOCUS_PYTHON; else that of a folder `venv` beside the package's, which may have
- * been made after the build; else the one that configure found. NULL: there is none.
+ * The interpreter: LOCUS_PYTHON; else the one in a folder `venv` beside the package's, which may be
+ * newer than the build; else the one that configure found. NULL: none.
  */
 const char *analysis_python(void);
 
@@ -29,9 +29,9 @@ void analysis_isolate(char *words[ANALYSIS_BEGIN], const char *code);
 extern const char analysis_code[];
 
 /*
- * The folder of the Python package. It is looked for relative to the executable, since an
- * installation may be moved: in ../share/locus (installed) or beside it (build tree);
- * LOCUS_ANALYSIS names another one. False: there is none.
+ * Finds the folder of the Python package relative to the executable, since an installation may be
+ * moved: in ../share/locus (installed) or beside it (build tree); LOCUS_ANALYSIS names another one.
+ * False: not found.
  */
 bool analysis_find(char folder[ANALYSIS_FOLDER]);
 

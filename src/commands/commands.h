@@ -14,7 +14,7 @@ struct command {
 	const char *name, *arguments, *summary;
 	/* the exit status; argv[0] is the command, as in "locus list" */
 	int (*act)(const struct program *, int argc, char **argv);
-	bool has_help; /* of its own, for --help */
+	bool has_help; /* has its own --help */
 };
 
 struct program {
@@ -26,7 +26,7 @@ struct program {
 	const struct ranks *ranks;		  /* NULL: a single process */
 };
 
-/* The benchmark of this name, listed or for tests; NULL: there is none. */
+/* The benchmark of this name, listed or for tests, or NULL. */
 const struct benchmark *command_benchmark(const struct program *, const char *name);
 
 /* 0; if there are more than `most` arguments, an exit status after a message. */

@@ -18,9 +18,7 @@
 
 enum { LONGEST_WORD = 256 };
 
-/*
- * What is typed, and its part that a word has to begin with: "pa" of "--variant=cycle,pa".
- */
+/* The typed text, and the prefix to complete: "pa" of "--variant=cycle,pa". */
 struct cursor {
 	const char *typed, *begun;
 	FILE *f;
@@ -36,7 +34,10 @@ static void offer(const struct cursor *c, const char *word, const char *what)
 	fputc('\n', c->f);
 }
 
-/* Offers the word if it begins with what is typed. `what` explains it; NULL or empty: none. */
+/*
+ * Offers the word if it begins with the typed text. `what` explains it; NULL or empty: no
+ * explanation.
+ */
 static void complete_word(const char *typed, const char *word, const char *what, FILE *f)
 {
 	offer(&(struct cursor){ typed, typed, f }, word, what);
@@ -137,7 +138,7 @@ static void offer_events(const struct cursor *c, const struct benchmark *b)
 	for (const struct explained *e = b->counters; e && e < b->counters + b->n_counters; e++) {
 		char event[LONGEST_WORD];
 
-		/* of several, separated by |, the first */
+		/* the first of alternatives, separated by | */
 		snprintf(event, sizeof(event), "%.*s", (int)strcspn(e->events, "|"), e->events);
 		offer_more(c, event, e->what);
 	}

@@ -22,7 +22,7 @@
 #include "machine/clock.h"
 #include "machine/watchdog.h"
 
-/* What a run is told by its parent: the series, its run, how to open the record, s, scratch. */
+/* A parent's message to a run: the series, its run, how to open the record, s, scratch. */
 #define VARIABLE "LOCUS_RUN"
 #define FORMAT	 "%" SCNx64 " %u %c %lf %63s"
 
@@ -47,7 +47,7 @@ bool runs_is_one(struct options *o)
 		o->time_budget = seconds;
 	if (strcmp(scratch, RECORD_STDOUT))
 		o->scratch = scratch;
-	/* the rows of several runs are not one table of CSV or JSON: that of the series is */
+	/* rows of several runs don't make one CSV or JSON table; the series prints it */
 	o->quiet |= o->format == FORMAT_CSV || o->format == FORMAT_JSON;
 	return true;
 }
@@ -55,7 +55,7 @@ bool runs_is_one(struct options *o)
 struct runs {
 	const struct program *program;
 	const struct options *options;
-	const char *name; /* of the benchmark, or "suite" */
+	const char *name; /* the benchmark's name, or "suite" */
 	uint64_t id;
 	double began;
 	char scratch[64]; /* path of the record where the user wants none; "-": none */
@@ -139,7 +139,7 @@ static bool is_file(const char *path)
 	return path && strcmp(path, RECORD_STDOUT);
 }
 
-/* A new id, and the first run; with --resume those of the file's last series. */
+/* A new id, and the first run; with --resume the ones of the file's last series. */
 static unsigned first_run(struct runs *r, char *mode)
 {
 	const struct options *o = r->options;
@@ -191,7 +191,7 @@ static int run_all(struct runs *r)
 	return worst;
 }
 
-/* A file without a name for the record, which the table is made from. -1: there is none. */
+/* An unnamed file for the record, from which the table is made. -1: failed. */
 static int open_scratch(struct runs *r)
 {
 	const struct options *o = r->options;

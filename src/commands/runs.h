@@ -17,13 +17,13 @@
 struct program;
 
 /*
- * Whether this process is one run of a series: its place in the series, and what is its own of the
- * time and of the record, are then in the options.
+ * True if this process is one run of a series: the options then have its place in the series, its
+ * share of the time, and its part of the record.
  */
 bool runs_is_one(struct options *);
 
 /*
- * Starts the runs, passes signals on to them, and prints a table of all. `name`: of the benchmark,
+ * Starts the runs, passes signals on to them, and prints a table of all. `name`: the benchmark's,
  * or "suite". Returns the exit status.
  */
 int runs_all(const struct program *, const struct options *, const char *name);
@@ -41,7 +41,7 @@ void runs_read_last(const char *path, struct runs_last *);
 
 /*
  * The benchmarks that a series measured: [{"name", "metrics", "trials": {ID: {RUN: line}}}], in the
- * order of the file. A trial has one line a run: that of the part that measured it last. NULL: the
+ * order of the file. A trial has one line per run, from the part that measured it last. NULL: the
  * file can't be read.
  */
 json_t *runs_read(const char *path, uint64_t series);

@@ -17,7 +17,7 @@ static bool begins(const char *line, const char *type)
 	       line[n + strlen(type)] == '"';
 }
 
-/* The next line that is not of samples, which are the most; NULL: there is none. */
+/* The next line other than samples (most lines are samples), or NULL. */
 static json_t *next(struct lines *in)
 {
 	while (lines_next(in)) {

@@ -112,7 +112,7 @@ static void print_kinds(const struct machine *m, FILE *out)
 	}
 }
 
-/* Caches of a type that are alike share a line of the table; those of different cores do not. */
+/* Caches of a type share a line of the table if their size and number of CPUs are equal. */
 static bool alike(hwloc_obj_t a, hwloc_obj_t b)
 {
 	return a->attr->cache.size == b->attr->cache.size &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run counts beside its times: which events, and whether any was ever counted. */
+/* A run's counters: which events, and whether any was ever counted. */
 #ifndef LOCUS_COUNTING_H
 #define LOCUS_COUNTING_H
 

@@ -54,7 +54,7 @@ struct provider {
 	const char *(*version)(const void *library);
 };
 
-/* What the kernel counts for each thread anyway (kernel.c). */
+/* Counters that the kernel keeps for each thread anyway (kernel.c). */
 extern const struct provider kernel_provider;
 
 #endif

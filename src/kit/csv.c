@@ -13,7 +13,7 @@
 
 #define ROWS_APART 1024
 
-/* What a line holds; `n` counts fields. */
+/* The contents of a line; `n` counts fields. */
 struct line {
 	struct csv_mark mark;
 	size_t n, numbers, names, quoted;

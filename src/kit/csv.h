@@ -51,7 +51,7 @@ struct csv_reader {
 	char separator; /* ' ': blanks and tabs; or CSV_ANY */
 	char *block;
 	size_t at, end; /* in the block: the next character; its end */
-	size_t offset;	/* of the block, in the file */
+	size_t offset;	/* offset of the block in the file */
 	size_t line;
 	bool failed; /* and said why */
 };
@@ -70,10 +70,10 @@ void csv_reader_next_line(struct csv_reader *);
  */
 bool csv_reader_find_row(struct csv_reader *, struct csv_mark *begin);
 
-/* What separates the values of the line: ' ' if nothing else does. */
+/* The separator of the line's values: ' ' if there is no other. */
 char csv_reader_separator(struct csv_reader *);
 
-/* Refuses what is no text in the first block; skips a byte order mark. -1, and why. */
+/* Refuses a first block that is no text; skips a byte order mark. -1, and why. */
 int csv_reader_check(struct csv_reader *);
 
 /* Without quotes, and blanks around it. Longer fields are cut, and then are no numbers. */

@@ -20,7 +20,7 @@ struct npy_type {
 	bool swapped; /* big endian */
 };
 
-/* What a header says. */
+/* The contents of a header. */
 struct npy {
 	size_t rows;
 	unsigned columns;

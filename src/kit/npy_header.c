@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the header of an NPY file says, and values of the type that it names. */
+/* Reads the header of an NPY file, and values of its type. */
 #include "kit/npy.h"
 
 #include <errno.h>

@@ -48,7 +48,7 @@ struct pool *pool_open(const struct trial *, const char *name, size_t each, enum
 /* NULL is fine. The memory is the arena's: the harness unmaps it. */
 void pool_close(struct pool *);
 
-/* What pool_open() maps: for needs(). */
+/* Bytes that pool_open() maps: for needs(). */
 size_t pool_bytes(const struct trial *, size_t each, enum pages);
 
 /* First touch of the worker's own part. */

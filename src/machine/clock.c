@@ -44,8 +44,8 @@ struct both {
 };
 
 /*
- * Reads both clocks at one moment: of several tries takes the one with the least time between the
- * two readings of the tick counter, since no preemption has lengthened it.
+ * Reads both clocks at one moment: takes the try with the least time between the two readings of
+ * the tick counter, since no preemption has lengthened it.
  */
 static struct both read_both(void)
 {

@@ -14,8 +14,8 @@
 #include "base/message.h"
 
 /*
- * Opens what is closed of standard input, output and error. Otherwise the next file that is opened,
- * such as the record, would become one of them, and would get the table or messages.
+ * Opens standard input, output and error if they are closed. Otherwise the next opened file, such
+ * as the record, would take their place and get the table or messages.
  */
 static void open_streams(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process inherits from the one that starts it: descriptors, signals, limits, environment.
- * Whoever starts locus rarely means these for it, so a program begins by putting them in order.
+ * Inherited from the parent process: descriptors, signals, limits, environment. They are rarely
+ * meant for locus, so a program begins by putting them in order.
  */
 #ifndef LOCUS_INHERITED_H
 #define LOCUS_INHERITED_H

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /*
- * Of an actor and of a message: neighbours, which other threads may use, share no line, and
+ * Size of an actor and of a message: neighbours, which other threads may use, share no line, and
  * thousands of them do not fill the cache.
  */
 #define ACTOR_LINE 64
@@ -96,8 +96,8 @@ static inline void actor_collect(struct actor *a)
 }
 
 /*
- * The next message of an awake actor; NULL: there is none. Looks into the inbox each time, so that
- * messages of an actor to itself do not starve those of others.
+ * The next message of an awake actor, or NULL. Looks into the inbox each time, so that an actor's
+ * messages to itself do not starve messages from others.
  */
 static inline struct message *actor_take(struct actor *a)
 {

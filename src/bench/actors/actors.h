@@ -62,7 +62,7 @@ struct state {
 	bool random;	      /* messages go to a random actor; false: to the same */
 	uint64_t seed;
 	double tick; /* s */
-	double rate; /* messages a second, by a thread beside those of the crew; 0: none */
+	double rate; /* messages per second, sent by an extra thread; 0: none */
 	struct source source;
 	/* in this sample: each message is handled `hops` times, and the first `rest` once more */
 	uint64_t hops, rest;

@@ -149,8 +149,8 @@ static struct actor *steal_from(struct crew_hand *h, struct crew_hand *victim)
 }
 
 /*
- * Tries the other threads, the nearest first; of those at the same distance, begins with a random
- * one.
+ * Tries the other threads, the nearest first; among threads at the same distance, begins with a
+ * random one.
  */
 static struct actor *steal(struct crew_hand *h)
 {

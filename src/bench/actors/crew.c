@@ -32,8 +32,8 @@ static enum crew_step step_of(const struct crew *c, unsigned from, unsigned to)
 }
 
 /*
- * Of threads at the same distance, lists those after this thread first, so that not all threads try
- * the same one.
+ * Among threads at the same distance, lists the threads after this one first, so that not all
+ * threads try the same one.
  */
 static void sort_others(struct crew_hand *h, unsigned *others)
 {

@@ -27,7 +27,7 @@ struct executor {
 	 * NULL: the caller is outside the crew.
 	 */
 	void (*schedule)(struct crew *, struct crew_hand *hand, struct actor *);
-	/* An actor for this thread; NULL: there is none at the moment. */
+	/* The next actor for this thread; NULL: none at the moment. */
 	struct actor *(*next)(struct crew_hand *);
 	void (*run)(struct crew_hand *); /* until the crew is stopped */
 	void (*stop)(struct crew *);	 /* wakes all sleeping threads; NULL: crew_wake() does */

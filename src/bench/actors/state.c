@@ -38,7 +38,7 @@ static struct actor *actor_of(const struct state *s, uint64_t message)
 	return &s->actor[s->active[message / s->in_flight]];
 }
 
-/* The first actor that belongs to a thread; of thread `threads`: the end. */
+/* The first actor that belongs to a thread; for thread `threads`: the end. */
 static uint64_t first_actor(const struct state *s, unsigned thread)
 {
 	return thread < s->threads ? share_begin(s->actors, thread, s->threads) : s->actors;
@@ -72,8 +72,8 @@ static void measure_steps(struct state *s, const struct trial *t)
 }
 
 /*
- * Maps items of `bytes` each: those of a thread's actors on its node, or on the first thread's, or
- * pages on all nodes in turn. NULL: no memory.
+ * Maps items of `bytes` each, on the node of each actor's thread, on the first thread's node, or
+ * with pages on all nodes in turn. NULL: no memory.
  */
 static void *map_items(const struct state *s, const struct trial *t, const char *name, size_t bytes,
 		       uint64_t (*first)(const struct state *, unsigned thread), unsigned home)
@@ -309,8 +309,8 @@ static struct actor *target(void *state, const struct message *m, uint64_t i)
 }
 
 /*
- * Counts the messages that a worker handled. The first counts those of an executor's own threads,
- * which work on after the other workers have returned.
+ * Counts the messages that a worker handled. The first worker also counts for an executor's own
+ * threads, which work on after the other workers have returned.
  */
 static void count(struct state *s, struct worker *self)
 {

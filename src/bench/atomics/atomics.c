@@ -82,7 +82,7 @@ static size_t word_bytes(const struct trial *t)
 	return (size_t)1 << t->value[SIZE].choice;
 }
 
-/* Of a word from the start of its place, which begins a line. */
+/* Offset of a word in its place, which begins a line. */
 static size_t offset_of(const struct trial *t)
 {
 	switch (t->value[ALIGNMENT].choice) {
@@ -197,7 +197,7 @@ static void collect(void *state, const struct trial *t, struct result *result)
 		report(result, SUCCESS, (double)hits / (double)done);
 }
 
-/* What the threads of a word did to it: sums over them. */
+/* Sums over the threads that share a word: what they did to it. */
 struct deeds {
 	uint64_t did, got, put, hits;
 	bool stored; /* one of them stored last what the word holds */

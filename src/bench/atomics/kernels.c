@@ -14,7 +14,7 @@
 #include <cpuid.h>
 #endif
 
-/* Words that are not aligned are part of what is measured. */
+/* Unaligned words are measured on purpose. */
 #define MEASURED __attribute__((noinline, no_sanitize("alignment"))) static void
 #define RELAXED	 memory_order_relaxed
 

@@ -50,14 +50,14 @@ struct visitor {
 	uint64_t passed;	   /* barriers since the start */
 	_Atomic uint64_t reached;  /* for check(): the barrier at which it has arrived */
 	bool early;		   /* check() saw that it left before another had arrived */
-	unsigned kept;		   /* of `left`, in this sample */
+	unsigned kept;		   /* entries of `left` in this sample */
 	uint64_t left[KINDS_KEPT]; /* ticks at which it left */
 };
 
 struct kind {
 	/* passes n barriers */
 	void (*pass)(struct barrier *, struct visitor *, uint64_t n);
-	/* the same, and looks after each one if all threads had reached it */
+	/* like pass, but checks after each barrier that all threads had reached it */
 	void (*check)(struct barrier *, struct visitor *, struct visitor *all, uint64_t n);
 	bool of_openmp; /* for all threads of the OpenMP region, and no fewer */
 };

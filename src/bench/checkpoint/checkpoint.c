@@ -128,7 +128,9 @@ static struct spacing spacing_of(const struct trial *t)
 	return l;
 }
 
-/* Of CPUs, all that the kernel may have: no list of them says where a thread can never run. */
+/*
+ * For per-CPU pairs, all CPUs that the kernel may have: no list says where a thread can never run.
+ */
 static unsigned pairs_of(const struct trial *t)
 {
 	const struct spacing l = spacing_of(t);

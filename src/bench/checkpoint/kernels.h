@@ -39,9 +39,9 @@ static inline const char *percpu_lacking(void)
 #ifdef PERCPU
 
 /*
- * What the kernel reads: the sequence is from 1 to 2; if it does not get to 2, it goes on at 4.
- * Four bytes before that is the signature that the C library registered: elsewhere the kernel does
- * not jump to. Absolute addresses, which the dynamic linker writes.
+ * The descriptor that the kernel reads: the sequence runs from 1 to 2; if it does not reach 2, it
+ * continues at 4. The four bytes before 4 hold the signature that the C library registered; the
+ * kernel jumps nowhere else. The dynamic linker writes the absolute addresses.
  */
 #define PERCPU_SEQUENCE                    \
 	".pushsection __rseq_cs, \"aw\"\n" \
@@ -90,8 +90,8 @@ static inline const char *percpu_lacking(void)
 #endif
 
 /*
- * Increments the counter of the CPU that the thread runs on, and returns it. `first`: that of CPU
- * 0; the next CPU's is `stride` bytes on.
+ * Increments the counter of the CPU that the thread runs on, and returns it. `first` is CPU 0's
+ * counter; the next CPU's is `stride` bytes further.
  */
 static inline uint64_t percpu_increment(_Atomic uint64_t *first, size_t stride)
 {

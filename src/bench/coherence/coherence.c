@@ -20,7 +20,7 @@
 
 enum { LEAST_LINES = 16, MOST_LINES = 1 << 20, MOST_PLAYERS = 1024 };
 
-/* s: a longer tick can't tell a line from the next */
+/* s: longer ticks can't separate a line from the next */
 #define LONGEST_TICK 2e-9
 
 enum { STATE, SHARERS, LINES, HOME };

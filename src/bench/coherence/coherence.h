@@ -83,10 +83,10 @@ void stream_restart(struct stream *);
 /* So many parts; the other thread calls the other function at the same time. */
 void stream_write(struct stream *, uint64_t parts);
 void stream_read(struct stream *, uint64_t parts);
-/* Of all words of a part. */
+/* The sum of all words of a part. */
 uint64_t stream_sum(const char *part, size_t bytes);
 
-/* What the pairs of a trial have, and how their lines get into the state that is asked for. */
+/* The memory of a trial's pairs, and how their lines get into the requested state. */
 /* In the order of the parameter's choices. */
 enum state {
 	STATE_MODIFIED,
@@ -106,7 +106,7 @@ struct access {
 	stream_fill *fill; /* of a stream; the others are NULL then */
 };
 
-/* What a pair has in a round; in the next one another pair has it. */
+/* A pair's lines in a round; in the next round another pair has them. */
 struct block {
 	struct lines lines;
 	uint64_t laid;	  /* how often */
@@ -131,7 +131,7 @@ struct coherence {
 	struct block block[];
 };
 
-/* In each round a pair has another block: else it would have the same lines' homes in all. */
+/* Each round gives a pair another block; else its lines would have the same homes in all rounds. */
 static inline struct block *coherence_block(struct coherence *c, unsigned pair)
 {
 	return &c->block[(pair + c->round) % c->blocks];

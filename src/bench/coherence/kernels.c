@@ -181,7 +181,7 @@ void stream_restart(struct stream *s)
 	atomic_store_explicit(&s->taken, 0, memory_order_relaxed);
 }
 
-/* What all words of a part hold: one byte again and again, other ones in the next 255 parts. */
+/* The value of all words of a part: one byte repeated, different from the next 255 parts. */
 static uint64_t word_of(uint64_t number)
 {
 	return (number & 0xff) * UINT64_C(0x0101010101010101);

@@ -80,16 +80,16 @@ struct core_to_core {
 	unsigned meetings, tables; /* meetings of a pair; pairs that meet concurrently */
 	unsigned round;		   /* rounds so far, of all batches */
 	struct team *team;	   /* NULL: tests, that play by hand */
-	/* of one-way, else NULL */
+	/* only for one-way, else NULL */
 	struct stamps (*stamps)[2]; /* by pair and side */
 	struct histogram *times;    /* ticks */
 	double tick;		    /* s */
 };
 
 /*
- * The pairs of a round have lines of their own, and move on to others in each round: else each pair
- * would have the same few in all batches, and the slices of the last cache that are their homes
- * would be taken for the distance of its cores.
+ * Each pair of a round has its own lines, and other lines in the next round. Otherwise a pair would
+ * have the same few lines in all batches, and the position of their home slices in the last cache
+ * would look like the distance of its cores.
  */
 
 static inline struct lines *core_to_core_lines(const struct core_to_core *c, unsigned meeting,

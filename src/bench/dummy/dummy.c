@@ -26,7 +26,7 @@
 #include "machine/clock.h"
 
 #define PLANTED "LOCUS_DUMMY_SLOWER"
-#define GATE "LOCUS_DUMMY_GATE"
+#define GATE	"LOCUS_DUMMY_GATE"
 enum { DELAY, SIZE_OF_MAP, WHERE, POOL, WRITERS };
 enum { A_TURN = 64 };	 /* bytes */
 enum { NAP = 10000000 }; /* ns */
@@ -110,7 +110,7 @@ static const struct behaviour *behaviour_of(const struct trial *trial)
 	return b->sum || rank_of(trial->ranks) + 1 == ranks_of(trial->ranks) ? b : &steady;
 }
 
-/* What hangs for minutes in a test leaves the CPU to other tests. */
+/* Sleeps, so that a trial that hangs for minutes leaves the CPU to other tests. */
 static void nap(double ns)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = (long)fmin(ns, NAP) }, NULL);
@@ -141,7 +141,7 @@ static bool gate_is_shut(uint64_t bytes)
 	return path && (stat(path, &file) || (uint64_t)file.st_size < bytes);
 }
 
-/* The factor that is planted; 0: what is given is none. */
+/* The planted factor; 0: the variable holds no factor. */
 static double planted(void)
 {
 	const char *given = getenv(PLANTED);

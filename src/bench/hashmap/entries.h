@@ -15,7 +15,7 @@
 
 enum { ENTRIES_BATCH = 256, ENTRIES_ALIGN = 8 };
 
-/* What an entry holds while it is free; an entry is at least as large. */
+/* The contents of a free entry; an entry is at least as large. */
 struct free_entry {
 	struct free_entry *next;
 	struct free_entry *batch; /* first entry of a batch in the depot: the next batch */
@@ -35,7 +35,7 @@ struct entries {
 };
 
 struct entries *entries_open(struct pool *, size_t bytes, unsigned threads);
-void entries_close(struct entries *); /* NULL is none */
+void entries_close(struct entries *); /* NULL does nothing */
 /* Bytes of a thread's part of the pool, for so many entries and the batches that it lends. */
 size_t entries_room(size_t bytes, uint64_t entries);
 
@@ -112,7 +112,7 @@ struct epoch {
 };
 
 struct epoch *epoch_open(struct entries *, size_t link, unsigned threads, bool reclaim);
-void epoch_close(struct epoch *); /* NULL is none */
+void epoch_close(struct epoch *); /* NULL does nothing */
 
 void epoch_begin(struct epoch *, unsigned me);
 void epoch_end(struct epoch *, unsigned me);

@@ -40,7 +40,7 @@ static size_t block_bytes(const struct map_shape *shape)
 	return sizeof(struct fast_memory) + cmap_most_bytes(capacity(shape), most_keys(shape));
 }
 
-/* The end of a piece that is large enough; NULL: there is none. */
+/* The end of a piece that is large enough, or NULL. */
 static void *take_given(struct fast_memory *m, size_t bytes)
 {
 	for (struct given **p = &m->given; *p; p = &(*p)->next) {
@@ -84,9 +84,8 @@ static void give(void *from, void *memory, size_t bytes)
 }
 
 /*
- * Makes all of the block free and zero, except for struct fast_memory at its start. So the nodes
- * and pages of tables are read back as those of other maps are, and no page fault is timed when a
- * table grows.
+ * Makes the whole block free and zero, except for struct fast_memory at its start. So nodes and
+ * pages of tables are read back like other maps', and no page fault is timed when a table grows.
  */
 struct cmap_memory fast_memory_open(const struct map_shape *shape, void *shared)
 {

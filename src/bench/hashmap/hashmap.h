@@ -33,7 +33,7 @@ enum {
 };
 enum { COURSE, STEADY };
 #define MIX_CHOICES "course,steady"
-/* What is padded: one bit each. */
+/* Bits: what is padded. */
 enum { PADDED_LOCKS = 1, PADDED_SIZES = 2 };
 #define PADDED_CHOICES "none,locks,sizes,both"
 enum { EPOCH, NONE };
@@ -63,7 +63,7 @@ struct needs hashmap_needs(const struct trial *);
 enum { HASHMAP_METRICS = 15 };
 extern const struct metric hashmap_metrics[HASHMAP_METRICS];
 
-/* What a thread did. Ticks are those of clock_ticks(). */
+/* One thread's work. Ticks are clock_ticks(). */
 struct own {
 	_Alignas(APART) uint64_t stream, drawn; /* operations drawn since the start */
 	int64_t keys;				/* inserted less removed, in this map */

@@ -57,7 +57,7 @@ struct map_shape {
 	unsigned threads, stripes;
 	size_t buckets; /* to begin with: stripes times a power of two */
 	double load;	/* entries a bucket above which the table doubles */
-	unsigned words; /* of a value, 1 to MAP_MOST_WORDS */
+	unsigned words; /* words of a value, 1 to MAP_MOST_WORDS */
 	/* the most keys at one time: memory is planned for that many */
 	uint64_t keys;
 	/* the share of these that one thread may insert */
@@ -69,7 +69,10 @@ struct map_shape {
 	size_t lock_stride, size_stride;
 };
 
-/* What operations cost a thread, in clock_ticks(): they add to it, the benchmark clears it. */
+/*
+ * The cost of a thread's operations, in clock_ticks(): operations add to it, the benchmark clears
+ * it.
+ */
 struct map_costs {
 	_Alignas(APART) uint64_t waited; /* for locks that others held */
 	uint64_t grown;			 /* for doubling the table, locks included */
@@ -84,7 +87,7 @@ struct map_memory {
 };
 
 struct map_kind {
-	/* bytes: of the shared block, and of each thread's part of the pool */
+	/* bytes of the shared block, and of each thread's part of the pool */
 	size_t (*shared)(const struct map_shape *);
 	size_t (*own)(const struct map_shape *);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a sample reports; and the check after the last one: each key is there once, with a value
- * that was written for it, and the number of keys is right.
+ * Reports of a sample; and the check after the last one: each key is there once, with a value that
+ * was written for it, and the number of keys is right.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -103,7 +103,7 @@ static void collect_latency(struct state *s, const struct trial *t, struct resul
 	report(result, LATENCY_LONGEST, histogram_quantile(all, 1));
 }
 
-/* What locks and growth cost; a map without locks reports no waiting. */
+/* Reports the cost of locks and growth; a map without locks reports no waiting. */
 static void collect_costs(const struct state *s, const struct trial *t, struct result *result)
 {
 	double waited = 0, grown = 0, growths = 0;

@@ -98,7 +98,7 @@ struct map_shape shape_of(const struct trial *t)
 	};
 }
 
-/* What is wrong with the parameters of stripes; NULL: nothing. */
+/* The fault in the parameters of stripes; NULL: none. */
 static const char *wrong_geometry(const union value *v)
 {
 	if (!v[STRIPES].count || v[STRIPES].count > MOST_STRIPES ||

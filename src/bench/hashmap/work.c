@@ -85,7 +85,7 @@ bool mix_holds(const struct mix *m, uint64_t i)
 
 /* ---- doing ---- */
 
-/* What one operation needs, in locals. */
+/* Local copies of the state that an operation needs. */
 struct hand {
 	const struct map_kind *kind;
 	void *map;

@@ -19,7 +19,7 @@
 
 /* ---- generated ---- */
 
-/* What a stream of random words is for. */
+/* The use of a stream of random words. */
 enum use { OF_ROWS, OF_CHOICES, OF_MIDDLES, OF_STARTS };
 
 static uint64_t stream(uint64_t seed, enum use use)

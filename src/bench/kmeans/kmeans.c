@@ -223,7 +223,7 @@ static void measure_rate(void *state, struct worker *self)
 	s->rate[self->index] = kmeans_peak_rate(s->problem.points.real);
 }
 
-/* The sum over all workers, which are measured at the same time, since they run so in a sample. */
+/* The sum over all workers, measured at the same time, as they run in a sample. */
 static double rate_of_all(struct state *s)
 {
 	double sum = 0;

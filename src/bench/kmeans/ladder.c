@@ -214,7 +214,7 @@ struct steps {
 	step *assign, *add;
 };
 
-/* What happens to a point as soon as it is assigned. */
+/* The step after a point's assignment. */
 enum then { NOTHING, ADD_TOGETHER, ADD_APART, ADD_OWN, COUNT };
 
 /* Resets the worker's own sums. Returns l. */

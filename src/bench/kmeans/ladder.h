@@ -23,7 +23,7 @@ enum rung {
 	RUNG_ONE_PHASE_PADDED, /* the same, means and sums on different lines */
 	/* 3p: each thread assigns and groups its own points; then the groups are added up */
 	RUNG_THREE_PHASES,
-	/* each thread has its own sums, interleaved with those of the others */
+	/* each thread has its own sums, interleaved with the others' */
 	RUNG_PRIVATE_DENSE,
 	RUNG_PRIVATE_PADDED, /* the same, threads' sums on different lines */
 	RUNGS

@@ -19,7 +19,7 @@
 
 /* ---- parameters ---- */
 
-/* Whether --points is a number (of points, or N/rank), and which. */
+/* True if --points is a number (of points, or N/rank); sets it. */
 static bool generated(const struct trial *t, const union value *value, uint64_t *points)
 {
 	static const char each[] = "/rank";
@@ -56,7 +56,7 @@ static bool take_found(union value *value, size_t found, bool given)
 	return true;
 }
 
-/* Finds a file's rows and columns. NULL, or what is wrong with it. */
+/* Finds a file's rows and columns. Returns NULL, or the fault. */
 static const char *shape_of(const char *option, const char *path, size_t *rows, unsigned *columns,
 			    char *why, size_t size)
 {
@@ -244,7 +244,7 @@ static size_t bytes_of(const struct trial *t)
 	const enum rung *rung = t->variant->data;
 	double values;
 
-	/* of the largest share, so that all ranks refuse alike */
+	/* the largest share, so that all ranks refuse alike */
 	p.points.n = share_size(p.all, 0, ranks_of(t->ranks));
 	values = ((double)p.points.n + (double)p.k * (p.threads + 1.0)) * (p.points.d + 64.0);
 	if (values > 0x1p50) /* no machine has it, and products would overflow */

@@ -19,7 +19,7 @@
 
 #define NO_MEMORY "not enough memory to check the solution"
 
-/* What a worker finds in its share. */
+/* One worker's findings in its share. */
 struct finding {
 	_Alignas(APART) size_t point; /* the wrong one, if `wrong` */
 	/* a nearer centre; the label itself where that is out of range */
@@ -38,7 +38,7 @@ struct verification {
 	unsigned d;
 	uint32_t k;
 	double roundoff; /* of the points' type */
-	double *width;	 /* d: of all points, without those that lie far out */
+	double *width;	 /* d: over all points, without far outliers */
 	size_t every;	 /* one point in so many is checked */
 	struct finding *finding;
 };
@@ -48,7 +48,7 @@ static double value_at(const struct points *p, size_t i)
 	return real_get(p->real, p->x, i);
 }
 
-/* Of any two points, of which squares may exceed a double. */
+/* Squares of differences may exceed a double. */
 static long double squared_distance(const struct verification *k, size_t point,
 				    const double *centre)
 {
@@ -212,7 +212,7 @@ static void measure_box(struct verification *k)
 	k->every = (size_t)(differences / MOST_DIFFERENCES + (differences % MOST_DIFFERENCES > 0));
 }
 
-/* Joins the sums of all workers into those of the first. */
+/* Adds the sums of all workers to the first worker's. */
 static void join_workers(const struct verification *k)
 {
 	struct finding *all = k->finding;
@@ -235,7 +235,7 @@ static long double largest_sum(const struct finding *all, size_t at, unsigned d)
 	return (long double)all->most[at] * (long double)count;
 }
 
-/* The same of all ranks: sums as integers, exact to 2^-61 of what they can be. */
+/* Adds the sums of all ranks as integers, exact to 2^-61 of their largest possible value. */
 static int join_ranks(const struct verification *k)
 {
 	const struct ranks *ranks = k->problem->ranks;

@@ -43,7 +43,7 @@ static void write_lines(char *to, size_t line, unsigned n, uint64_t value)
 		*(volatile uint64_t *)(to + i * line) = value + i;
 }
 
-/* Whole lines: of a part, the rest would have to be fetched. */
+/* Writes whole lines; for part of a line, the rest would have to be fetched. */
 static void stream_lines(char *to, size_t line, unsigned n, uint64_t value)
 {
 	for (size_t at = 0; at < n * line; at += STREAM_BYTES)

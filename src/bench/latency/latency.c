@@ -94,7 +94,7 @@ struct state {
 	size_t elements;
 	void *base;
 	chase *run;
-	unsigned chains, loads; /* loads: of a round, of all chains */
+	unsigned chains, loads; /* loads of a round, over all chains */
 	uint64_t done;		/* loads of each chain since the start */
 	union position at[MOST_CHAINS];
 	struct team *team;
@@ -170,7 +170,7 @@ fail:
 }
 
 /*
- * What memory gives to the background alone, at full rate: its load is held against that. All
+ * Measures the background's bandwidth alone at full rate, as the reference for its load. All
  * workers call this.
  */
 static void flood(struct state *s, struct worker *self)

@@ -18,7 +18,7 @@ enum { STORES_NONTEMPORAL, STORES_CACHED };
 #define MIX_CHOICES "read,3r1w,2r1w,1r1w,1r2w,1r3w,write"
 enum { MIX_READ, MIX_3_1, MIX_2_1, MIX_1_1, MIX_1_2, MIX_1_3, MIX_WRITE };
 
-/* Of 24 lines, those that are written. */
+/* Number of lines written, of 24. */
 static inline unsigned mix_written(unsigned mix)
 {
 	static const unsigned written[] = {
@@ -29,7 +29,7 @@ static inline unsigned mix_written(unsigned mix)
 	return written[mix];
 }
 
-/* What variants differ in. */
+/* The differences between variants. */
 struct way {
 	enum pattern pattern;
 	bool loaded; /* other threads load memory meanwhile */
@@ -60,7 +60,7 @@ struct needs latency_needs(const struct trial *);
 /* Blocks of a thread after which its load counts as running. */
 enum { BACKGROUND_LEAD = 4 };
 
-/* What all threads of a trial share. */
+/* Shared by all threads of a trial. */
 struct load {
 	/* threads whose load runs in this sample */
 	_Alignas(APART) _Atomic unsigned running;

@@ -122,7 +122,7 @@ static const char *pointless(const struct trial *t)
 	return NULL;
 }
 
-/* The node where memory lies that is touched by the first thread of a layout ("0+8"). */
+/* The node of the memory that the first thread of a layout ("0+8") touches. */
 static int local_node(const struct machine *m, const char *layout)
 {
 	for (unsigned i = 0; layout && i < m->nodes; i++) {

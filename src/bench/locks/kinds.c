@@ -85,7 +85,9 @@ INLINE uint64_t look(struct visitor *v, uint64_t value)
 
 typedef void lock_operation(struct visitor *);
 
-/* What changes at each turn is in registers, so that it does not wait for the lock's stores. */
+/*
+ * Values that change at each turn stay in registers, so that they don't wait for the lock's stores.
+ */
 INLINE void visit(struct visitor *v, uint64_t n, lock_operation *acquire, lock_operation *release,
 		  lock_operation *read, lock_operation *unread)
 {

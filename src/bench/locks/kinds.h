@@ -117,7 +117,7 @@ enum distance {
 	DISTANCES,
 };
 
-/* What a lock guards: every section that writes counts here. */
+/* The data that a lock guards: every writing section counts here. */
 struct guarded {
 	uint64_t count;
 	uint64_t stamp; /* the count, and in the lower bits the worker that wrote last */
@@ -139,7 +139,7 @@ struct visitor {
 	size_t apart;	     /* from one to the next */
 	uint64_t *left;	     /* guarded, too: ticks at which a holder left; 0: not noted */
 	unsigned index, threads;
-	unsigned char *posts; /* of all threads: a struct post each, `size` bytes apart */
+	unsigned char *posts; /* a struct post for each thread, `size` bytes apart */
 	size_t size;
 	struct cohort_node *cohort;    /* of its node */
 	uint64_t *from;		       /* sections that wrote, by the thread that wrote before */
@@ -169,7 +169,7 @@ struct post {
 	_Alignas(APART) _Atomic bool reading;
 	struct mcs_node mcs;
 	struct clh_node clh[2];	   /* its own, and one for a lock to begin with */
-	struct cohort_node cohort; /* of a node, on its first thread */
+	struct cohort_node cohort; /* a node's, on its first thread */
 	_Alignas(APART) struct visitor visitor;
 	uint64_t from[]; /* for each thread; behind it, `distance` */
 };

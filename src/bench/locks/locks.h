@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trial of locks: its parameters, its memory, and its life but for what is reported. */
+/* A trial of locks: parameters, memory, and life, except reports. */
 #ifndef LOCUS_BENCH_LOCKS_H
 #define LOCUS_BENCH_LOCKS_H
 
@@ -25,7 +25,7 @@ struct state {
 	struct geometry geometry;
 	unsigned char *locks;
 	unsigned char *posts;
-	size_t size; /* of a post, whole pages */
+	size_t size; /* size of a post: whole pages */
 	const struct machine *machine;
 	const struct place *place;
 	unsigned threads, reads;

@@ -44,7 +44,9 @@ struct visitor *locks_visitor(const struct state *s, unsigned thread)
 	return &((struct post *)(s->posts + thread * s->size))->visitor;
 }
 
-/* A post lies on its thread's node, locks and what they guard on that of the first thread. */
+/*
+ * A post lies on its thread's node; locks and the data they guard lie on the first thread's node.
+ */
 static bool get_memory(struct state *s, const struct trial *t)
 {
 	struct region *r = region_map(t->arena, "posts", t->threads * s->size, PAGES_BASE);
@@ -169,7 +171,7 @@ struct job {
 	bool together;
 };
 
-/* What is counted and timed begins when all are at work, as the units of the sample do. */
+/* Counting and timing begin when all threads work, like the units of the sample. */
 static inline void visit_n(void *job, uint64_t n)
 {
 	struct job *j = job;

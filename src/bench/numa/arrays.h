@@ -30,7 +30,7 @@ struct dealt {
 	struct {
 		_Alignas(APART) atomic_size_t taken; /* chunks */
 	} counter[2];
-	_Alignas(APART) size_t elements, chunk; /* of the loop; of a chunk */
+	_Alignas(APART) size_t elements, chunk; /* elements of the loop, of a chunk */
 };
 
 static inline size_t dealt_chunks(const struct dealt *d)
@@ -50,7 +50,7 @@ static inline void dealt_enter(struct dealt *d, uint64_t n, const struct worker 
 		atomic_store_explicit(&d->counter[(n + 1) % 2].taken, 0, memory_order_relaxed);
 }
 
-/* The next chunk of the n-th loop; false: there is none. */
+/* Takes the next chunk of the n-th loop; false: none is left. */
 static inline bool dealt_next(struct dealt *d, uint64_t n, size_t *chunk)
 {
 	*chunk = atomic_fetch_add_explicit(&d->counter[n % 2].taken, 1, memory_order_relaxed);
@@ -79,7 +79,7 @@ double contents_element(const struct kernel *, size_t i);
 /* The correct sum of x[begin..end) over so many passes. */
 double contents_sum(size_t begin, size_t end, uint64_t passes);
 
-/* What makes the variants differ. */
+/* The differences between variants. */
 struct rule {
 	/*
 	 * which worker touches a page first: the one whose part it is, worker 0, a random one, or
@@ -94,7 +94,7 @@ struct rule {
 
 struct arrays {
 	const struct rule *rule;
-	/* elements of each array; of a cache line, of a page of the system */
+	/* elements of each array, of a cache line, of a system page */
 	size_t elements, line, page;
 	size_t granule;		       /* bytes that are placed together */
 	double *base[ARRAYS];	       /* NULL: the kernel does not use it */

@@ -298,8 +298,8 @@ static struct needs needs(const struct trial *trial)
 }
 
 /*
- * Adds a single thread: the bandwidth of one core from each node, beside that of all cores of a
- * node.
+ * Adds a single thread: the bandwidth of one core from each node, beside the bandwidth of a node's
+ * cores.
  */
 static const struct override with_one_core[] = {
 	{ THREADS_ON, { "1,packed,split", "1,packed,split,all", "packed,split" } },

@@ -38,7 +38,7 @@ const char *numa_verify(void *state, const struct trial *);
  * pages away now and then, sees by the faults who uses them, and migrates them in the background.
  */
 
-/* What is missing: balancing is off, or not there; NULL: nothing. */
+/* The reason why it is unavailable (balancing is off, or missing), or NULL. */
 const char *balance_available(void);
 /*
  * Uses the arrays until all pages are on their users' nodes, or until the kernel has moved none for

@@ -209,7 +209,9 @@ double touch_pages(const struct state *s)
 
 /* ---- NUMA balancing ---- */
 
-/* s: the kernel scans each second at first, later each minute; then it has seen what is used */
+/*
+ * s: the kernel scans each second at first, later each minute; by then it has seen the pages in use
+ */
 #define PATIENCE 10.0
 #define TURN	 0.2 /* s of use between two looks at the pages */
 
@@ -259,7 +261,7 @@ int balance_wait(struct state *s, const struct trial *t)
 		long remote;
 		int counted;
 
-		do /* once at least: what is used is no longer hidden */
+		do /* at least once: used pages are no longer hidden */
 			team_run(t->team, use_once, s);
 		while (clock_now() < until);
 		counted = count_remote(t, &remote);

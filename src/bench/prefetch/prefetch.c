@@ -116,9 +116,9 @@ uint64_t walk_sum(const struct walk *w)
 }
 
 /*
- * As few instructions as possible: how many loads are in flight is limited by how many instructions
- * the core looks ahead. Neither loop is unrolled: the load is one instruction, by whose address
- * some prefetchers tell streams apart.
+ * As few instructions as possible: the number of instructions that the core looks ahead limits the
+ * loads in flight. Neither loop is unrolled: some prefetchers distinguish streams by the address of
+ * the load instruction.
  */
 __attribute__((noinline)) uint64_t walk_independent(const struct walk *w, uint64_t walks)
 {

@@ -15,11 +15,11 @@ struct walk {
 	uint32_t *table; /* by turn: the element's offset, in words of 8 bytes */
 };
 
-/* Fills the table, and gives each element the address of the next; the last that of the first. */
+/* Fills the table: each element holds the address of the next, the last one the first's. */
 void walk_lay(const struct walk *, enum order, uint64_t seed);
 /* Evicts the elements' lines from all caches. */
 void walk_evict(const struct walk *, size_t line);
-/* The sum of all addresses, which is that of what one walk loads, modulo 2^64. */
+/* The sum of all addresses, modulo 2^64: the sum that one walk loads. */
 uint64_t walk_sum(const struct walk *);
 
 /*
@@ -27,7 +27,7 @@ uint64_t walk_sum(const struct walk *);
  * the same instructions, and differ in the addresses alone.
  */
 typedef uint64_t walk_loop(const struct walk *, uint64_t walks);
-walk_loop walk_independent; /* addresses are those of the table, so that loads can overlap */
+walk_loop walk_independent; /* addresses come from the table, so that loads can overlap */
 walk_loop walk_dependent;   /* each load gives the address of the next */
 
 #endif

@@ -95,7 +95,7 @@ static void count(struct remote *r, unsigned me, uint64_t packets)
 }
 
 /*
- * Copies these packets' keys next to those of the other threads, owner by owner; thread 0 sets the
+ * Copies these packets' keys next to the other threads' keys, owner by owner; thread 0 sets the
  * pieces.
  */
 static void gather(struct remote *r, unsigned me, uint64_t packets, struct remote_round *to)

@@ -40,7 +40,7 @@ struct remote_own {
 struct remote {
 	const struct ranks *ranks; /* NULL: only this process */
 	struct team *team;
-	const struct ranges *ranges; /* of the array, a part for each rank */
+	const struct ranges *ranges; /* parts of the array, one per rank */
 	const struct tree *tree;     /* of this rank's part */
 	tree_search *search;
 	find_owners *find_owners;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sample reports; and the check of all answers after the last one. */
+/* Reports of a sample; and the check of all answers after the last one. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -276,7 +276,7 @@ size_t search_reference(const struct recipe *r, const void *array, uint64_t key)
 	return i;
 }
 
-/* What one thread finds. */
+/* One thread's findings. */
 struct finding {
 	_Alignas(APART) uint64_t sum; /* of the correct answers */
 	bool unsorted, other;

@@ -32,7 +32,7 @@ struct way {
 	bool by_range, apart;
 	bool tree;     /* keys are looked up in the tree, not in the array */
 	bool weighted; /* ranges are cut by the weight of the keys */
-	bool stealing; /* searchers without packets take those of others */
+	bool stealing; /* searchers without packets steal from others */
 };
 
 static inline const struct way *way_of(const struct trial *t)
@@ -43,11 +43,11 @@ static inline const struct way *way_of(const struct trial *t)
 /* Counts and sizes. */
 unsigned dispatchers_of(const struct trial *); /* workers before the searchers */
 unsigned searchers_of(const struct trial *);
-unsigned streams_of(const struct trial *); /* of keys, of this process */
+unsigned streams_of(const struct trial *); /* this process's streams of keys */
 bool has_tree(const struct trial *);
 
 unsigned width_of(const struct trial *);  /* bytes of a key */
-size_t elements_of(const struct trial *); /* of the array, on all ranks */
+size_t elements_of(const struct trial *); /* elements of the array, on all ranks */
 /* elements that a rank holds; rank 0 has the most */
 size_t held_of(const struct trial *, unsigned rank);
 /*
@@ -56,7 +56,7 @@ size_t held_of(const struct trial *, unsigned rank);
 size_t padded_of(const struct trial *);
 size_t stream_keys(const struct trial *);
 uint32_t block_packets(const struct trial *); /* partitioned: packets of a worker in a sample */
-unsigned copies_of(const struct trial *);     /* of the tree, at most */
+unsigned copies_of(const struct trial *);     /* most copies of the tree */
 double keys_a_unit(const struct trial *);     /* in a packet of each stream of all ranks */
 
 /* Bytes. Strides between the memory of threads are whole pages. */
@@ -112,9 +112,7 @@ struct state {
 	double build_time; /* s, of the first copy */
 	struct remote remote;
 	void *remote_memory;
-	/*
-	 * of each searcher, and of all together; NULL: the variant has no times of single packets
-	 */
+	/* of each searcher, then of all together; NULL: the variant does not time single packets */
 	struct histogram *times;
 	struct searcher searcher[];
 };

@@ -24,7 +24,7 @@ struct part {
 	uint32_t first;
 };
 
-/* What a searcher did in a sample, in ticks of its CPU's counter. */
+/* A searcher's times in a sample, in ticks of its CPU's counter. */
 struct timesheet {
 	uint64_t began, ended;			   /* clock_ticks() */
 	uint64_t searching, waiting, partitioning; /* ticks */
@@ -59,9 +59,9 @@ __attribute__((noinline)) void searcher_note(struct searcher *, const void *keys
 					     uint32_t packet, uint64_t ticks);
 
 /*
- * Of the times of all whole packets of n searchers, in s: the 99th percentile and the standard
- * deviation; NAN: there are no packets. A tick of searcher i takes s_per_tick[i]. `all` is
- * overwritten by these times.
+ * Computes the 99th percentile and the standard deviation, in s, of the times of all whole packets
+ * of n searchers; NAN: no packets. A tick of searcher i takes s_per_tick[i]. Overwrites `all` with
+ * these times.
  */
 struct packet_times {
 	double p99, deviation;
@@ -113,14 +113,14 @@ struct partitioned {
 	const struct ranges *ranges; /* one for each thread */
 	const struct part *part;     /* by thread */
 	search *search;		     /* of the part */
-	tree_search *tree_search;    /* of the searcher's tree, instead; NULL: of the part */
+	tree_search *tree_search;    /* searches the searcher's tree; NULL: the part is searched */
 	partition *partition;
 	struct stream *stream;	   /* by thread */
 	struct searcher *searcher; /* likewise */
 	uint32_t packets;	   /* of each thread's block */
 	unsigned char *blocks;	   /* by thread, `stride` bytes apart */
 	size_t stride;
-	uint32_t *cuts; /* of each thread's block: threads + 1, and as many again for partition() */
+	uint32_t *cuts; /* by block: threads + 1, and as many again for partition() */
 };
 
 /* Before each sample: fills the blocks with the next, unordered keys of each stream. */
@@ -142,8 +142,8 @@ static inline uint32_t packets_timed(uint32_t packet)
 }
 
 /*
- * Looks up `packets` packets, in batches of a packet at most, as the other variants search them.
- * The searcher needs room for the answers to packets_timed().
+ * Looks up `packets` packets, in batches of at most a packet, for comparison with the other
+ * variants. The searcher needs room for the answers to packets_timed().
  */
 void best_search(struct searcher *, tree_search *, struct stream *, uint64_t packets);
 
@@ -159,7 +159,7 @@ struct verification {
 	unsigned streams, searchers;
 };
 
-/* NULL: correct; else what is wrong, a constant. */
+/* NULL: correct; else the fault, a constant. */
 const char *search_verify(const struct verification *, struct team *, unsigned threads);
 
 /*

@@ -70,8 +70,8 @@ static const struct ratio ratios[] = {
 };
 
 /*
- * An operation, and what it updates: `size` bytes, with a word of `bytes` bytes at offset `word`;
- * of no bytes, where it counts nothing.
+ * An operation, and the memory it updates: `size` bytes, with a word of `bytes` bytes at offset
+ * `word` (0 bytes: it counts nothing).
  */
 struct operation {
 	update *run;
@@ -80,7 +80,7 @@ struct operation {
 	bool exact; /* no update is lost, even if words are shared */
 };
 
-/* By the choices of the parameter that tells them apart. */
+/* Indexed by the choices of the parameter that distinguishes them. */
 static const struct operation add[] = { { update_add_32, sizeof(uint32_t), 0, sizeof(uint32_t) },
 					{ update_add, sizeof(uint64_t), 0, sizeof(uint64_t) } },
 			      fetch_add[] = { { update_fetch_add_32, sizeof(uint32_t), 0,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What makes times vary: the CPUs' frequency, the clock, a host that shares its CPUs. */
+/* Causes of varying times: the CPUs' frequency, the clock, a host that shares its CPUs. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be counted beside the times. */
+/* Counters: which events can be counted. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

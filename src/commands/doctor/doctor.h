@@ -16,7 +16,7 @@
 
 struct machine;
 
-/* What a check looks at. */
+/* The data that checks look at. */
 struct patient {
 	const char *root; /* of /proc and /sys (sysfs.h) */
 	const struct machine *machine;
@@ -55,7 +55,7 @@ int doctor_row(unsigned row, const char *root, const struct machine *, FILE *);
 
 /* ---- the checks ---- */
 
-/* What makes times vary: the CPUs' frequency, the clock, a host that shares its CPUs. */
+/* Causes of varying times: the CPUs' frequency, the clock, a host that shares its CPUs. */
 void check_governor(const struct patient *, struct finding *);
 void check_turbo(const struct patient *, struct finding *);
 void check_clock_source(const struct patient *, struct finding *);
@@ -84,7 +84,7 @@ struct siblings {
 	int cpu[2];
 	double took; /* siblings_exchange() */
 };
-/* What the pairs that were looked at say. */
+/* Reports the pairs that were measured. */
 void siblings_tell(const struct siblings *, unsigned pairs, struct finding *);
 
 /* Which memory is ours, how much of it there is, who moves its pages, and how large they can be. */
@@ -99,7 +99,7 @@ void check_memlock(const struct patient *, struct finding *);
 void check_thp(const struct patient *, struct finding *);
 void check_huge_pages(const struct patient *, struct finding *);
 
-/* What can be counted beside the times. */
+/* Counters: which events can be counted. */
 void check_schedstat(const struct patient *, struct finding *);
 void check_paranoid(const struct patient *, struct finding *);
 void check_watchdog(const struct patient *, struct finding *);
@@ -107,9 +107,9 @@ void check_pmu(const struct patient *, struct finding *);
 void check_software(const struct patient *, struct finding *);
 void check_papi(const struct patient *, struct finding *);
 void check_likwid(const struct patient *, struct finding *);
-/* What is known of LIKWID before its files are looked at. */
+/* Facts on LIKWID that need no look at its files. */
 struct likwid_found {
-	const char *library; /* its file; NULL: there is none */
+	const char *library; /* its file, or NULL */
 	const char *why;     /* there is none */
 	/*
 	 * It counts by registers of the processor, through /dev/cpu, as on x86; else by
@@ -117,7 +117,7 @@ struct likwid_found {
 	 */
 	bool registers;
 };
-/* What check_likwid() finds, for any processor; files are looked for under root. */
+/* The result of check_likwid(), for any processor; looks for files under root. */
 void judge_likwid(const struct likwid_found *, const char *root, struct finding *);
 
 /* Whether there is a Python that locus report can run with. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a check finds, in words. */
+/* Words for the results of checks. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -20,7 +20,9 @@
 
 #define NODES "/sys/devices/system/node"
 
-/* The number of nodes online; *empty: of these, without any memory, whatever the cpuset allows. */
+/*
+ * The number of nodes online; *empty: how many of them have no memory, whatever the cpuset allows.
+ */
 static int count_nodes(const char *root, int *empty)
 {
 	hwloc_bitmap_t online = sysfs_list(root, NODES "/online"),

@@ -14,7 +14,7 @@ struct check {
 	char *fault; /* the first; NULL: none yet */
 };
 
-/* Notes what is wrong unless it is `good`, or another fault was found before. Returns `good`. */
+/* Notes a fault unless `good`, or unless another fault was found before. Returns `good`. */
 __attribute__((format(printf, 3, 4))) static bool expect(struct check *c, bool good,
 							 const char *format, ...)
 {

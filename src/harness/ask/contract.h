@@ -6,8 +6,8 @@
 #include "benchmark.h"
 
 /*
- * The first fault of the table, a sentence that names benchmark, row and what is expected; to be
- * freed. NULL: none. Takes microseconds; calls no function of the benchmark.
+ * The first fault of the table, a sentence that names benchmark, row and the expected content; to
+ * be freed. NULL: none. Takes microseconds; calls no function of the benchmark.
  */
 char *contract_fault(const struct benchmark *);
 

@@ -87,7 +87,7 @@ static int take_count(const struct option_row *row, const char *program, const c
 	return failed;
 }
 
-/* Refuses a word that is none of the row's values. */
+/* Refuses a word that is not among the row's values. */
 static int refuse_word(const struct option_row *row, const char *program, const char *text)
 {
 	enum { MOST_WORDS = 8 };

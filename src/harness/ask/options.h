@@ -28,7 +28,7 @@ enum { OPTIONS_TAGS = 32, OPTIONS_ROWS = 32 };
 struct options {
 	const struct benchmark *benchmark; /* NULL: the suite */
 	enum profile profile;
-	enum format format; /* of what is printed */
+	enum format format; /* of the printed results */
 	const char *variant, *threads, *bind, *topology, *output;
 	const char *scratch;  /* a file for the record where `output` is NULL; no option */
 	const char *counters; /* "default,PAPI_TOT_INS": no name empty, none twice */

@@ -14,7 +14,10 @@
 
 enum { MOST_VALUES = 100000, WORD = 256 };
 
-/* What a text is read for, where its values go, and where the reason for a refusal goes. */
+/*
+ * A text being read: for which parameter, where its values go, and where the reason for a refusal
+ * goes.
+ */
 struct reading {
 	const struct parameter *parameter;
 	const struct machine *machine;

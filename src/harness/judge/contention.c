@@ -163,7 +163,7 @@ json_t *contention_json(const struct series *s)
 	return object;
 }
 
-/* No probe can tell a neighbour that matters from one that only computes. */
+/* True if no probe can distinguish a neighbour that matters from one that only computes. */
 static bool unseen(const struct neighbours *b, const struct contention *seen)
 {
 	return b->level == NEIGHBOURS_L3 ? !seen->looks : isnan(seen->best);

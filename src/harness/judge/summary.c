@@ -44,7 +44,7 @@ static json_t *cpus_json(const struct planned *p)
 	return list;
 }
 
-/* What was measured, and where. */
+/* The trial's description: what was measured, and where. */
 static json_t *trial_json(const struct planned *p)
 {
 	const struct benchmark *b = p->trial.benchmark;
@@ -121,7 +121,7 @@ static void judge_width(const struct series *s, struct estimate time, struct ver
 			    time.groups, LEAST_VALUES);
 }
 
-/* The median of the last third of the values over that of the first third. */
+/* The median of the last third of the values over the median of the first third. */
 static double change(const double *x, size_t n)
 {
 	const size_t third = n / 3;

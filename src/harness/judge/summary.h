@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a trial puts into the record: the lines of its samples; then its result, which has its
- * status with the reasons, and its numbers with their intervals. Tables print the same object.
+ * A trial's lines in the record: its samples; then its result, with the status, the reasons, and
+ * the numbers with their intervals. Tables print the same object.
  */
 #ifndef LOCUS_SUMMARY_H
 #define LOCUS_SUMMARY_H
@@ -56,7 +56,7 @@ double samples_cycle(const struct series *, double time);
 
 /* --- ratios.c: the trials of a group, compared --- */
 
-/* What differs between the two trials: a parameter, "variant" or "threads". */
+/* The name of the difference between the two trials: a parameter, "variant" or "threads". */
 const char *ratios_parameter(const struct ratio *, const struct benchmark *);
 /*
  * `ratios` of the trial line: the series compared with others of its group. Where two found

@@ -103,8 +103,8 @@ static json_t *meetings_json(const struct pairs *p, enum level level)
 }
 
 /*
- * The median of a worker's pairs at a level; NAN if it has only one, which cannot tell its two
- * workers apart.
+ * The median of a worker's pairs at a level; NAN if it has only one, which fits both of its
+ * workers.
  */
 static double usual(const struct pairs *p, enum level level, unsigned i)
 {

@@ -71,7 +71,7 @@ static void show_modes(const struct series *s, const struct modes *m, const char
 	quantity_show(m->value[0], unit, lower, sizeof(lower));
 	quantity_show(m->value[1], unit, upper, sizeof(upper));
 	blank = strchr(lower, ' ');
-	if (!strcmp(blank, strchr(upper, ' '))) /* the unit, with its prefix, is told once */
+	if (!strcmp(blank, strchr(upper, ' '))) /* the unit, with its prefix, is printed once */
 		*blank = 0;
 	snprintf(text, size, "%s and %s (%.0f %% / %.0f %% of %s)", lower, upper, 100 * m->share[0],
 		 100 * m->share[1], of);

@@ -162,7 +162,7 @@ struct varying varying_find(const struct plan *plan)
 				varies.parameter[j] |= differ(p, t->value[j], first[j]->value[j]);
 		}
 	}
-	/* a layout or node is told also if it is always the same, but some trials have none */
+	/* print a layout or node also if it is always the same, but missing in some trials */
 	for (unsigned j = 0; j < b->n_parameters; j++)
 		varies.parameter[j] |= lacked[j] && first[j];
 	return varies;

@@ -63,9 +63,9 @@ static bool in_turn(const struct planned *p, unsigned parameter)
 }
 
 /*
- * A hash that is equal for trials that are to be sampled in turn: those that differ only in
- * variant, layout, node, and parameters that are compared. Of trials that would evict each other's
- * data, only those of a ratio.
+ * A hash that is equal for trials that will be sampled in turn: they differ only in variant,
+ * layout, node, and compared parameters. Trials that would evict each other's data are sampled in
+ * turn only if they form a ratio.
  */
 static uint64_t kinship(const struct planned *p)
 {
@@ -88,7 +88,7 @@ static uint64_t kinship(const struct planned *p)
 	return hash_text(key);
 }
 
-/* A trial's number, and that of the first of its kin. */
+/* A trial's number, and the number of the first of its kin. */
 struct order {
 	bool alone;
 	unsigned first, number;
@@ -106,8 +106,8 @@ static int compare_order(const void *a, const void *b)
 }
 
 /*
- * A copy of the trials, in which those of one kin follow each other; NULL: no memory. Those that
- * are measured alone come last: they are the large ones, which a short budget had better lack.
+ * A copy of the trials, in which kin follow each other; NULL: no memory. Trials that are measured
+ * alone come last: they are the large ones, and a short budget had better leave out these.
  */
 static struct planned *sort_kin(struct plan *plan)
 {

@@ -47,7 +47,7 @@ static const char *hash_file(const char *path, const char *name, json_t *content
 	return json_string_value(json_object_get(contents, name));
 }
 
-/* The text of a value; of an input file, the hash of its contents. NULL, and why. */
+/* The text of a value; for an input file, the hash of its contents. NULL, and why. */
 static const char *value_of(const struct trial *t, unsigned i, char text[VALUE_ROOM],
 			    json_t *contents, const char **why)
 {

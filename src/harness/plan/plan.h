@@ -24,7 +24,7 @@ struct setting {
 	struct conditions conditions; /* when the run began; none of a described machine */
 	const struct ranks *ranks;    /* NULL: trials are not divided over ranks */
 	unsigned host_ranks;	      /* ranks on this host; 0 and 1: this one alone */
-	/* bytes that a trial may map on any rank; 0: what is available */
+	/* bytes that a trial may map on any rank; 0: all that is available */
 	double most;
 	/* bytes that trials sampled in turn may hold together; 0: plan_room() */
 	double room;
@@ -33,8 +33,8 @@ struct setting {
 };
 
 /*
- * Finds the machine (this one, or that of --topology), and the CPUs and memory that this run may
- * use. 0, or the status to exit with after a message. To be freed in any case.
+ * Finds the machine (this one, or the one of --topology), and the CPUs and memory that this run may
+ * use. Returns 0, or the status to exit with after a message. To be freed in any case.
  */
 int setting_find(struct setting *, const struct options *, const struct ranks *);
 /* Finds what the ranks of a host share: memory, and CPUs unless each has its own. On all ranks. */
@@ -64,9 +64,9 @@ struct planned {
 	json_t *notes;
 	unsigned group;
 	unsigned region; /* the index of its LIKWID region, if it has one */
-	double scatter;	 /* of its time, once it was measured (estimates_scatter); 0: not yet */
-	bool done;	 /* found complete in the file that is resumed */
-	bool again;	 /* done, but to be measured again with its group */
+	double scatter; /* scatter of its time, after measurement (estimates_scatter); 0: not yet */
+	bool done;	/* found complete in the file that is resumed */
+	bool again;	/* done, but to be measured again with its group */
 };
 
 struct plan {
@@ -78,7 +78,7 @@ struct plan {
 	const char *why_refused; /* the reason of the first */
 	const char *left_out;	 /* why variants were left out on this machine; NULL: none */
 	json_t *ids;		 /* of the trials: {id: true} */
-	/* of the files that they read, by path: hashes; how each is read, if that is a guess */
+	/* for each input file, by path: its hash; how it is read, if that is a guess */
 	json_t *contents, *guesses;
 };
 
@@ -186,7 +186,7 @@ const char *plans_bound(const struct plans *, const struct options *);
  * where n is odd. A round has a slot for each of its pairs.
  */
 unsigned tournament_rounds(unsigned players);
-/* Of an odd number of players, one slot holds one player alone. */
+/* If the number of players is odd, one slot holds a single player. */
 unsigned tournament_slots(unsigned players);
 /* The pair in a slot of a round, the lower number in *a. False: the player who is alone. */
 bool tournament_pair(unsigned players, unsigned round, unsigned slot, unsigned *a, unsigned *b);

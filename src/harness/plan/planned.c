@@ -64,7 +64,7 @@ static int resolve(const struct trial *t, const struct request *r, union value *
 	return why ? request_refuse(r, why) : 0;
 }
 
-/* What the variant lacks here, to be freed; NULL: nothing. */
+/* The reason why the variant is unavailable here, to be freed; NULL: it is available. */
 static char *lack_of(const struct variant *v)
 {
 	const char *why = v->available ? v->available() : NULL;
@@ -90,7 +90,9 @@ static bool all_fast(const struct machine *m, const int *cpu, unsigned n)
 	return true;
 }
 
-/* Where cores are of several kinds, notes on which the threads are, unless all are the fastest. */
+/*
+ * If there are several kinds of cores, notes the kinds used, unless all threads are on the fastest.
+ */
 static void note_kinds(struct planned *p)
 {
 	const struct machine *m = p->trial.machine;
@@ -142,8 +144,8 @@ static int plan_one(struct planned *p, const struct request *r, const struct poi
 }
 
 /*
- * How an input file is read, where that is a guess, else NULL. Users are told when the plan first
- * meets the file; later it is known.
+ * How an input file is read, if that is a guess, else NULL. Prints it when the plan first meets the
+ * file.
  */
 static const char *guess_of(const struct planned *p, const struct plan *plan, unsigned parameter)
 {

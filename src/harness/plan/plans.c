@@ -98,13 +98,13 @@ static uint64_t plans_hash(const struct plans *p)
 	return hash;
 }
 
-/* What ranks compare of a trial. */
+/* The properties of a trial that ranks compare. */
 struct compared {
 	uint64_t hash, found;
 	char identity[1024];
 };
 
-/* How trial n (p; NULL: there is none) differs from rank 0's; NULL: it does not. */
+/* How trial n (p, or NULL) differs from rank 0's; NULL: it does not. */
 static char *difference_of(const struct planned *p, unsigned n, const struct compared *own,
 			   const struct compared *first)
 {
@@ -122,7 +122,7 @@ static char *difference_of(const struct planned *p, unsigned n, const struct com
 	return NULL;
 }
 
-/* The first difference from rank 0's trials; NULL: there is none. On all ranks. */
+/* The first difference from rank 0's trials, or NULL. On all ranks. */
 static char *find_difference(const struct plans *plans, const struct ranks *ranks)
 {
 	const unsigned most = (unsigned)agree_most(ranks, plans->trials);

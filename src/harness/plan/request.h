@@ -10,7 +10,7 @@
 #include "harness/ask/parameters.h"
 #include "harness/plan/plan.h"
 
-/* What trials are planned for: a benchmark, the command line, and what this machine has. */
+/* A request for trials: a benchmark, the command line, and this machine. */
 struct request {
 	const struct benchmark *benchmark;
 	const struct options *options; /* options->benchmark is NULL in a suite */
@@ -19,7 +19,7 @@ struct request {
 
 /* Prints "locus BENCHMARK: why"; returns EXIT_COMMAND_LINE. */
 int request_refuse(const struct request *, const char *why);
-/* Prints what is wrong with an option; returns EXIT_COMMAND_LINE. */
+/* Prints an option's fault; returns EXIT_COMMAND_LINE. */
 int request_refuse_option(const struct request *, const char *option, const char *why);
 
 /* ---- factors.c ---- */

@@ -80,7 +80,7 @@ static json_t *counters_of(const json_t *trial, const json_t *always)
 /* The length of RECORD_SCHEMA up to the dot before the minor version. */
 enum { MAJOR = sizeof(RECORD_SCHEMA) - sizeof("0") };
 
-/* Takes note of a line that is there already. NULL, or what is wrong with it. */
+/* Takes note of an existing line. Returns NULL, or its fault. */
 static const char *take_note(struct earlier *e, json_t *line, bool first)
 {
 	json_t *const run = json_object_get(line, "run");
@@ -113,9 +113,8 @@ static const char *take_note(struct earlier *e, json_t *line, bool first)
 /* ---- all lines ---- */
 
 /*
- * Zeros stand where a disk lost what was written. The run then wrote no more, so what follows may
- * be cut off, too. But if a header or an end follows, the disk had what is now zeros, and lost it
- * later: the file is refused.
+ * Zeros stand where a disk lost data. The run then wrote no more, so the rest may be cut off, too.
+ * But if a header or an end follows, the disk lost the data later: the file is refused.
  */
 static const char *look_behind_zeros(struct lines *in)
 {
@@ -146,7 +145,7 @@ static const char *look_at_rest(const struct lines *in)
 	return text && !strncmp(in->line, start, text) ? NULL : "this is no record of locus";
 }
 
-/* Takes note of a line. NULL, or what is wrong with it. */
+/* Takes note of a line. Returns NULL, or its fault. */
 static const char *read_line(struct earlier *e, struct lines *in)
 {
 	json_error_t error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What earlier runs left in a file that another run is added to: --resume continues there. */
+/* The earlier runs in a file to which a run is added: --resume continues there. */
 #ifndef LOCUS_EARLIER_H
 #define LOCUS_EARLIER_H
 
@@ -14,10 +14,10 @@
 
 struct earlier {
 	char host[UTF8_HOST];
-	bool ours; /* what is read now was measured on this host */
+	bool ours; /* the current run was measured on this host */
 	/*
-	 * Of the file's last run and those that it resumed. runs: their ids; complete: by the id of
-	 * each complete trial, the names of its counters.
+	 * For the file's last run and the runs that it resumed: their ids, and by the id of each
+	 * complete trial the names of its counters.
 	 */
 	json_t *runs, *complete;
 	json_t *always; /* names of the events that the kernel always counts */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a line is written. */
+/* Chooses which members of a line are written. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -166,8 +166,8 @@ static bool has_no_width(const json_t *metric)
 }
 
 /*
- * Metrics with a value, by name. The interval of a rate follows from that of the time; where all
- * batches had the same, it is the value.
+ * Metrics with a value, by name. A rate's interval follows from the time's; if all batches had the
+ * same value, the interval is the value.
  */
 static void lean_metrics(json_t *trial, const json_t *columns)
 {
@@ -251,7 +251,7 @@ static void lean_times(json_t *trial, json_t *columns)
 	json_object_set_new(trial, "scale", json_real(scale));
 }
 
-/* The benchmark's line says what is compared; of numbers of threads, the trials. */
+/* Drops what the benchmark's line says of a ratio; `to` stays if it is a number of threads. */
 static void lean_ratios(json_t *ratios)
 {
 	static const char *const told[] = { "name", "metric", "parameter", "of", NULL };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leaves out of trial and samples lines, of which there are many, what is empty or repeated. */
+/*
+ * Leaves out empty or repeated members of trial and samples lines, since there are many such lines.
+ */
 #ifndef LOCUS_LEAN_H
 #define LOCUS_LEAN_H
 

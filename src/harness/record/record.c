@@ -21,7 +21,7 @@
 struct record {
 	char *path;
 	int file; /* -1: none */
-	/* ends of the last whole line, and of what is on the disk; -1: not a regular file */
+	/* end of the last whole line, end of the data on the disk; -1: not a regular file */
 	off_t end, synced;
 	bool failed;
 	char run[17];

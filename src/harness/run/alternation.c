@@ -114,7 +114,7 @@ void alternation_close(struct alternation *a)
 
 /* --- their scatter --- */
 
-/* The typical scatter of this group's trials; keeps that of each trial for later groups. */
+/* The typical scatter of this group's trials; keeps each trial's for later groups. */
 static double of_group(struct alternation *a)
 {
 	double *scatter = calloc(a->n + 1, sizeof(*scatter)), typical;
@@ -168,9 +168,9 @@ static bool converged(struct alternation *a)
 }
 
 /*
- * The next look has twice as many allocations, which take as long again as those until now, a tenth
- * more or less. If there is no time for them, more than these would be of no use: only at looks do
- * intervals become narrower.
+ * The next look has twice as many allocations, which take as long again as the present ones, give
+ * or take a tenth. Without time for them, a few more would be useless: intervals become narrower
+ * only at looks.
  */
 static bool has_time_to_double(const struct alternation *a, double now)
 {

@@ -21,7 +21,7 @@ struct alternation {
 };
 
 /*
- * Opens the series of those of n trials that are to be measured, with `share` s for all. On all
+ * Opens the series of the trials, among n, that will be measured, with `share` s for all. On all
  * ranks. -1: no memory; to be closed in any case.
  */
 int alternation_open(struct alternation *, struct run *, struct planned *, unsigned n,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is left to measure (--resume), and how the time of a run is shared among it. Times are s
+ * The trials left to measure (--resume), and how the run's time is shared among them. Times are s
  * since the run began; decisions follow the latest of the ranks' clocks. INFINITY: no bound.
  */
 #ifndef LOCUS_BUDGET_H
@@ -29,10 +29,10 @@ struct budget {
 	const struct ranks *ranks;
 	double began;	 /* clock_now() */
 	double deadline; /* of the run */
-	double until;	 /* of the benchmark at hand */
+	double until;	 /* of the current benchmark */
 	double last;	 /* when the watchdog ends the run */
 	bool measured;	 /* some trial has a batch */
-	/* of the benchmark at hand: bytes of the largest group so far, and s to prepare it */
+	/* for the current benchmark: bytes of the largest group so far, and s to prepare it */
 	double largest, took;
 };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table's cells, on a terminal or in Markdown, and its columns: what tells its trials apart. */
+/*
+ * A table's cells, on a terminal or in Markdown, and its columns: the differences between its
+ * trials.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -25,7 +25,9 @@
 
 /* --- on the watchdog's thread; only the end line waits for the disk, which may be slow --- */
 
-/* Writes lines of the current group: of all trials that were begun, of others until `enough`. */
+/*
+ * Writes the lines of the current group: for all trials that were begun, for others until `enough`.
+ */
 static void write_rest(struct alternation *a, enum stopped stopped, double enough)
 {
 	while (a->recorded < a->n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What follows the rows of a table: ratios, then remarks on the trials. */
+/* The foot of a table: ratios, then remarks on the trials. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>

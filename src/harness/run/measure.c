@@ -142,8 +142,8 @@ static bool sweep(struct alternation *a)
 }
 
 /*
- * All sweeps of one allocation: the least number, and as many more as end before `until`, if each
- * takes as long as the last.
+ * All sweeps of one allocation: the required number, then more while another sweep as long as the
+ * last would end before `until`.
  */
 static void sweep_all(struct alternation *a, double until)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trial leaves: lines of its batches, its own line, and its row in the table. */
+/* A trial's results: the lines of its batches, its own line, and its row in the table. */
 #include <stdio.h>
 #include <string.h>
 

@@ -86,7 +86,7 @@ void measure_plans(struct run *);
 
 /* --- results.c: trials' lines in the record, and their rows in the table --- */
 
-/* Ends the table before, and begins that of the current plan's benchmark. */
+/* Ends the previous table, and begins one for the current plan's benchmark. */
 void results_begin(struct run *);
 /* Adds the series' newest batch, which is complete; `at`: s from the run's start to its own. */
 void results_add_batch(struct run *, struct series *, double at);

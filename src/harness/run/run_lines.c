@@ -120,7 +120,9 @@ static json_t *explained_json(const struct benchmark *b)
 	return list;
 }
 
-/* What counts are divided by, events that explain results, and events that are always counted. */
+/*
+ * The divisor of counts, the events that explain results, and the events that are always counted.
+ */
 static json_t *counters_json(const struct benchmark *b)
 {
 	json_t *kernel = json_array();
@@ -161,7 +163,7 @@ static json_t *benchmark_line(const struct benchmark *b)
 
 /* --- the header --- */
 
-/* What was typed: "locus", "numa", "--threads", "4". */
+/* The command line: "locus", "numa", "--threads", "4". */
 static json_t *command_json(const struct run *r)
 {
 	const struct options *o = r->options;

@@ -94,7 +94,7 @@ static bool has_local(const struct table *t)
 	return t->plan->trial[0].trial.machine->nodes > 1;
 }
 
-/* "variant", "size", ...: what tells trials apart, then what is measured. */
+/* "variant", "size", ...: the differences between trials, then the measured values. */
 static void print_head(const struct table *t)
 {
 	const struct printer *c = &t->printer;
@@ -122,7 +122,7 @@ static void print_left_out(const struct table *t)
 	free(text);
 }
 
-/* What intervals are about: another process, or another hour, may have another clock. */
+/* The scope of intervals: another process, or another hour, may have another clock. */
 static const char about[] = "±: 95 % interval for this process and time (--runs N: others); in "
 			    "brackets the range of too few";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run prints: a row for each trial, made from its line of the record; after the rows of a
+ * A run's table: a row for each trial, made from its line of the record; after the rows of a
  * benchmark its ratios, and the remarks on its trials.
  */
 #ifndef LOCUS_TABLE_H
@@ -31,7 +31,7 @@ void printer_rule(const struct printer *, unsigned left, unsigned right);
 /* The beginning of a longer cell is cut off: the end of a path tells most. */
 enum { COLUMNS_WIDEST = 36, COLUMNS_ROOM = 4 * COLUMNS_WIDEST + 8 };
 
-/* What tells the trials of a table apart: a column each. What all of them share is its heading. */
+/* The differences between a table's trials, a column each. Common settings are its heading. */
 struct columns {
 	const struct plan *plan;
 	unsigned n;
@@ -90,7 +90,7 @@ void flat_json_end(bool none, FILE *);
 /* The ratios of its trials, a row each. */
 struct ratio_rows {
 	json_t *rows;	/* lists of texts, a cell each; then the ids of both trials */
-	json_t *status; /* of each trial that was added, by its id */
+	json_t *status; /* status of each added trial, by its id */
 };
 
 /* Adds a row for each ratio in the trial's line of the record. */
@@ -122,7 +122,7 @@ struct table {
 	FILE *errors;
 	enum format format;
 	bool any; /* something was printed before */
-	/* of the benchmark at hand */
+	/* of the current benchmark */
 	const struct plan *plan;
 	struct columns columns;
 	struct remarks remarks;
@@ -132,8 +132,8 @@ struct table {
 };
 
 /*
- * `to`: where the table goes; NULL: there is none, and the reasons of trials that make the run fail
- * go to `errors`; NULL: nowhere.
+ * `to` gets the table. Without it (NULL), `errors` gets the reasons of trials that make the run
+ * fail; NULL: nothing is printed.
  */
 void table_open(struct table *, FILE *to, FILE *errors, enum format);
 /* If every trial is impossible, says so once, on stderr; formats for people then have no rows. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was noticed beside the samples: what disturbed them, by the kernel's own counts before and
- * after each; where the pages lay; who worked on the CPUs beside; and what went wrong.
+ * Evidence beside the samples: disturbances, by the kernel's counts before and after each sample;
+ * where the pages lay; work on neighbouring CPUs; and failures.
  */
 #ifndef LOCUS_EVIDENCE_H
 #define LOCUS_EVIDENCE_H
@@ -29,7 +29,7 @@ struct noise {
 
 /* Where the pages lay, in the allocation with the most of them misplaced. */
 struct placements {
-	struct placement now; /* of the current allocation, before its samples; pages 0: none */
+	struct placement now; /* the current allocation's, before its samples; pages 0: none */
 	struct placement before, after; /* its samples */
 	bool known;			/* before and after are */
 };

@@ -42,9 +42,9 @@ static size_t caches(const struct planned *p, hwloc_obj_type_t type, size_t most
 }
 
 /*
- * Samples don't use all that a trial maps (verification, the end of a huge page), so its lines are
- * beyond L2 for sure only if they are far more. They are in L3 for sure only if they fill at most
- * half of it: else the trial itself may evict the probe's lines.
+ * Samples don't use all that a trial maps (verification, the end of a huge page), so its lines
+ * certainly exceed L2 only if there are far more. They certainly stay in L3 only if they fill at
+ * most half of it; else the trial itself may evict the probe's lines.
  */
 static enum neighbours_level level_of(const struct planned *p)
 {

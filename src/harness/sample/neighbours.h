@@ -23,7 +23,7 @@ enum neighbours_level { NEIGHBOURS_CORE, NEIGHBOURS_L3, NEIGHBOURS_MEMORY };
 /* s per line at this moment; 0: unknown */
 struct neighbours_look {
 	double line;   /* of the trial's level */
-	double memory; /* of L3's lines, flushed */
+	double memory; /* time of L3's lines after a flush */
 };
 
 struct neighbours {

@@ -48,7 +48,7 @@ static void keep(struct by_worker *b)
 double by_worker_end(struct by_worker *b, enum metric_kind kind, const struct ranks *ranks)
 {
 	double ends[] = { -INFINITY, -INFINITY }; /* the least, negated, and the most */
-	double sums[] = { 0, 0 };		  /* of the values, and how many there are */
+	double sums[] = { 0, 0 };		  /* sum of the values, and their number */
 
 	for (unsigned i = 0; i < b->workers; i++) {
 		if (!isfinite(b->of[i].now))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What many workers report in a sample becomes one value of the sample; the rest is kept by worker,
- * as a distribution, or by role. All ranks make the calls that end a sample.
+ * Reduces the workers' reports in a sample to one value; other reports are kept by worker, as a
+ * distribution, or by role. All ranks make the calls that end a sample.
  */
 #ifndef LOCUS_REDUCTIONS_H
 #define LOCUS_REDUCTIONS_H

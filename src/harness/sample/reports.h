@@ -9,7 +9,7 @@
 
 const char *metric_better(const struct metric *); /* "lower", "higher", or NULL */
 
-/* What metrics have beyond a value by sample (struct samples). */
+/* Reports of metrics besides their values by sample (struct samples). */
 struct reports {
 	struct by_worker **by_worker;	    /* by metric; NULL if it is of another kind */
 	struct distribution **distribution; /* likewise */

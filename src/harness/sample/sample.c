@@ -36,7 +36,7 @@ static int take_seats(const struct series *s, struct team *team, unsigned *culpr
 	return status;
 }
 
-/* What sched_setaffinity() says: EINVAL of a CPU that is offline, or not in the cpuset. */
+/* The reason of sched_setaffinity(): EINVAL means a CPU that is offline or not in the cpuset. */
 static const char *pinning_error(int error)
 {
 	return error == EINVAL	? "this process can't use it any more"

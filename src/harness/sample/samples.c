@@ -170,7 +170,7 @@ static struct estimate ordered(const struct samples *s, const double *value, boo
 	return e;
 }
 
-/* Trials end by their time alone, so only its interval is compared with those of other trials. */
+/* Trials end by their time alone, so only its interval is compared with other trials'. */
 static struct estimate estimate_of(const struct samples *s, const double *value, bool aside)
 {
 	return estimate_widened(ordered(s, value, aside), value ? 0 : s->typical);

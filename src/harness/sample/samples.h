@@ -26,7 +26,7 @@ struct batch {
 	size_t first, samples; /* in the arrays of struct samples */
 	unsigned allocation;
 	unsigned round; /* the group's sweep that it belongs to: a batch of each trial */
-	/* the median of its samples; of its samples without noise, NAN if all are noisy */
+	/* the median of its samples; the median without noisy samples, NAN if all are noisy */
 	double estimate, clean;
 	/* s per core cycle, the same before and after its samples, on all workers; 0: unknown */
 	double cycle;
@@ -74,7 +74,8 @@ void samples_leave_out_cut(struct samples *);
  * least this share of the samples is left.
  */
 #define SAMPLES_LEAST_CLEAN 0.25
-bool samples_has_clean(const struct samples *, unsigned allocation); /* that share, and one */
+bool samples_has_clean(const struct samples *,
+		       unsigned allocation); /* this share, and at least one */
 bool samples_sets_noise_aside(const struct samples *);
 
 /* The estimate of a statistic whose values by batch are in `of`. */
@@ -82,7 +83,7 @@ struct estimate samples_estimate(const struct samples *, const double *of);
 
 /*
  * A number without the noisy samples, if they are set aside (samples_sets_noise_aside), and with
- * them; NAN where there is none.
+ * them; NAN: no number.
  */
 struct estimates {
 	struct estimate kept;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One trial while it is measured: what is asked, its current allocation and how much work a sample
- * is, what was sampled, and what was noticed. Then its life: allocations, each with batches, each
- * with samples.
+ * One trial while it is measured: its task, its current allocation and the work of a sample, its
+ * samples, and the evidence. Then its life: allocations, each with batches, each with samples.
  */
 #ifndef LOCUS_SERIES_H
 #define LOCUS_SERIES_H
@@ -26,7 +25,7 @@ enum stopped {
 
 struct quarantine;
 
-/* What the run asks of a trial, beyond its plan. */
+/* The run's settings for a trial, beyond its plan. */
 struct task {
 	double within;	   /* how far its interval may reach, relative to the time */
 	double overhead;   /* s that reading the clock takes */
@@ -69,7 +68,7 @@ struct series {
 	enum stopped stopped;
 };
 
-/* `counting`: what is counted beside its samples; NULL: nothing. -1: no memory. */
+/* `counting`: the events counted beside its samples; NULL: none. Returns -1 if out of memory. */
 int series_open(struct series *, struct planned *, struct counting *);
 void series_close(struct series *);
 /* Makes room for one more batch, of so many samples; false: no memory. */

@@ -10,7 +10,7 @@
 #include "harness/plan/plan.h"
 #include "machine/topology/topology.h"
 
-/* What the main thread is doing to a trial while it is away from the books (watchdog.h). */
+/* The main thread's activity on a trial while it is away from the books (watchdog.h). */
 #define TRIAL_PREPARING "preparing"
 #define TRIAL_MEASURING "measuring"
 #define TRIAL_VERIFYING "checking"
@@ -20,14 +20,14 @@ unsigned roles_count(const struct trial *);
 const char *roles_name(const struct trial *, unsigned number);
 /* The role that a worker plays; they are filled in order. */
 unsigned roles_number(const struct trial *, unsigned worker);
-/* The workers whose units count, and whose end ends the sample: those of the first role. */
+/* The number of workers of the first role: their units count, and their end ends the sample. */
 unsigned roles_leading(const struct trial *);
-/* What ends the work of a role. With a single role, fixed units end it instead of a deadline. */
+/* The end of a role's work. With a single role, fixed units end it instead of a deadline. */
 enum until roles_until(const struct planned *, unsigned number);
 
 /*
- * The times of pairs of workers: of all pairs, measured while the other pairs of their round meet;
- * and of some pairs, measured alone.
+ * The times of pairs of workers: all pairs, measured while the other pairs of their round meet; and
+ * some pairs, measured alone.
  */
 
 /* This many pairs of each level are measured alone as well. */

@@ -181,7 +181,9 @@ void limit_consider(struct memory_limit *l, unsigned sharers, uint64_t available
 	va_end(arguments);
 }
 
-/* Version 1 writes "no limit" as the largest multiple of a page: anything close to it is none. */
+/*
+ * Version 1 writes "no limit" as the largest multiple of a page: values close to it are no limit.
+ */
 #define NONE_BEYOND (UINT64_C(1) << 62)
 
 /*

@@ -62,7 +62,7 @@ void arena_close(struct arena *a)
 	free(a);
 }
 
-/* What is inaccessible is left alone by the kernel's NUMA balancing, too. */
+/* The kernel's NUMA balancing also leaves inaccessible memory alone. */
 void arena_shut(const struct arena *a)
 {
 	for (const struct region *r = a->regions; r; r = r->next)

@@ -28,7 +28,10 @@ struct huge_pages {
  */
 int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *);
 
-/* What cgroups still allow. mmap() does not check it, and touching more ends in a SIGBUS. */
+/*
+ * The huge pages that cgroups still allow. mmap() does not check it, and touching more ends in a
+ * SIGBUS.
+ */
 void huge_limit_read(const char *root, size_t size, struct memory_limit *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files share that map memory, place it and read its places back. */
+/* Shared by the files that map memory, place it and read its places back. */
 #ifndef LOCUS_MAPPED_H
 #define LOCUS_MAPPED_H
 
@@ -38,7 +38,7 @@ void region_free(struct region *); /* and unmaps it */
 
 #define MOST_NODES 1024 /* Linux has no more on any architecture */
 
-/* What `of` - home or user - claims for the page at an offset: a node, or ANY_NODE. */
+/* The claim of `of` (home or user) for the page at an offset: a node, or ANY_NODE. */
 static inline int region_claim(const struct region *r, const int16_t *of, size_t offset)
 {
 	return of[offset / r->granule] - 1;

@@ -12,7 +12,7 @@
 #include "machine/memory/mapped.h"
 #include "machine/topology/topology.h"
 
-/* What the kernel says. */
+/* The kernel's data on pages. */
 
 char *numa_maps_next(char **rest, uintptr_t *begin)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What others may change while a run goes on, such as the CPUs that are online: read when the run
- * begins, and again where something fails, so that the change is named as its cause.
+ * Conditions that others may change during a run, such as the online CPUs: read when the run
+ * begins, and again after a failure, so that the message names the change as its cause.
  */
 #ifndef LOCUS_CONDITIONS_H
 #define LOCUS_CONDITIONS_H
 
-/* What a failure may be due to. */
+/* Possible causes of a failure. */
 enum conditions_of {
 	CONDITIONS_CPUS = 1,   /* threads can't run on CPUs that could be used before */
 	CONDITIONS_MEMORY = 2, /* memory is refused */
@@ -25,9 +25,9 @@ void conditions_read(const char *root, struct conditions *);
 void conditions_free(struct conditions *);
 
 /*
- * What has changed since, as far as it may be the cause: "the CPUs online changed from 0-3 to 0-1
- * during the run". Also what stands in the way without having changed. To be freed; NULL: nothing,
- * or the conditions are NULL.
+ * The changes since then that may be the cause: "the CPUs online changed from 0-3 to 0-1 during the
+ * run". Also unchanged conditions that stand in the way. To be freed; NULL: none, or the conditions
+ * are NULL.
  */
 char *conditions_cause(const struct conditions *, enum conditions_of);
 

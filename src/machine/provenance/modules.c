@@ -32,14 +32,14 @@ void modules_add(struct modules *found, const struct module *m)
 	found->kind[i].count++;
 }
 
-/* What the kernel reports (EDAC). */
+/* The kernel's reports (EDAC). */
 
 /*
  * More controllers than any machine has, and more modules than any controller: limits the search.
  */
 enum { MOST_CONTROLLERS = 64, MOST_MODULES = 64 };
 
-/* The number behind a word, as in "branch 0 channel 2 slot 1"; -1: there is none below 16. */
+/* The number after a word, as in "branch 0 channel 2 slot 1"; -1: no number below 16. */
 static int number_behind(const char *text, const char *word)
 {
 	const char *found = strstr(text, word);

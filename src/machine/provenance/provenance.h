@@ -40,8 +40,8 @@ json_t *provenance_class(const char *root, const struct machine *, const json_t 
 			 const char *hypervisor);
 
 /*
- * Environment variables that change what is measured, by name. One that may be a secret, such as
- * SLURM's tokens, is null with the reason.
+ * Environment variables that change measurements, by name. Possible secrets, such as SLURM's
+ * tokens, are null with the reason.
  */
 json_t *provenance_environment(void);
 

@@ -192,8 +192,8 @@ static bool is_better(const struct node *a, unsigned n, const struct node *b, un
 }
 
 /*
- * Each thread goes to a node with a free core, else to one with a free CPU, else to any; of
- * several, to the one with the fewest threads; of those, to one with a free core of the fastest
+ * Each thread goes to a node with a free core, else to one with a free CPU, else to any. Among
+ * several it prefers the node with the fewest threads, then one with a free core of the fastest
  * kind.
  */
 static void split(const struct machine *m, unsigned threads, unsigned nodes, unsigned *count)

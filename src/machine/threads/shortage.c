@@ -14,8 +14,8 @@
 #include "machine/limits/limits.h"
 
 /*
- * Of the region that this thread is opening; no threads: none is. Where that fails, the same thread
- * calls exit(), whose functions have no other access.
+ * The region that this thread is opening; 0 threads: none. If that fails, this thread calls exit(),
+ * whose functions have no other access to it.
  */
 static _Thread_local struct {
 	unsigned threads, before; /* wanted; there were in the process */

@@ -65,7 +65,7 @@ struct worker {
 	const _Atomic bool *stop;
 	uint64_t done; /* units that this worker did: work() sets it */
 	/*
-	 * of `done`, units between the start of the last worker and *stop: work() sets it, with
+	 * part of `done` between the start of the last worker and *stop: work() sets it, with
 	 * TOGETHER
 	 */
 	uint64_t together;
@@ -103,7 +103,7 @@ void team_run(struct team *, void (*task)(void *, struct worker *), void *argume
 /* To be called by all workers, in a task: returns when all have. */
 void team_barrier(struct team *);
 
-/* What one worker measured of one timed task. */
+/* One worker's measurements of a timed task. */
 struct attendance {
 	_Alignas(APART) double begin, end; /* s, clock_now() */
 	struct usage before, after;	   /* around begin and end, barrier included */

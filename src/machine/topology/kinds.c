@@ -22,7 +22,7 @@ static void keep_printable(char *text)
 			*text = '?';
 }
 
-/* What tells it from others: a type ("IntelAtom"), or a capacity (Arm), and a frequency. */
+/* Names the kind by its type ("IntelAtom") or capacity (Arm), and its frequency. */
 static void name_kind(struct core_kind *kind, const struct hwloc_info_s *infos, unsigned n)
 {
 	const char *type = find(infos, n, "CoreType"), *capacity = find(infos, n, "LinuxCapacity"),
@@ -41,7 +41,7 @@ static void name_kind(struct core_kind *kind, const struct hwloc_info_s *infos, 
 	keep_printable(kind->name);
 }
 
-/* Of two kinds with the same name, the second one is "NAME (2)". */
+/* If two kinds have the same name, the second becomes "NAME (2)". */
 static void tell_apart(struct core_kind *kind, unsigned n)
 {
 	for (unsigned i = 1; i < n; i++)

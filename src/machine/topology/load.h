@@ -6,8 +6,8 @@
 struct machine;
 
 /*
- * Loads hwloc's topology: of this machine, from a file, or from a synthetic description. Sets
- * topology, running, name and ignored. -1 with *error; machine_close() frees what was set.
+ * Loads hwloc's topology: this machine's, a file's, or a synthetic description's. Sets topology,
+ * running, name and ignored. -1 with *error; machine_close() frees all of them.
  */
 int topology_load(struct machine *, const char *description, const char **error);
 

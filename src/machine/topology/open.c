@@ -63,7 +63,7 @@ static hwloc_bitmap_t cpus_of(const struct machine *m, hwloc_obj_t node)
 }
 
 /*
- * Sets each CPU's node. Of several that list the CPU, the one with fewest CPUs wins, then the
+ * Sets each CPU's node. If several nodes list the CPU, the one with fewest CPUs wins, then the
  * lowest number: memory-only nodes are numbered last.
  */
 static void read_cpu_nodes(struct machine *m)
@@ -191,7 +191,7 @@ static size_t last_cache(const struct machine *m)
 	return largest;
 }
 
-/* What all cores together may keep: an AMD socket has up to 16 L3. */
+/* The caches of all cores together: an AMD socket has up to 16 L3. */
 static size_t all_caches(const struct machine *m)
 {
 	size_t most = 0;

@@ -116,8 +116,8 @@ static unsigned highest_cpu(const struct machine *m)
 }
 
 /*
- * Takes the CPUs of a range. Those beyond the highest CPU are noted as unknown all at once; of a
- * range with a step, only the first of them.
+ * Takes the CPUs of a range. CPUs beyond the highest are noted as unknown all at once; in a range
+ * with a step, only the first of them.
  */
 static int take_range(const struct machine *m, const char *list, const unsigned range[2],
 		      unsigned step, struct cpu_order *order, hwloc_bitmap_t unknown,

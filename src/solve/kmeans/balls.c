@@ -143,7 +143,7 @@ static float room_of(const struct balls *x, const struct ball *b, float ahead)
 	return twice > 0 ? smaller_of(room, b->room) : 0;
 }
 
-/* Decides n points of x->other, which floats don't tell, by the scores of listed centres. */
+/* Decides n points of x->other, which floats could not decide, by the scores of listed centres. */
 static void decide_exactly(struct balls *x, struct share *s, const struct stage *g, uint32_t n,
 			   const uint32_t *listed, unsigned centres)
 {

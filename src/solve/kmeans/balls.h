@@ -20,8 +20,8 @@ struct ball {
 	float radius;
 	uint32_t nearest; /* centre, to the middle */
 	float upper;	  /* of the distance from any of its points to the nearest centre */
-	float room;	  /* of centres that are not listed, before `nearest` */
-	bool own;	  /* its points have rooms of their own: of all centres, before the label */
+	float room;	  /* room of centres that are not listed, before `nearest` */
+	bool own;	  /* each point has its own room: over all centres, before the label */
 	unsigned listed;  /* centres; 0: not known, or too many */
 	uint32_t list[LISTED];
 };
@@ -35,7 +35,7 @@ struct balls {
 	struct ball *ball;
 	char *middle; /* by ball, of the points' type, but exact as floats */
 	uint32_t balls, most;
-	/* Of a ball that is looked at. */
+	/* Of the current ball. */
 	double *square; /* of its points: from what was measured last */
 	float *few;	/* its middle, as floats */
 	float *score;	/* of all centres */
@@ -43,9 +43,9 @@ struct balls {
 	uint32_t *listed;
 	float *ahead;		   /* of those listed: their score less the least */
 	uint32_t *open;		   /* points without room */
-	uint32_t *other;	   /* points of another ball, or that floats don't tell */
+	uint32_t *other;	   /* points of another ball, or undecided by floats */
 	struct packed list, exact; /* as floats, and of the points' type */
-	double cost;		   /* of looking and dividing, in scores of brute force */
+	double cost;		   /* cost of looking and dividing, in scores of brute force */
 };
 
 /* At most `most` balls. */
@@ -58,7 +58,7 @@ void balls_enclose(struct balls *, const struct stage *, struct ball *, uint32_t
  * half at the end of all, while that is worth the work. Returns how many.
  */
 unsigned balls_look(struct balls *, const struct stage *, struct ball *);
-/* What scores of n listed centres cost for each point, in scores of brute force. */
+/* The cost of the scores of n listed centres per point, in scores of brute force. */
 size_t balls_cost(const struct balls *, unsigned n);
 
 #endif

@@ -101,7 +101,7 @@ static bool divide(struct balls *x, const struct stage *g, struct ball *b)
 	return true;
 }
 
-/* What a ball's middle m tells of c, the centre nearest to it, and of others. */
+/* The nearest centre c of a ball's middle m, and bounds for the others. */
 struct view {
 	double score;	      /* the least */
 	double square, upper; /* at most |m - c|^2 and |m - c| */

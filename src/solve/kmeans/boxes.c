@@ -254,8 +254,8 @@ static unsigned find_rivals(struct boxes *x, const struct box *b, const struct p
 }
 
 /*
- * Of doubles: decides listed rows, which floats don't tell, among n listed centres, by their own
- * type. Returns how many are left, which it lists.
+ * For doubles: decides listed rows that floats could not decide, among n listed centres, in double.
+ * Lists the rows that are left, and returns their number.
  */
 static unsigned decide_by_doubles(struct boxes *x, const struct stage *g, const char *rows,
 				  unsigned *row, unsigned rest, unsigned n, uint32_t *now)

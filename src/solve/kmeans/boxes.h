@@ -29,9 +29,9 @@ struct boxes {
 	struct tree tree;
 	float *row;	     /* the points, as floats: by part */
 	uint32_t *other;     /* by point */
-	float *least, *most; /* of a box; then, d later, of a branch */
+	float *least, *most; /* of a box; d later, of a branch */
 	double *exact;	     /* a block */
-	/* Of a branch or box that is looked at. */
+	/* Of the current branch or box. */
 	float *score; /* of all centres */
 	uint16_t *found;
 	uint32_t *near, *listed; /* centres: of the branch, of the box */

@@ -379,7 +379,8 @@ static double share_left(const struct problem *p)
 	static const double ball[] = { 0, 2, 3.14, 4.19 }; /* its volume, if its radius is 1 */
 	const unsigned d = p->points.d;
 	const double k = p->k, full = (double)cells_full(points_of_rank(p), p->k),
-		     volume = full * k / (double)points_of_rank(p), /* of a cell, in centres */
+		     volume =
+			     full * k / (double)points_of_rank(p), /* a cell's volume, in centres */
 		side = d == 1	? volume
 		       : d == 2 ? sqrt(volume)
 				: cbrt(volume),
@@ -417,7 +418,7 @@ static void build(struct share *s, const struct stage *g)
 	x->form->build(s, g);
 }
 
-/* Each worker has the labels of its cells; then it takes those of its points as given. */
+/* Each worker has the labels of its cells, and then collects the labels of its own points. */
 static void labels(struct share *s, const struct stage *g)
 {
 	const struct index *x = s->memory;

@@ -21,7 +21,7 @@ enum {
 	AIM_BUCKETS = 4000,		/* caches cope badly with more write streams */
 	MOST_BUCKETS = 2 * AIM_BUCKETS, /* after the sides are rounded up */
 	MOST_LEVELS = 8,		/* of nested grids: an overfull bucket gets its own */
-	GROUPS = 32,			/* of buckets, to each worker */
+	GROUPS = 32,			/* groups of buckets per worker */
 	/* room of a list; a cell with more candidates uses all centres */
 	MOST_CANDIDATES = 256,
 	/* iterations that candidates should last at the centres' present pace */
@@ -93,7 +93,7 @@ struct index {
 	const struct form *form;
 	/* centres by dimension, then their half squares; scratch */
 	void *column, *score;
-	double *change; /* by centre: of its d values and its half square, in the last iteration */
+	double *change; /* by centre: last change of its d values and half square */
 };
 
 /* An instruction set's functions for a type. */

@@ -6,9 +6,9 @@
  */
 
 /*
- * How much nearer the scores of any two of a cell's candidates have come, at most. `first` gets the
- * largest move of a candidate. What all candidates have in common does not count: changes are taken
- * relative to those of the first.
+ * The most by which the scores of two candidates of a cell have come nearer. `first` gets the
+ * largest move of a candidate. Changes are relative to the first candidate's, so a common change
+ * does not count.
  */
 INLINE double NAME(approach)(const struct index *x, const struct cell *cell, const struct stage *g,
 			     double far, double *first, unsigned d)
@@ -99,7 +99,7 @@ INLINE struct NAME(rival) NAME(rival)(const float *rival, uint32_t id, unsigned 
 	return r;
 }
 
-/* Of some points: the least score, the second least, and whose the least is. */
+/* For some points: the least score, the second least, and the centre with the least. */
 struct NAME(nearest) {
 	NAME(vector) best, other, which;
 };

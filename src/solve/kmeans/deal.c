@@ -37,7 +37,9 @@ static float draw_pivot(const struct tree *t, size_t first, size_t n, uint64_t t
 	return larger_of(smaller_of(key[0], key[1]), smaller_of(larger_of(key[0], key[1]), key[2]));
 }
 
-/* Puts those of first..last-1 first whose key is less, or no greater. Returns where they end. */
+/*
+ * Moves rows of first..last-1 with a smaller (or not greater) key to the front. Returns their end.
+ */
 static size_t put_first(struct tree *t, size_t first, size_t last, float pivot, bool equal)
 {
 	size_t end = first;
@@ -216,7 +218,7 @@ unsigned tree_find_parts(struct tree *t, const struct share *s, const struct sta
 
 /* ---- dealing ---- */
 
-/* Where this worker's points of each part begin, among those of all: by part, then by worker. */
+/* Where this worker's points of each part begin among all points: by part, then by worker. */
 static void place(const struct share *s, unsigned parts, uint32_t *next)
 {
 	uint32_t before = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What decides a label where scores don't: squared distances by differences of coordinates as
- * given. Their rounding is relative to the distance itself, however large other coordinates are.
+ * Decides a label where scores can't: by squared distances from differences of the given
+ * coordinates. Their rounding is relative to the distance itself, however large other coordinates
+ * are.
  */
 #include <math.h>
 

@@ -67,7 +67,7 @@ struct joint {
 	uint32_t *label;
 };
 
-/* Of exact.c: a relative row, the scores of all centres, and those that may be nearest. */
+/* For exact.c: a relative row, the scores of all centres, and the candidates for the nearest. */
 struct scratch {
 	void *row, *score;
 	uint32_t *near;
@@ -90,7 +90,7 @@ struct share {
 	uint64_t built;
 	uint32_t *label; /* n: written by labels(), in the order of x */
 	/* with joint rows: */
-	uint32_t *place;   /* n: of each point as given, among the joint rows; at first its part */
+	uint32_t *place; /* n: place of each given point among the joint rows; at first its part */
 	uint32_t *of_part; /* how many points each part has (deal.h) */
 	bool dealt;
 };

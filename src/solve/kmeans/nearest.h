@@ -14,14 +14,13 @@
 /* ---- distances ---- */
 
 /*
- * Finds the nearest of n listed centres (NULL: of all) to a point as given; of equally near ones
- * the lowest.
+ * Finds the nearest of n listed centres (NULL: all) to a given point; on a tie the lowest number.
  */
 uint32_t exact_nearest(const struct stage *, const void *given, const uint32_t *list, unsigned n);
 
 /*
- * The same of packed centres, whose numbers are listed (NULL: all in their order): only those whose
- * scores rounding may have put above the least. Uses the share's scratch.
+ * As exact_nearest(), for packed centres with listed numbers (NULL: all in their order): looks only
+ * at centres whose scores may exceed the least by rounding. Uses the share's scratch.
  */
 uint32_t exact_of_packed(const struct share *, const struct stage *, const void *given,
 			 const struct packed *, const uint32_t *list);
@@ -31,7 +30,7 @@ struct scratch exact_carve(struct carver *, unsigned d, unsigned k);
 
 /* Bounds of distances, from computed squares: in float, with margins for all rounding. */
 
-/* Of two; the first if the second is NaN. fmaxf() and fminf() would not be inline. */
+/* The larger of two; the first if the second is NaN. fmaxf() and fminf() would not be inline. */
 static inline float larger_of(float a, float b)
 {
 	return b > a ? b : a;
@@ -69,7 +68,7 @@ struct rough {
 	double *row;			    /* doubles: points of a block */
 	float *few;			    /* rows */
 	float margin; /* scores that differ by more tell which centre is nearer */
-	float error;  /* of the difference of two scores of a point, at most */
+	float error;  /* largest error of the difference of two scores of a point */
 	/* computed in this iteration: scores in float, and distances in the points' type */
 	uint64_t scores, distances;
 	/* points in this iteration's brute force, and those of them that floats did not decide */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Points in the order of the labels that they had once: those of a label are close together. */
+/* Points in the order of former labels, so that the points of a label are close together. */
 #ifndef LOCUS_KMEANS_SORTED_H
 #define LOCUS_KMEANS_SORTED_H
 

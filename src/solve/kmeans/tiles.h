@@ -88,7 +88,7 @@ struct tiles {
 	unsigned (*near)(const void *scores, unsigned n, double limit, uint16_t *near,
 			 double *least);
 	/*
-	 * Moves those of a block's first n points that have a new label from sum to sum; copies the
+	 * Moves the points with a new label, among a block's first n, from sum to sum; copies the
 	 * new labels to `before`.
 	 */
 	void (*move)(struct sums *, const void *block, const double *scale, size_t n,

@@ -198,9 +198,8 @@ TARGET static void NAME(box)(const void *given, size_t n, unsigned d, double *le
 typedef REAL NAME(eight) __attribute__((vector_size(8 * sizeof(REAL))));
 
 /*
- * Moves those of n <= BLOCK points whose label is new. They are listed first, without a branch,
- * which would be mispredicted too often. `apart`: how far apart a point's values are; `step`:
- * points.
+ * Moves the points with a new label, of n <= BLOCK points. Lists them first, without a branch,
+ * which would be mispredicted too often. `apart`: distance of a point's values; `step`: of points.
  */
 TARGET __attribute__((always_inline)) static inline void
 NAME(move_some)(struct sums *s, const REAL *points, const size_t apart, size_t step,

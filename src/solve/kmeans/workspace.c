@@ -85,7 +85,7 @@ static bool is_huge(const struct problem *p, const struct choice *choice)
 	return granule_of(p, choice) == p->huge;
 }
 
-/* What the methods have together: room for rows, then labels. */
+/* Shared by the methods: room for rows, then labels. */
 struct joint_shape {
 	size_t row, labels, bytes;
 };

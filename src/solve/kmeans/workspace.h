@@ -47,7 +47,7 @@ struct workspace {
 	 */
 	double *box;
 	size_t box_stride;
-	/* change: of this rank, then of all ranks; total: over all iterations */
+	/* change: on this rank, then on all ranks; total: over all iterations */
 	struct sums change, total;
 	bool own;     /* sums are relative to each cluster's own largest values */
 	double *most; /* k rows of d: these */
@@ -83,8 +83,8 @@ bool sums_need_own(const struct problem *, const double *low, const double *high
 void sums_find_most(struct share *, const struct stage *);
 
 /*
- * Adds up the share's points in share->change.sum. `most` (k rows of d) and `count` (k) are those
- * of all points.
+ * Adds up the share's points in share->change.sum. `most` (k rows of d) and `count` (k) cover all
+ * points.
  */
 void sums_add_own(struct share *, const struct stage *, const double *most, const int64_t *count);
 

@@ -25,8 +25,8 @@ struct cmap;
 struct cmap_handle;
 
 /*
- * Where the memory of tables comes from. take() returns zeroed memory, aligned to 128 bytes; NULL:
- * there is none.
+ * The source of tables' memory. take() returns zeroed memory, aligned to 128 bytes; NULL: none
+ * left.
  */
 struct cmap_memory {
 	void *(*take)(void *from, size_t bytes);
@@ -45,7 +45,7 @@ struct cmap *cmap_open(const struct cmap_options *);
 /* To be called when all threads have left. NULL is fine. */
 void cmap_close(struct cmap *);
 
-/* What a handle has spent since it joined; times are in clock_ticks(). */
+/* A handle's costs since it joined; times are in clock_ticks(). */
 struct cmap_costs {
 	uint64_t waited;  /* for buckets that others had locked */
 	uint64_t moving;  /* to make tables and to move buckets to them, waits for locks included */

@@ -7,7 +7,7 @@
 
 #define CLOSED (UINT64_C(1) << 63)
 
-/* In units of 64 KiB; of huge pages if the table has that size. */
+/* Rounded up to 64 KiB, or to huge pages if the table is that large. */
 size_t table_bytes_of(size_t buckets)
 {
 	const size_t bytes = buckets * sizeof(struct bucket),
@@ -56,8 +56,8 @@ void table_free(const struct cmap_memory *memory, struct table *t)
 }
 
 /*
- * Takes a bucket that was given back; 0: there is none. The taker sees all that happened before it
- * was given back.
+ * Takes a bucket that was given back; 0: none. The taker sees all that happened before it was given
+ * back.
  */
 static uint32_t take_used(struct table *t)
 {

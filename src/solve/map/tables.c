@@ -136,8 +136,8 @@ static size_t units(const struct table *t, const struct table *next)
 }
 
 /*
- * Fills a free slot: of the home, else of the chain's first bucket, else of a new bucket in front
- * of that.
+ * Fills a free slot of the home, else of the chain's first bucket, else of a new bucket in front of
+ * that.
  */
 static void put(struct table *to, uint64_t hash, uint64_t key, uint64_t value)
 {

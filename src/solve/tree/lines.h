@@ -222,8 +222,8 @@ TARGET UNROLL_INLINE unsigned NAME(pass_only)(const void *layer, uint32_t times,
 }
 
 /*
- * What a layer's separators are compared with: the keys, or those 16 bits of each that the layer
- * has, which are stored in `bits`.
+ * The values to compare with a layer's separators: the keys, or the layer's 16 bits of each, stored
+ * in `bits`.
  */
 TARGET UNROLL_INLINE const void *NAME(compared)(const struct tree *t, unsigned layer,
 						const KEY *keys, size_t count, uint16_t *bits,

@@ -110,8 +110,8 @@ static void lay_top(const struct rows *r, void *top)
 }
 
 /*
- * The least shift of keys by which all that a line of this layer has to tell apart, from the last
- * key of the line before to its own, differ by at most INT16_MAX.
+ * The least shift by which the keys of a line of this layer, from the previous line's last key on,
+ * differ by at most INT16_MAX.
  */
 static unsigned char shift_for(const struct rows *r, unsigned up)
 {
@@ -151,7 +151,7 @@ static bool lay_row(const struct rows *r, unsigned up, void *row)
 	return true;
 }
 
-/* Makes the top and the layers. False: narrow separators can't tell lines apart. */
+/* Makes the top and the layers. False: narrow separators can't distinguish lines. */
 static bool build(struct tree *t, const void *sorted, void *memory, bool narrow)
 {
 	struct rows r = { .tree = t, .beyond = narrow ? t->highest : UINT64_MAX };
