@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from fleet import NAMES, Fleet, columns
-
 from locus_analysis.cluster import rule
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from make_records import ONE, TWO, Line, Machine, latency, numa, record, run_id, write
-from make_records.trials import Point
-
 from locus_analysis import __main__ as program
 from locus_analysis.cluster import known
+from make_records import ONE, TWO, Line, Machine, latency, numa, record, run_id, write
+from make_records.trials import Point
 
 Factor = Callable[[str, Point], float]
 Change = Callable[[str, list[Line]], None]

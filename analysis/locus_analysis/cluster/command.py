@@ -80,13 +80,15 @@ def _effect(words: str) -> tuple[str, float]:
 
 
 def _sick(options: argparse.Namespace) -> int:
+    from ..compare import observations
     from . import known, sick, told
 
     likwid.refuse(options.file)
     suppressed = known.read(options.suppress) if options.suppress else []
-    verdict = sick.judge(options.file, dict(options.effect), _lost(options.file))
+    side, notes = observations.load(options.file, "these records")
+    verdict = sick.judge(side, dict(options.effect), _lost(options.file))
     known.leave_out(verdict, suppressed)
-    command_line.note(verdict.notes)
+    command_line.note(notes + verdict.notes)
     if options.again_list:
         print(",".join(verdict.suspects), flush=True)
         return verdict.status

@@ -96,7 +96,8 @@ def _crosses(trial: Trial) -> Optional[bool]:
 def _local(trial: Trial) -> bool:
     if trial.benchmark != "numa":
         return False
-    return trial.variant == "static" or _crosses(trial) is False
+    one_node = "+" not in str(trial.parameters.get("from", trial.parameters.get("layout", "+")))
+    return one_node or trial.variant == "static" or _crosses(trial) is False
 
 
 def _remote(trial: Trial) -> bool:

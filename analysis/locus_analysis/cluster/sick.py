@@ -80,10 +80,9 @@ class Verdict:
         return sorted({f.host for f in self.findings if f.verdict == SUSPECT})
 
 
-def judge(paths: Sequence[Path], effects: Mapping[str, float], lost: Mapping[str, str]) -> Verdict:
+def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> Verdict:
     """`effects`: least logarithms for a sick node, by component. `lost`: nodes without a record,
     and why."""
-    side, notes = observations.load(paths, "these records")
     places = [Place(r["host"], _campaign(r)) for r in side.runs]
     findings: list[Finding] = []
     lookers: list[Finding] = []
@@ -98,7 +97,8 @@ def judge(paths: Sequence[Path], effects: Mapping[str, float], lost: Mapping[str
             continue
         judged.append((part.runs[-1]["cpu"], len(hosts)))
         if len(hosts) < rule.LEAST_HOSTS:
-            findings += [_unjudged(h, f"{units.several(len(hosts), 'node')} of its class, 5 needed") for h in hosts]
+            why = f"{units.several(len(hosts), 'node')} of its class, 5 needed"
+            findings += [_unjudged(h, why) for h in hosts]
         else:
             found, seen = _of_class(_matrix(part), own, effects)
             findings += found
@@ -109,7 +109,7 @@ def judge(paths: Sequence[Path], effects: Mapping[str, float], lost: Mapping[str
     findings += [Finding(NO_DATA, n, reason=why) for n, why in lost.items() if n not in there]
     findings.sort(key=lambda f: (VERDICTS.index(f.verdict), -abs(np.log(f.ratio or 1)), f.host))
     n = len(side.hosts)
-    return Verdict(n, judged, findings, lookers, rule.healthy_named(n), notes)
+    return Verdict(n, judged, findings, lookers, rule.healthy_named(n), [])
 
 
 def _campaign(run: Mapping[str, Any]) -> str:

@@ -21,27 +21,27 @@ COLUMNS = (*("verdict", "host", "component", "ratio", "metrics", "campaigns", "r
 
 def table(verdict: Verdict, all_: bool, again: str) -> str:
     """`again`: the command that measures suspects again, without their names."""
-    lines = [_head(verdict), ""]
-    rows = [(f.verdict, f.host, _text(f)) for f in verdict.findings]
+    lines = [head(verdict), ""]
+    rows = [(f.verdict, f.host, text(f)) for f in verdict.findings]
     if all_:
-        rows += [("(look)", f.host, _text(f)) for f in verdict.lookers]
-    rows = _joined(rows)
+        rows += [("(look)", f.host, text(f)) for f in verdict.lookers]
+    rows = joined(rows)
     width = max((len(host) for _, host, _ in rows), default=0)
-    for name, host, text in rows:
+    for name, host, said in rows:
         begin = f"{name:8} {host:{width}}  "
         lines += textwrap.wrap(
-            text, WIDTH, initial_indent=begin, subsequent_indent=" " * min(len(begin), 40)
+            said, WIDTH, initial_indent=begin, subsequent_indent=" " * min(len(begin), 40)
         ) or [begin.rstrip()]
     if not rows:
         lines.append("no node is sick")
     lines.append("")
     if verdict.suspects:
         lines.append(f"measure again: {again.format(','.join(verdict.suspects))}")
-    lines.append(_foot(verdict, all_))
+    lines.append(foot(verdict, all_))
     return "\n".join(lines)
 
 
-def _head(verdict: Verdict) -> str:
+def head(verdict: Verdict) -> str:
     kinds = ", ".join(f"{n} {cpu}" for cpu, n in verdict.classes)
     odd = verdict.hosts - sum(n for _, n in verdict.classes)
     more = f", {units.several(odd, 'odd machine')}" if odd else ""
@@ -49,7 +49,7 @@ def _head(verdict: Verdict) -> str:
     return f"{units.several(verdict.hosts, 'node')}, {classes} ({kinds}){more}"
 
 
-def _foot(verdict: Verdict, all_: bool) -> str:
+def foot(verdict: Verdict, all_: bool) -> str:
     looks = len(verdict.lookers)
     first = f"worth a look: {looks} (--all). " if looks and not all_ else ""
     return (
@@ -58,19 +58,19 @@ def _foot(verdict: Verdict, all_: bool) -> str:
     )
 
 
-def _text(f: Finding) -> str:
+def text(f: Finding) -> str:
     told = []
     if f.component and f.ratio:
         told.append(f"{f.component} {_ratio(f)} ({f.metrics})")
         if f.verdict == SICK:
             told.append(f"in {units.several(f.campaigns, 'campaign')}")
     told += [f.reason] * bool(f.reason)
-    text = ", ".join(told)
+    said = ", ".join(told)
     if f.differs:
         facts = ", ".join(f.differs[:MOST_FACTS])
         more = f" and {len(f.differs) - MOST_FACTS} more" if f.differs[MOST_FACTS:] else ""
-        text = f"{text}{'; ' if text else ''}differs: {facts}{more}"
-    return text
+        said = f"{said}{'; ' if said else ''}differs: {facts}{more}"
+    return said
 
 
 def _ratio(f: Finding) -> str:
@@ -81,7 +81,7 @@ def _ratio(f: Finding) -> str:
     return f"{ratio:.2f} times its class"
 
 
-def _joined(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+def joined(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
     """Nodes with the same text in one line."""
     alike: dict[tuple[str, str], list[str]] = {}
     for name, host, text in rows:
@@ -112,8 +112,8 @@ def as_csv(verdict: Verdict) -> str:
 
 def as_markdown(verdict: Verdict) -> str:
     rows = [[str(cell).replace("|", "\\|") for cell in _row(f)] for f in verdict.findings]
-    head = [f"{_head(verdict)}", "", f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
-    return "\n".join([*head, *(f"| {' | '.join(row)} |" for row in rows)])
+    begin = [head(verdict), "", f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    return "\n".join([*begin, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
 def as_json(verdict: Verdict) -> str:

@@ -219,7 +219,11 @@ def varying(trials: Sequence[Trial]) -> list[dict[str, Optional[Value]]]:
 def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
     """One side, and notes on what was left out."""
     read = database.read(paths, samples=False, lean=lean)
-    db = database.trials(read)
+    return of(database.trials(read), name), read.notes
+
+
+def of(db: duckdb.DuckDBPyConnection, name: str) -> Side:
+    """All runs of a database that has the tables of trials."""
     db.execute(NUMBERED)
     runs = [_run(r) for r in rows(db, RUNS)]
     trials = {r["id"]: _trial(r) for r in rows(db, TRIALS)}
@@ -239,7 +243,7 @@ def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
         of_metrics["value"],
     )
     side.values[~side.valid[:, [m["t"] for m in found]]] = np.nan
-    return side, read.notes
+    return side
 
 
 def lean(line: Line) -> Line:

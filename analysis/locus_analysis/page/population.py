@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many hosts: trials of a few hosts are drawn host by host; of more than eight, as distributions,
-with outliers named."""
+with outliers named on hover. Who is sick among them, cluster/ says."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Row = Any  # not typed yet
 FEW = 8  # hosts that are drawn one by one
 FAR = 3.5  # robust standard deviations from the median: such a host stands out
 SLIGHT = 0.02  # of the median: a host nearer to it does not stand out, however alike the others are
-TOLD = 20  # hosts that are named as standing out, and points in a row, at most
+TOLD = 20  # hosts that are drawn as points in a row, at most
 LONG = 60  # characters of a label
 HELP = (
     "Each row is a trial, its values divided by the median over the hosts. Thick: the middle half"
@@ -95,18 +95,6 @@ def sections(db: duckdb.DuckDBPyConnection) -> dict[str, Row]:
         }
         for name in {**by_benchmark, **alone}
     }
-
-
-def hosts(db: duckdb.DuckDBPyConnection) -> list[Row]:
-    """The hosts that stand out in most trials; call sections() first."""
-    return rows(
-        db,
-        "SELECT host, count(*) AS trials, count(*) FILTER (sound) AS sound,"
-        " (SELECT count(*) FROM of_host o WHERE o.host = outstanding.host) AS of,"
-        " arg_max(benchmark, far) AS benchmark, arg_max(ratio, far) AS ratio FROM outstanding"
-        " GROUP BY host ORDER BY trials DESC, host LIMIT ?",
-        TOLD,
-    )
 
 
 def machines(shown: Sequence[Row]) -> list[Row]:

@@ -27,6 +27,8 @@ from ..base import units
 from ..base.folders import PACKAGE, TEMPLATES
 from ..card.content import MEANING as TRUST
 from ..card.summary import MOST, cards
+from ..cluster import sick, told
+from ..compare import observations
 from ..pictures import axes, charts, draw, drift
 from ..pictures.charts import Picture
 from ..pictures.draw import Drawing
@@ -119,6 +121,17 @@ def _keep_others(pictures: Path, made: set[str], new: Path) -> None:
             shutil.copy2(path, kept, follow_symlinks=False)
 
 
+def _sick(db: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    """What `locus sick` says of the same records."""
+    verdict = sick.judge(observations.of(db, "these records"), {}, {})
+    found = [(f.verdict, f.host, told.text(f)) for f in verdict.findings]
+    return {
+        "head": told.head(verdict),
+        "foot": told.foot(verdict, True),
+        "rows": told.joined(found),
+    }
+
+
 def _compose(given: Records, drawing: Drawing, link: str) -> str:
     """The text of the page, with its pictures."""
     db = database.tables(given)
@@ -167,7 +180,7 @@ def _compose(given: Records, drawing: Drawing, link: str) -> str:
         meaning=MEANING,
         statuses=[(s, statuses[s]) for s in ("ok", *MEANING) if statuses[s]],
         machines=population.machines(_machines(runs)) if many else _machines(runs),
-        outstanding=population.hosts(db) if many else [],
+        sick=_sick(db) if many else None,
         hosts=len({r["host"] for r in runs}) if many else 0,
     )
 
