@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "machine/provenance/conditions.h"
+#include "machine/provenance/provenance.h"
 #include "tree.h"
 
 #define CPU   "/sys/devices/system/cpu/"

@@ -12,7 +12,7 @@
 #include "benchmark.h"
 #include "harness/ask/options.h"
 #include "machine/limits/limits.h"
-#include "machine/provenance/conditions.h"
+#include "machine/provenance/provenance.h"
 #include "machine/threads/affinity.h"
 
 /* ---- what trials are planned for: the machine, and the part of it that this run may use ---- */

@@ -12,7 +12,7 @@
 #include "harness/sample/evidence.h"
 #include "harness/sample/workers.h"
 #include "harness/sample/samples.h"
-#include "machine/provenance/conditions.h"
+#include "machine/provenance/provenance.h"
 
 /* Why a trial ended where it did. */
 enum stopped {

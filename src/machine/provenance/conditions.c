@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine/provenance/conditions.h"
+#include "machine/provenance/provenance.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "machine/limits/limits.h"
-#include "machine/provenance/provenance.h"
 #include "machine/provenance/sources.h"
 
 static char *line(const char *root, const char *path)
