@@ -4,7 +4,7 @@
 #define LOCUS_KMEANS_BALLS_H
 
 #include "solve/kmeans/nearest.h"
-#include "solve/kmeans/sorted.h"
+#include "solve/kmeans/order.h"
 
 enum {
 	LISTED = 64, /* centres that a ball remembers */

@@ -3,9 +3,8 @@
 #ifndef LOCUS_KMEANS_BOXES_H
 #define LOCUS_KMEANS_BOXES_H
 
-#include "solve/kmeans/deal.h"
+#include "solve/kmeans/order.h"
 #include "solve/kmeans/nearest.h"
-#include "solve/kmeans/sorted.h"
 
 enum {
 	FULL = 48,     /* points of a box: whole blocks, whatever the instructions */

@@ -22,7 +22,7 @@
  * by at most what the two centres move.
  *
  * Of candidates: where scores differ by t as tiles compute them, true ones differ by t less what
- * rounding adds, which is cell->margin at most (cells_build.h). A score is linear in the point, so
+ * rounding adds, which is cell->margin at most (cells_look.h). A score is linear in the point, so
  * from one iteration to the next it changes in a box by what it changes in the middle, give or take
  * half the box times the centre's move; and so does the difference of two. Rounded coordinates of
  * centres do not add up over iterations: the margin has them once, and covers moves until the next
@@ -36,7 +36,7 @@
 #include "kit/carve.h"
 #include "kit/shares.h"
 #include "solve/kmeans/cells.h"
-#include "solve/kmeans/deal.h"
+#include "solve/kmeans/order.h"
 #include "solve/kmeans/nearest.h"
 
 /* ---- memory ---- */

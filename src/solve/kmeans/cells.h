@@ -51,7 +51,7 @@ struct cell {
 	 * candidates are found anew
 	 */
 	double spent, allowed;
-	double margin; /* of candidates' scores (cells_build.h) */
+	double margin; /* of candidates' scores (cells_look.h) */
 };
 
 /* Lies at the start of a share's memory. */
@@ -99,7 +99,7 @@ struct index {
 /* An instruction set's functions for a type. */
 struct form {
 	void (*build)(struct share *, const struct stage *);
-	/* Finds a cell's candidates (cells_build.h). */
+	/* Finds a cell's candidates (cells_look.h). */
 	void (*look)(struct index *, struct cell *, const struct stage *, double pace);
 };
 

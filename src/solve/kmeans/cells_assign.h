@@ -123,6 +123,21 @@ INLINE void NAME(meet)(struct NAME(nearest) * of, const float *points, struct NA
 	of->best = MIN(score, of->best);
 }
 
+/* Lists a tile, if it has points with a new label, or that may have one. Returns the list's end. */
+INLINE struct tile *NAME(note)(struct tile *next, const struct cell *cell, uint32_t t,
+			       uint32_t changed, uint32_t unsure)
+{
+	uint32_t used = (1u << TILE) - 1;
+
+	if (cell->points - t * TILE < TILE) /* the rest of the last one is padding */
+		used >>= TILE - cell->points % TILE;
+	next->cell = cell;
+	next->number = t;
+	next->changed = changed & used;
+	next->unsure = unsure & used;
+	return next + (((changed | unsure) & used) != 0);
+}
+
 /*
  * Finds the labels of a cell's tiles that are due, among its n candidates; of few, n is a constant.
  * Whether a tile has a new label can't be predicted, so nothing branches on it: from `next` on,
@@ -147,7 +162,7 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 		const uint32_t t = (uint32_t)__builtin_ctzll(due);
 		float *const tile = tile_of(x, cell, t, d), *const label = tile + (size_t)d * TILE;
 		NAME(vector) apart = SPLAT(INFINITY), gap[TILE / LANES];
-		uint32_t changed = 0, unsure = 0, used = (1u << TILE) - 1;
+		uint32_t changed = 0, unsure = 0;
 		float nearest;
 		double least;
 
@@ -180,13 +195,7 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 		}
 		least = (double)nearest - margin + cell->gone;
 		until[t] = (float)least * (1 - 4 * FLT_EPSILON);
-		if (cell->points - t * TILE < TILE) /* the rest of the last one is padding */
-			used >>= TILE - cell->points % TILE;
-		next->cell = cell;
-		next->number = t;
-		next->changed = changed & used;
-		next->unsure = unsure & used;
-		next += ((changed | unsure) & used) != 0;
+		next = NAME(note)(next, cell, t, changed, unsure);
 	}
 	return next;
 }

@@ -7,8 +7,7 @@
 
 #include "base/ranks.h"
 #include "kit/shares.h"
-#include "solve/kmeans/deal.h"
-#include "solve/kmeans/sorted.h"
+#include "solve/kmeans/order.h"
 #include "solve/kmeans/tiles.h"
 #include "solve/kmeans/workspace.h"
 

@@ -76,7 +76,7 @@ struct scratch {
 /* One worker's points and memory. */
 struct share {
 	_Alignas(APART) size_t n; /* its points */
-	const void *x;		  /* n rows of d: as given or, once `dealt`, as dealt (deal.h) */
+	const void *x;		  /* n rows of d: as given or, once `dealt`, as dealt (order.h) */
 	/* the method's own memory, bytes() long and aligned to APART; kept until labels() */
 	void *memory;
 	size_t bytes; /* of all of this worker's memory */
@@ -91,7 +91,7 @@ struct share {
 	uint32_t *label; /* n: written by labels(), in the order of x */
 	/* with joint rows: */
 	uint32_t *place; /* n: place of each given point among the joint rows; at first its part */
-	uint32_t *of_part; /* how many points each part has (deal.h) */
+	uint32_t *of_part; /* how many points each part has (order.h) */
 	bool dealt;
 };
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "kit/shares.h"
-#include "solve/kmeans/deal.h"
+#include "solve/kmeans/order.h"
 #include "solve/kmeans/nearest.h"
 #include "solve/kmeans/workspace.h"
 
