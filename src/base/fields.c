@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Values by key, in texts such as /proc/cpuinfo. */
 #include "base/sysfs.h"
 
 #include <ctype.h>

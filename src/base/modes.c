@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whether times have two modes, among samples or among allocations. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of names, and the name that was probably meant. */
 #include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>

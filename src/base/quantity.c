@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers with units: parsed and printed. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A pool of threads, one pinned to each of some CPUs. */
 #include "count/likwid.h"
 
 #include <errno.h>

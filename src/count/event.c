@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reasons, and packages of CPUs. */
 #include "count/event.h"
 
 #include <errno.h>

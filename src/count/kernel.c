@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel counts for each thread: getrusage(), CPU time, schedstat. */
 #include "count/provider.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The events of perf_event_open() by name, as libpfm4 writes them. */
 #include "count/perf.h"
 
 #include <linux/perf_event.h>

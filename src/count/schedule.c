@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds a provider and a pass for each event. */
 #include "count/schedule.h"
 
 #include <sched.h>

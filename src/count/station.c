@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Providers, and one worker's counters in a pass. */
 #include "count/schedule.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a text file by lines and fields. */
 #include "kit/csv.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Zipf-distributed numbers by rejection-inversion. */
 #include <math.h>
 
 #include "kit/random.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Control groups: their hierarchy, and the limits that they set. */
 #include "machine/limits/limits.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The least of all limits of memory. */
 #include "machine/limits/limits.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The arena of a trial, and whether the nodes have room for it. */
 #include "machine/memory/arena.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Multi-size transparent huge pages. */
 #include "machine/memory/region.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads back on which nodes pages lie, and compares that with the claims. */
 #include "machine/memory/placement.h"
 
 #include <errno.h>

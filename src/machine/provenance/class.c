@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What machines of one kind have in common, as a hash. */
 #include "machine/provenance/provenance.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the conditions, and names those that changed. */
 #include "machine/provenance/provenance.h"
 
 #include <math.h>

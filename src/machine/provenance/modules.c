@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Memory modules, as the kernel or firmware reports them. */
 #include "machine/provenance/modules.h"
 
 #include <errno.h>

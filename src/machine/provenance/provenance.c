@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The machine: memory, mitigations, TLBs, and all that other files say. */
 #include "machine/provenance/provenance.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Packages, cores, nodes, caches, distances. */
 #include "machine/provenance/provenance.h"
 
 #include <errno.h>

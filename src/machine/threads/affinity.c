@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds out which CPUs were inherited, and from whom. */
 #include <errno.h>
 #include <omp.h>
 #include <pthread.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The CPUs of the calling thread, in sets of the kernel's size. */
 #include "machine/threads/affinity.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Says which limit was reached where OpenMP can't create a thread. */
 #include "machine/threads/affinity.h"
 
 #include <stdatomic.h>

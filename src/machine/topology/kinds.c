@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Kinds of cores: found, named, counted. */
 #include "machine/topology/topology.h"
 
 #include <stdio.h>

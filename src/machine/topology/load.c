@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads hwloc's topology: this machine, a file, or a description. */
 #include "machine/topology/load.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How much memory a node has, and how much is available. */
 #include "machine/topology/topology.h"
 
 #include <errno.h>

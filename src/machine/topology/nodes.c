@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The nodes whose memory may be used, and where first touch places pages. */
 #include "machine/topology/topology.h"
 
 #include <errno.h>

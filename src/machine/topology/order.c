@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Orders of CPUs: close, spread, or a list. */
 #include "machine/topology/topology.h"
 
 #include <assert.h>
