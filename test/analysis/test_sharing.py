@@ -52,7 +52,7 @@ GOOD = 0
 RUN = run_id("a")
 
 
-def told(lines: list[Line], benchmark: str = "sharing") -> list[dict[str, Any]]:
+def told(lines: list[Line], benchmark: str = "sharing") -> list[Any]:
     brief = [line for line in lines if line["type"] != "samples"]
     given = of_lines(brief)
     return run_variation.of_time(database.tables(given), benchmark)
@@ -63,7 +63,7 @@ def told(lines: list[Line], benchmark: str = "sharing") -> list[dict[str, Any]]:
 
 def curve(
     relative: dict[int, float], width: float = 0.005, noise: float = 0.0, seed: int = 1
-) -> list[dict[str, Any]]:
+) -> list[Any]:
     """Points with these times (ns) by distance, and intervals of that width; `noise` moves the
     values."""
     rng, points = random.Random(seed), []
@@ -169,7 +169,7 @@ def test_a_doubt_about_the_far_end_is_no_distance_to_keep() -> None:
 
 
 def test_without_intervals_values_count() -> None:
-    points = [{**p, "low": None, "high": None} for p in curve(PAIR)]
+    points: list[Any] = [{**p, "low": None, "high": None} for p in curve(PAIR)]
     found = padding.needed(points)
     assert (found.least, found.sure) == (128, None)
     assert padding.said(found) == (

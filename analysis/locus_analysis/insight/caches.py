@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import cast
 
 from ..base import units
-from ..records.database import UNUSABLE
+from ..records.database import UNUSABLE, value_of
 from ..records.description import PAGE_NAMES
 from ..records.lines import Machine
 from ..records.rows import Trial
@@ -29,7 +29,6 @@ from .memory_level import (
     explain,
     median_within,
     step_of,
-    time_of,
 )
 from .steps import Plateau, Steps, find
 
@@ -102,7 +101,7 @@ def _so_many(n: int) -> str:
 
 
 def _find(points: Sequence[Sized]) -> Steps:
-    return find([p["size"] for p in points], [time_of(p) for p in points], *intervals(points))
+    return find([p["size"] for p in points], [value_of(p) for p in points], *intervals(points))
 
 
 def found(curve: Curve, place: Place) -> Finding:
@@ -139,11 +138,11 @@ def _beyond(last: Level, points: Sequence[Sized], reported: dict[int, list[float
     """Without a plateau of memory its time is that of the largest size, if the caches are small
     beside it."""
     most = max(points, key=lambda p: float(p["size"]))
-    if last.time is not None or time_of(most) < FASTEST_MEMORY:
+    if last.time is not None or value_of(most) < FASTEST_MEMORY:
         return
     if not reported or most["size"] < BEYOND * last_of(reported):
         return
-    size, time = float(most["size"]), time_of(most)
+    size, time = float(most["size"]), value_of(most)
     last.plateau, last.time = Plateau(size, size, time, time, time, 1, to_end=True), time
     last.verdict, last.remark = "", f"{units.size(size)} alone"
 

@@ -11,23 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 from ..base import units
-from ..records.database import is_sound
+from ..records.database import is_sound, value_of
+from ..records.lines import Machine
+from ..records.rows import Trial
 from .caches import reported_caches
-
-Row = Any  # not typed yet
 
 VARIANT = "parallel"
 ENOUGH = 0.95
 LEAST_POINTS = 3
 
 
-def curves(trials: Sequence[Row]) -> list[list[Row]]:
+def curves(trials: Sequence[Trial]) -> list[list[Trial]]:
     """The curves over chains of one run, in order of chains; each begins with one chain."""
 
-    def key(t: Row) -> tuple[int, str, str]:
+    def key(t: Trial) -> tuple[int, str, str]:
         p = t["parameters"]
         return int(p["size"]), str(p.get("pages")), str(p.get("stride"))
 
@@ -43,13 +42,13 @@ def curves(trials: Sequence[Row]) -> list[list[Row]]:
     ]
 
 
-def said(points: Sequence[Row], machine: Row) -> str:
+def said(points: Sequence[Trial], machine: Machine) -> str:
     """The sentence on a curve."""
-    alone, best = points[0], min(points, key=lambda t: t["value"])
-    knee = next(t for t in points if best["value"] / t["value"] >= ENOUGH)
+    alone, best = points[0], min(points, key=value_of)
+    knee = next(t for t in points if value_of(best) / value_of(t) >= ENOUGH)
     size, chains = int(alone["parameters"]["size"]), int(knee["parameters"]["chains"])
     most = int(points[-1]["parameters"]["chains"])
-    flight = f"{alone['value'] / best['value']:.1f} loads in flight"
+    flight = f"{value_of(alone) / value_of(best):.1f} loads in flight"
     times = (
         f"a load every {units.quantity(best['value'], 's')} instead of"
         f" {units.quantity(alone['value'], 's')}"
@@ -60,7 +59,7 @@ def said(points: Sequence[Row], machine: Row) -> str:
     return f"{where}: {flight}, reached with {chains} of {most} chains; {times}."
 
 
-def level(size: int, machine: Row) -> str:
+def level(size: int, machine: Machine) -> str:
     """The smallest cache, as reported, that holds a working set."""
     for number, sizes in sorted(reported_caches(machine).items()):
         if size <= max(sizes):

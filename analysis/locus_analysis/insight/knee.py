@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any, Optional
+from typing import Optional
 
 from ..base import units
-from ..records.database import is_sound
-
-Row = Any  # not typed yet
+from ..records.database import is_sound, value_of
+from ..records.rows import Trial
 
 VARIANTS = ("scaling", "static")
 ENOUGH = 0.95
@@ -22,16 +21,16 @@ LEAST_POINTS = 3
 SETTING = ("kernel", "size", "pages")  # these, and the nodes in use, distinguish the curves
 
 
-def _nodes(trial: Row) -> tuple[bool, ...]:
+def _nodes(trial: Trial) -> tuple[bool, ...]:
     """Which nodes have threads: "2+0" is on the first of two."""
     return tuple(n != "0" for n in str(trial["parameters"].get("layout", "")).split("+"))
 
 
-def curves(trials: Sequence[Row]) -> list[list[Row]]:
+def curves(trials: Sequence[Trial]) -> list[list[Trial]]:
     """The curves of VARIANTS in one run, with points in order of threads, among them those that
     can't be judged."""
 
-    def key(t: Row) -> tuple[str, ...]:
+    def key(t: Trial) -> tuple[str, ...]:
         setting = (str(t["parameters"].get(name)) for name in SETTING)
         return (t["variant"], *setting, str(_nodes(t)))
 
@@ -45,11 +44,11 @@ def curves(trials: Sequence[Row]) -> list[list[Row]]:
     ]
 
 
-def _judged(points: Sequence[Row]) -> list[Row]:
+def _judged(points: Sequence[Trial]) -> list[Trial]:
     return [t for t in points if t["value"] and is_sound(t)]
 
 
-def _bracket(knee: Row, measured: Sequence[Row], judged: Sequence[Row]) -> str:
+def _bracket(knee: Trial, measured: Sequence[Trial], judged: Sequence[Trial]) -> str:
     """Between which numbers of threads it lies, unless these are neighbours."""
     high = knee["threads"]
     low = max((t["threads"] for t in judged if t["threads"] < high), default=high)
@@ -58,11 +57,11 @@ def _bracket(knee: Row, measured: Sequence[Row], judged: Sequence[Row]) -> str:
     return f" (found {low}..{high}{told})" if high - low > 1 else ""
 
 
-def said(measured: Sequence[Row]) -> str:
+def said(measured: Sequence[Trial]) -> str:
     """The sentence on a curve."""
     points = _judged(measured)
-    best = max(points, key=lambda t: t["value"])
-    knee = next(t for t in points if t["value"] >= ENOUGH * best["value"])
+    best = max(points, key=value_of)
+    knee = next(t for t in points if value_of(t) >= ENOUGH * value_of(best))
     first, last = points[0], points[-1]
     names = [str(points[0]["parameters"].get("kernel")), _where(points[0])]
     curve = ", ".join(name for name in names if name)
@@ -75,14 +74,14 @@ def said(measured: Sequence[Row]) -> str:
             f" {rate}; {base}."
         )
     found = _bracket(knee, measured, points)
-    share = f"{100 * knee['value'] / best['value']:.0f} %"
+    share = f"{100 * value_of(knee) / value_of(best):.0f} %"
     return (
         f"{curve}: {knee['threads']} of {last['threads']} threads{found} reach {share} of the most"
         f" bandwidth, {rate} of {units.quantity(best['value'], 'B/s')}; {base}."
     )
 
 
-def _where(trial: Row) -> Optional[str]:
+def _where(trial: Trial) -> Optional[str]:
     used = [str(i) for i, has in enumerate(_nodes(trial)) if has]
     if len(_nodes(trial)) == 1:
         return None

@@ -23,12 +23,6 @@ class Sized(Trial):
     size: int
 
 
-def time_of(point: Sized) -> float:
-    """Of a point that has one."""
-    assert point["value"] is not None
-    return point["value"]
-
-
 BEYOND = 4  # times the last cache: at such a size at most a quarter of the loads still hit it
 # A reported size agrees up to this factor above the interval: a stack, and lines of other programs,
 # take a part of a cache.

@@ -18,17 +18,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from statistics import median
-from typing import Any, Optional
+from typing import Optional, cast
 
 import duckdb
 
 from ..base import units
-from ..records.database import is_sound, run_names
+from ..records.database import is_sound, run_names, value_of
+from ..records.lines import Machine
+from ..records.rows import Trial
 from . import advice, run_variation
 from .advice import Advice, Place, Wish
 from .memory_level import NARROW, bracketed
 
-Row = Any  # not typed yet
+
+class Apart(Trial):
+    """A point of a curve over the distance between what threads write."""
+
+    distance: int
+
 
 ENOUGH = 1.05  # times the far end: a smaller slow-down is no reason to spend memory
 FAR = 3  # distances
@@ -42,7 +49,7 @@ class Padding:
     sure: Optional[float] = None  # from here on the intervals leave no doubt; None: they do
     why: str = ""  # the reason if there is no padding
     reason: str = advice.EXHAUSTED  # of advice, if there is none
-    left: list[Row] = field(default_factory=list)  # points in the bracket that were left out
+    left: list[Apart] = field(default_factory=list)  # points in the bracket that were left out
     remarks: list[str] = field(default_factory=list)
 
     @property
@@ -75,14 +82,14 @@ class Finding:
         return said(self.padding)
 
 
-def needed(points: Sequence[Row]) -> Padding:
+def needed(points: Sequence[Apart]) -> Padding:
     """The padding from one curve, with points in order of `distance`; with `value`, and `low` and
     `high` if there is an interval."""
     if len(points) < LEAST_POINTS:
         why = f"{len(points)} distances are too few, {LEAST_POINTS} are the least"
         return Padding(why=why, reason=advice.RANGE)
-    low = [p["value"] if p["low"] is None else p["low"] for p in points]
-    high = [p["value"] if p["high"] is None else p["high"] for p in points]
+    low = [value_of(p) if p["low"] is None else p["low"] for p in points]
+    high = [value_of(p) if p["high"] is None else p["high"] for p in points]
     value, far_low, far_high = far_end(points), median(low[-FAR:]), median(high[-FAR:])
     if high[-1] * ENOUGH < far_low:
         end = units.size(points[-1]["distance"])
@@ -91,7 +98,7 @@ def needed(points: Sequence[Row]) -> Padding:
     doubtful = [x > value * ENOUGH for x in high]
     padding = Padding()
     for i in _alone(slower):
-        text = f"{points[i]['value'] / value:.2f} times the far end, but none beside it is"
+        text = f"{value_of(points[i]) / value:.2f} times the far end, but none beside it is"
         padding.remarks.append(f"{units.size(points[i]['distance'])} stands out: {text}")
         slower[i] = doubtful[i] = False
     for i in _alone(doubtful):
@@ -118,9 +125,9 @@ def needed(points: Sequence[Row]) -> Padding:
     return padding
 
 
-def far_end(points: Sequence[Row]) -> float:
+def far_end(points: Sequence[Apart]) -> float:
     """The level of a curve at large distances."""
-    return float(median(p["value"] for p in points[-FAR:]))
+    return median(map(value_of, points[-FAR:]))
 
 
 def _alone(those: Sequence[bool]) -> list[int]:
@@ -139,7 +146,7 @@ def _last(those: Sequence[bool]) -> int:
 SETTING = ("operation", "threads", "bind")  # these distinguish the curves of a run
 
 
-def curves(trials: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+def curves(trials: Sequence[Trial]) -> list[tuple[str, list[Apart]]]:
     """The curves of one run, by name; with `distance` in each point."""
     own = [
         {**t, **t["parameters"]}
@@ -149,14 +156,17 @@ def curves(trials: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     several = len({t["bind"] for t in own}) > 1
     own.sort(key=lambda t: (*(t.get(key, "") for key in SETTING), t["distance"]))
     return [
-        (f"{operation}, {threads} threads" + (f", bound {bind}" if several else ""), list(points))
+        (
+            f"{operation}, {threads} threads" + (f", bound {bind}" if several else ""),
+            cast("list[Apart]", list(points)),
+        )
         for (operation, threads, bind), points in groupby(
             own, lambda t: tuple(t.get(key, "") for key in SETTING)
         )
     ]
 
 
-def _leave_out(padding: Padding, points: Sequence[Row], good: Sequence[Row]) -> None:
+def _leave_out(padding: Padding, points: Sequence[Apart], good: Sequence[Apart]) -> None:
     """Notes the points that do not count."""
     left = [p for p in points if p not in good]
     if not left:
@@ -173,11 +183,11 @@ def _leave_out(padding: Padding, points: Sequence[Row], good: Sequence[Row]) -> 
         padding.remarks.append(told)
 
 
-def _statuses(left: Sequence[Row]) -> str:
+def _statuses(left: Sequence[Apart]) -> str:
     return ", ".join(sorted({p["status"] for p in left}))
 
 
-def findings(trials: Sequence[Row]) -> list[Finding]:
+def findings(trials: Sequence[Trial]) -> list[Finding]:
     """The findings from every curve of sharing, run by run."""
     found = []
     for whole, own in groupby(trials, lambda t: t["whole"]):
@@ -192,12 +202,12 @@ def findings(trials: Sequence[Row]) -> list[Finding]:
     return found
 
 
-def sound(points: Sequence[Row]) -> list[Row]:
+def sound(points: Sequence[Apart]) -> list[Apart]:
     """Trials that allow conclusions."""
     return [p for p in points if p["value"] and is_sound(p)]
 
 
-def line_size(machine: Row) -> Optional[int]:
+def line_size(machine: Machine) -> Optional[int]:
     """The line size of the data caches, as the system reports it."""
     lines = [
         c["line"]

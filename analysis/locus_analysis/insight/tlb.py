@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Optional
 
 from ..base import units
-from ..records.database import is_sound
+from ..records.database import is_sound, value_of
 from ..records.description import PAGE_NAMES
 from ..records.lines import Machine
 from . import advice
@@ -32,7 +32,6 @@ from .memory_level import (
     ends,
     median_within,
     step_of,
-    time_of,
 )
 from .steps import Edge, Plateau, Steps, find
 
@@ -92,7 +91,7 @@ def found(own: Sequence[Curve], caches: Optional[Finding], place: Place) -> list
 def _find_in_pages(points: Sequence[Sized], page: int) -> Steps:
     return find(
         [p["size"] / page for p in points],
-        [time_of(p) for p in points],
+        [value_of(p) for p in points],
         *intervals(points),
         text=_pages,
     )
@@ -140,13 +139,13 @@ def difference(base: Sequence[Sized], huge: Sequence[Sized]) -> list[Sized]:
     """The cost of translation on top of the shortest load, so that the curve has a level to start
     from and a logarithm."""
     of_size = {p["size"]: p for p in huge}
-    floor = min(map(time_of, huge))
+    floor = min(map(value_of, huge))
     points: list[Sized] = []
     for p in base:
         same = of_size.get(p["size"])
         if same is None:
             continue
-        value = max(time_of(p) - time_of(same), 0) + floor
+        value = max(value_of(p) - value_of(same), 0) + floor
         own, other = (_interval_of(p), _interval_of(same))
         low, high = None, None
         if own and other:

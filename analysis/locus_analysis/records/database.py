@@ -19,7 +19,7 @@ import duckdb
 from ..base import processes, units
 from . import hosts, published, schema, sources
 from .lines import Header, Machine
-from .rows import Distribution, HasStatus, InRun, Told, Trial, Verdict
+from .rows import Distribution, HasStatus, InRun, Told, Trial, Value, Verdict
 from .schema import Line
 from .sources import BadInput as BadInput  # for modules that import them from here
 from .sources import CannotWrite as CannotWrite
@@ -220,6 +220,12 @@ def is_sound(trial: HasStatus) -> bool:
     Noise that could not be set aside may shift all of it, and of two modes its value is only one.
     """
     return trial["status"] in ("ok", "unconverged")
+
+
+def value_of(row: Value) -> float:
+    """Of a row that has one."""
+    assert row["value"] is not None
+    return row["value"]
 
 
 def graver(one: Verdict, other: Verdict) -> Verdict:
