@@ -11,7 +11,7 @@
  * that it can be searched.
  */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same, with the program's name in front: "locus: ...". */
+/* As message(), with the program's name in front: "locus: ...". */
 void message_own(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Text wrapped for a terminal. */
@@ -24,7 +24,7 @@ enum { MESSAGE_WIDTH = 100 };
  * are indented.
  */
 void message_print(const char *text, int indent, FILE *);
-/* The same, after a head that is printed unchanged. */
+/* Prints the text after a head, which is printed unchanged. */
 void message_row(const char *head, const char *text, int indent, FILE *);
 /* A shell command: broken lines end with a backslash, so that it can be copied. */
 void message_command(const char *head, const char *text, int indent, FILE *);

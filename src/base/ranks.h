@@ -18,7 +18,7 @@ struct ranks {
 	void (*sum)(int64_t *, size_t); /* each value becomes its sum over the ranks */
 	void (*most)(double *, size_t); /* each value becomes the largest of the ranks' values */
 	void (*copy)(unsigned from, void *, size_t); /* the bytes become one rank's */
-	/* The same over the ranks of this host. All of them, and only they, make the same calls. */
+	/* Sums over the ranks of this host. All of them, and only they, make the same calls. */
 	void (*sum_host)(int64_t *, size_t);
 	void (*most_host)(double *, size_t);
 	double (*spent)(void); /* s in these calls so far */

@@ -97,8 +97,8 @@ bool statistics_is_look(size_t n)
 }
 
 /*
- * The same for the n values that there were when measuring ended, which may have ended at each look
- * before, because the interval was narrow. What those could miss is taken from this one.
+ * The interval for the n values at the end of measuring. Measuring could have ended at each earlier
+ * look because the interval was narrow, so the probability that those looks miss is subtracted.
  */
 static bool interval_after_looks(const double *sorted, size_t n, double *low, double *high)
 {

@@ -19,7 +19,7 @@ void statistics_sort(double *x, size_t n);
 double statistics_quantile(const double *sorted, size_t n, double q);
 
 /*
- * The same for unsorted values. Ignores values that are not finite, and those with left_out[i] set
+ * The quantile of unsorted values. Ignores values that are not finite or have left_out[i] set
  * (NULL: none). NAN if no value remains, or out of memory.
  */
 double statistics_quantile_known(const double *x, const unsigned char *left_out, size_t n,

@@ -17,7 +17,7 @@
 /* The whole file (up to 16 MiB). NULL with errno: ENOENT no such file, EACCES forbidden, EFBIG. */
 char *sysfs_text(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for content with zero bytes; *n is its length. */
+/* As sysfs_text(), for content with zero bytes; *n is its length. */
 char *sysfs_bytes(const char *root, size_t *n, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -277,7 +277,7 @@ static bool complete_from_help(FILE *help, unsigned n, char **word, FILE *f)
 
 /* ---- commands ---- */
 
-/* The same for a command with its own --help, which is run as a child: some are other programs. */
+/* Completes a command with its own --help, which is run as a child: some are other programs. */
 static bool complete_own(const struct command *c, unsigned n, char **word, FILE *f)
 {
 	char *argv[] = { program_invocation_short_name, (char *)c->name, (char[]){ "--help" }, 0 };

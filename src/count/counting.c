@@ -190,7 +190,7 @@ static struct counters *open_counters(const struct counting *c)
 	return counters;
 }
 
-/* Tries all events on every rank, and agrees on the reasons of those that can't be counted. */
+/* Tries all events on every rank, and agrees on the reasons why some can't be counted. */
 static bool try_events(struct counting *c)
 {
 	counters_close(c->counters);

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "machine/threads/affinity.h"
 
-/* What likwid-perfctr passes. */
+/* Data from likwid-perfctr. */
 
 enum { MOST_CPU = 65535 };
 

@@ -6,7 +6,7 @@
 #include <hwloc.h>
 #include <stdbool.h>
 
-/* What likwid-perfctr -m passes to the program that it starts, in environment variables. */
+/* Environment variables that likwid-perfctr -m passes to the program that it starts. */
 struct perfctr {
 	/* how LIKWID reads counters: "direct", "accessdaemon", "perf_event", or its number */
 	char *mode;

@@ -49,7 +49,7 @@ bool markers_counted(const struct markers *, unsigned region, int cpu);
 
 /* Whether LIKWID counts on this CPU; regions are not entered on others. */
 bool markers_cover(const struct markers *, int cpu);
-const char *markers_cpus(const struct markers *);    /* those that LIKWID counts on: "0,1" */
+const char *markers_cpus(const struct markers *);    /* the CPUs that LIKWID counts on: "0,1" */
 const char *markers_library(const struct markers *); /* "liblikwid.so.5.2" */
 /* its access to the counters: "direct", "accessdaemon", "perf_event", or its number */
 const char *markers_mode(const struct markers *);

@@ -75,7 +75,7 @@ void station_stop(struct station *, unsigned n);
  * work that does a little of everything; an event that counts there is proven.
  */
 
-/* Tries the events of this pass, and sets event.proven of those that count more than 0. */
+/* Tries the events of this pass, and sets event.proven if they count more than 0. */
 void station_probe(struct station *, const struct pass *);
 
 struct schedule {

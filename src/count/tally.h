@@ -34,9 +34,9 @@ struct tally {
 	char **why;
 	/* by event: counts of the current sample; at [events]: its units */
 	double *sample;
-	/* by event and worker: of the current batch; of all samples, NAN: not assigned */
+	/* by event and worker: of the current batch; of all samples (NAN: not assigned) */
 	double *of_batch, *of_worker;
-	unsigned workers;      /* of all ranks, after tally_gather() */
+	unsigned workers;      /* workers of all ranks, after tally_gather() */
 	unsigned room;	       /* batches */
 	struct count_sum *sum; /* by batch and event */
 	double done;	       /* units of all samples, counted or not */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decisions that all ranks take alike, though their clocks, signals, files and memory differ. All
- * ranks make these calls, in the same order. With NULL for the ranks - a single process - each
- * returns what it was given, at no cost.
+ * ranks make these calls, in the same order. With NULL for the ranks - a single process - each call
+ * returns its argument, at no cost.
  */
 #ifndef LOCUS_AGREE_H
 #define LOCUS_AGREE_H

@@ -242,7 +242,7 @@ bool csv_field_is_exact(const struct csv_field *f, double value)
 	return !strcmp(text, digits);
 }
 
-/* Words that programs write in place of a number, beside those that strtod takes. */
+/* Words that programs write in place of a number, besides the words that strtod takes. */
 static const char *const no_names[] = { "na",	    "n/a",	 "n.a.",    "<na>",
 					"nat",	    "null",	 "(null)",  "nil",
 					"none",	    "\\n",	 "missing", "undefined",

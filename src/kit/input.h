@@ -30,7 +30,7 @@ void input_close(struct input *);
 /* Returns the bytes read: fewer than asked for only at the end of the file. -1, and why. */
 ssize_t input_read_some(const struct input *, void *to, size_t bytes, size_t offset,
 			const char **why);
-/* The same, but the end of the file is an error. 0; -1, and why. */
+/* Like input_read_some(), but the end of the file is an error. 0; -1, and why. */
 int input_read(const struct input *, void *to, size_t bytes, size_t offset, const char **why);
 
 #endif

@@ -83,9 +83,9 @@ static inline void mcs_lock_release(struct mcs_lock *l, struct mcs_node *me)
 }
 
 /*
- * First come, first served; each waits on the line of the one before it, and takes that one's node
- * for the next time (Craig 1993; Magnusson, Landin and Hagersten 1994). Unlocked when the tail is a
- * node that is not held: clh_lock_init().
+ * First come, first served; each waiter spins on its predecessor's line, and takes the
+ * predecessor's node for the next time (Craig 1993; Magnusson, Landin and Hagersten 1994). Unlocked
+ * when the tail is a node that is not held: clh_lock_init().
  */
 struct clh_node {
 	_Alignas(APART) _Atomic bool held;

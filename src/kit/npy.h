@@ -53,7 +53,7 @@ struct npy_writer *npy_create(const char *path, const char *type, size_t rows, s
 void npy_add(struct npy_writer *, const void *, size_t bytes);
 int npy_finish(struct npy_writer *, const char **why);
 
-/* The same, all values at once. */
+/* Saves all values at once. */
 int npy_save(const char *path, const char *type, const void *, size_t rows, size_t columns,
 	     const char **why);
 

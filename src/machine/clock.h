@@ -40,7 +40,7 @@ static inline uint64_t clock_ticks(void)
 }
 
 /*
- * The same, read after all earlier loads are done: neither x86 (Intel's manual, RDTSC: lfence) nor
+ * The ticks, read after all earlier loads are done: neither x86 (Intel's manual, RDTSC: lfence) nor
  * Arm (isb) orders the reading.
  */
 static inline uint64_t clock_ticks_now(void)

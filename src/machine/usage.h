@@ -37,9 +37,9 @@ struct cpu_time_set {
 
 /* Reads the times of n CPUs from /proc/stat; -1: it can't be read, or lacks one of them. */
 int cpu_time_read(const int *cpus, unsigned n, struct cpu_time *);
-/* The same for two sets at one moment, each of which may lack some; -1: it can't be read. */
+/* Reads the times of two sets at one moment; a set may lack CPUs. -1: can't be read. */
 int cpu_time_read_sets(struct cpu_time_set set[2]);
-/* The same from the text of that file, which is modified. */
+/* Reads them from the text of that file, which is modified. */
 void cpu_time_of(char *text, struct cpu_time_set set[2]);
 
 #endif

@@ -76,7 +76,10 @@
 		j->put += put;                                                       \
 	}
 
-/* Whether it exchanged is added, not asked: a branch would be mispredicted under contention. */
+/*
+ * Adds the success flag instead of branching on it: the branch would be mispredicted under
+ * contention.
+ */
 #define COMPARE_EXCHANGE(BYTES, WORD)                                                     \
 	MEASURED compare_exchange_##BYTES(void *job, uint64_t n)                          \
 	{                                                                                 \
@@ -282,7 +285,7 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* With both, a split lock of a process ends it by SIGBUS; without the flag the CPU can't tell. */
+/* With both, a split lock ends its process by SIGBUS; without the flag the CPU cannot detect it. */
 static bool is_fatal(const char *root)
 {
 	char *cpu = sysfs_text(root, "/proc/cpuinfo"), *flags = field_text(cpu, "flags"),

@@ -138,9 +138,9 @@ typedef void ticks(struct ticker *, uint64_t n);
 ticks checkpoint_loop;
 /* Also reverses a string before each tick, as the published program does. */
 ticks checkpoint_reverse;
-/* The same with a countdown in a register; the counter has the ticks when they are done. */
+/* Ticks with a countdown in a register; the counter gets the ticks at the end. */
 ticks countdown_loop, countdown_reverse;
-/* The same with the counters of the CPU that the thread runs on; tick and fired are CPU 0's. */
+/* Ticks on the counters of the CPU that the thread runs on; tick and fired are CPU 0's. */
 ticks percpu_loop, percpu_reverse;
 
 /* The characters of a string at the start. */

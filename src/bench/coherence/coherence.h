@@ -50,7 +50,7 @@ typedef struct link *walk(struct link *at, uint64_t n, struct link *mark);
 walk walk_load;	 /* dependent loads */
 walk walk_store; /* atomic exchanges: stores that the next one can wait for */
 
-/* The same, with the ticks from line to line in a histogram. */
+/* As walk, but records the ticks from line to line in a histogram. */
 typedef struct link *walk_noting(struct link *at, uint64_t n, struct link *mark,
 				 struct histogram *);
 walk_noting walk_load_noting, walk_store_noting;

@@ -41,7 +41,7 @@ exchange exchange_two_lines;
  */
 exchange exchange_message;
 
-/* What a side has received in an exchange of stamps. */
+/* The stamps that a side has received. */
 enum { STAMPS = 1024 };
 struct stamps {
 	_Alignas(APART) int64_t took[STAMPS]; /* ticks, of the last STAMPS of them */
@@ -70,7 +70,7 @@ bool one_way_add(const struct stamps side[2], struct histogram *, double *bound)
 
 /* Why no tick counter is known here that all CPUs share; NULL: there is one. */
 const char *one_way_lacks(void);
-/* The same for the machine whose /sys is below `root`. */
+/* As one_way_lacks(), for the machine whose /sys is below `root`. */
 const char *one_way_lacks_at(const char *root);
 
 /* The state of a core-to-core trial: separate lines for all pairs of a round, at each meeting. */

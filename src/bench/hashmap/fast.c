@@ -9,7 +9,7 @@
 #include "kit/spin.h"
 #include "solve/map/cmap.h"
 
-/* At the start of a piece of memory that was given back. */
+/* The head of a piece of memory that was given back. */
 struct given {
 	struct given *next;
 	size_t bytes;

@@ -64,7 +64,7 @@ static const struct parameter parameters[] = {
 	[ROWS] = { "rows", NULL, "points of all ranks, of a file or generated", P_DERIVED },
 };
 
-/* The same labels have the same inertia, but for the rounding of floats. */
+/* Equal labels have equal inertia, apart from the rounding of floats. */
 #define SAME_INERTIA 1e-6
 
 enum { TIME, PAIR_TIME, TOTAL, TURNS, INERTIA, COMPUTED, FMA_SHARE, COMMUNICATION };

@@ -65,7 +65,7 @@ size_t ladder_bytes(enum rung, const struct problem *);
 	ROUND_UP(LOCK_AT(d, real, apart) + sizeof(struct spin_lock), \
 		 (apart) ? (size_t)PADDED : (size_t)LINE)
 
-/* The same as structs, for the two dimensions of Sestoft's program. */
+/* These layouts as structs, for the two dimensions of Sestoft's program. */
 struct cluster {
 	_Alignas(LINE) double mean[2];
 	double sum[2];

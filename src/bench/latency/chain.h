@@ -42,7 +42,7 @@ size_t chain_at(const struct chain *, size_t turn);
  */
 void chain_lay(const struct chain *, void *base, bool ints, size_t begin, size_t end);
 
-/* ---- the measured kernels: each load waits for the one before it on its chain ---- */
+/* ---- the measured kernels: each load waits for the previous one on its chain ---- */
 
 /*
  * Chains that a kernel follows in parallel, at most. A position is a pointer to an element or, with

@@ -186,8 +186,8 @@ static void flood(struct state *s, struct worker *self)
 }
 
 /*
- * Touches pages in address order first: else the kernel would allocate pages, and so rows of DRAM,
- * in the chain's order.
+ * First touches pages in address order: otherwise the kernel would allocate pages, and so rows of
+ * DRAM, in the chain's order.
  */
 static void enter(void *state, struct worker *self)
 {

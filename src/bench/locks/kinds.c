@@ -39,9 +39,9 @@ RARE void note_leaving(struct visitor *v)
 /* ---- sections ---- */
 
 /*
- * Steps of work, each of which needs the result of the one before: a multiplication. That of a
- * section begins with what the lock guards. Else the core would do it, foreseeing that it will have
- * the lock, while it still waits for it, and short sections would hide the hand-over.
+ * Steps of work: dependent multiplications. A section's work begins with a value that the lock
+ * guards. Otherwise the core would speculate and do the work while it still waits for the lock, and
+ * short sections would hide the handover.
  */
 INLINE uint64_t work(uint64_t value, uint64_t steps)
 {

@@ -69,7 +69,7 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 #define WIDTH 16
 #include "bench/numa/loops.h"
 
-/* As published: each addition waits for the one before, because C fixes their order. */
+/* As published: each addition waits for the previous one, because C fixes their order. */
 static double sum_scalar(double *to, const double *x, const double *y, size_t n, uint64_t passes)
 {
 	double sum = 0;

@@ -104,7 +104,10 @@ static void reset(void *state)
 	start_reset(&s->start);
 }
 
-/* The address depends on the value, by nothing: two cycles more than the load itself. */
+/*
+ * Adds the value ANDed with zero to the address, so that each load waits for the previous one: two
+ * cycles more than the load itself.
+ */
 __attribute__((noinline)) void readers_read(void *words, uint64_t n)
 {
 	const struct words *p = words;

@@ -11,7 +11,7 @@ struct words {
 	uint64_t pauses; /* between two writes */
 };
 
-/* n loads, each of which waits for the one before. */
+/* n loads; each waits for the previous one. */
 void readers_read(void *words, uint64_t n);
 /* n stores, which count up, each followed by the pauses. */
 void readers_write(void *words, uint64_t n);

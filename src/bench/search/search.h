@@ -97,8 +97,8 @@ struct state {
 	size_t own_stride;
 	struct partitioned partitioned;
 	/*
-	 * The tree above the array, where there is one: on each node whose threads search it, built
-	 * by the first of them. Distributed: one on each rank
+	 * A copy of the tree above the array, if the variant has one: on each node whose threads
+	 * search it, built by the node's first thread. Distributed: one on each rank
 	 */
 	struct copy {
 		struct tree tree;

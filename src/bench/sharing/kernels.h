@@ -24,7 +24,7 @@ struct futex_lock {
 
 /* Sleeps until the lock is this thread's. Not inlined into the measured loops. */
 __attribute__((noinline)) void futex_lock_wait(struct futex_lock *);
-/* Wakes one that sleeps. */
+/* Wakes one sleeping thread. */
 __attribute__((noinline)) void futex_lock_wake(struct futex_lock *);
 
 static inline void futex_lock_acquire(struct futex_lock *l)

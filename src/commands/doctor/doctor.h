@@ -30,7 +30,7 @@ enum finding_state {
 	FINDING_STATES
 };
 
-/* What it finds. */
+/* The result of a check. */
 struct finding {
 	enum finding_state state;
 	char found[256];

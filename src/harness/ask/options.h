@@ -76,8 +76,8 @@ struct option_row {
 	size_t field;  /* the offset in struct options of what it sets */
 	uint64_t most; /* the largest number */
 	/*
-	 * Words that the argument may be, beside those that a benchmark defines: "close,spread";
-	 * ":files": names of files; NULL: none.
+	 * Words that the argument may be, besides a benchmark's own: "close,spread"; ":files":
+	 * names of files; NULL: none.
 	 */
 	const char *values;
 };

@@ -26,9 +26,9 @@ enum record_mode { RECORD_NEW, RECORD_RESUME, RECORD_APPEND };
 int record_open(struct record **, const char *path, enum record_mode);
 
 /*
- * With RECORD_RESUME: the run ids of the file's last run and of those that it resumed; whether a
+ * With RECORD_RESUME: the ids of the file's last run and of the runs that it resumed; whether a
  * trial is complete in these, measured on this host, and has this counter; whether the last run was
- * measured on another host. In the other modes there are none.
+ * measured on another host. Other modes have no earlier runs.
  */
 json_t *record_runs(const struct record *); /* borrowed; a list */
 bool record_has(const struct record *, const char *trial_id);

@@ -205,8 +205,8 @@ static bool has_time(const struct run *r, const struct alternation *a)
 }
 
 /*
- * Measures n trials in turn, without those that are complete in a resumed file. Returns how many of
- * the n it took: if touching memory took too long, the rest is to be a group of its own.
+ * Measures n trials in turn, except trials that are complete in a resumed file. Returns how many of
+ * the n it took: if touching memory took too long, the rest becomes a separate group.
  */
 static unsigned measure_group(struct run *r, struct planned *p, unsigned n, double share)
 {

@@ -111,7 +111,7 @@ static void print_head(const struct table *t)
 	printer_rule(c, t->columns.n, 2U + t->plan->benchmark->unit.cycles + has_local(t));
 }
 
-/* Says why variants were left out; those that are named are measured all the same. */
+/* Says why variants were left out; variants named on the command line are measured all the same. */
 static void print_left_out(const struct table *t)
 {
 	char *text = text_of("%s (left out unless --variant names them)", t->plan->left_out);

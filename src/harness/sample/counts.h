@@ -18,14 +18,16 @@ json_t *counts_json(const struct series *, const char *why);
 /* Adds each quotient to a trial's list of counters if both its events were counted. */
 void counts_add_quotients(json_t *list);
 /*
- * `kernel` of the trial line: totals, if not zero, of the events that the kernel always counts; and
- * `kernel_unknown`: the names of those whose counts could not be read.
+ * `kernel` of the trial line: non-zero totals of the events that the kernel always counts; and
+ * `kernel_unknown`: the names of events whose counts could not be read.
  */
 json_t *counts_kernel_json(const struct series *);
 json_t *counts_kernel_unknown_json(const struct series *);
 /* `counters` of a batch's samples line. */
 json_t *counts_batch_json(const struct tally *, unsigned batch);
-/* `counting` of the trial line: its time in batches that count events, and in those that don't. */
+/*
+ * `counting` of the trial line: its time in batches that count events, and in batches that don't.
+ */
 json_t *counts_cost_json(const struct series *);
 
 /*

@@ -63,7 +63,9 @@ static void add_cpus(hwloc_obj_t object, hwloc_bitmap_t set)
 		hwloc_bitmap_or(set, set, object->complete_cpuset);
 }
 
-/* Adds the CPUs that share the CPU's core, and the level; also those that others may use. */
+/*
+ * Adds the CPUs that share the CPU's core and the level, including CPUs that only others may use.
+ */
 static void add_sharing(const struct machine *m, int cpu, enum neighbours_level level,
 			hwloc_bitmap_t set)
 {

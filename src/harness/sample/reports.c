@@ -97,7 +97,7 @@ double communicated(const struct result *r)
 	return r->communicated;
 }
 
-/* The one value of what was reported by worker, or as a distribution; NAN: neither. */
+/* Reduces reports by worker, or a distribution, to one value; NAN: there are neither. */
 static double reduce(const struct reports *r, const struct trial *t, unsigned metric)
 {
 	if (r->by_worker[metric])

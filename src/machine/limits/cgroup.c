@@ -125,8 +125,8 @@ out:
 }
 
 /*
- * Finds this process's group for a controller ("memory"); `root` as in base/sysfs.h. -1: there is
- * none, or it is not visible.
+ * Finds this process's group for a controller ("memory"); `root` as in base/sysfs.h. -1: no such
+ * group, or it is not visible.
  */
 static int hierarchy_find(const char *root, const char *controller, struct hierarchy *h)
 {

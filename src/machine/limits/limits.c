@@ -20,7 +20,7 @@ uint64_t memory_beside(uint64_t bytes)
 }
 
 /*
- * Restricts `nodes` to those that a limit allows; if that removes any, *by becomes the limit's
+ * Restricts `nodes` to the nodes that a limit allows; if that removes any, *by becomes the limit's
  * name. Frees `allowed`.
  */
 static void restrict_to(hwloc_bitmap_t nodes, hwloc_bitmap_t allowed, const char **by,

@@ -14,7 +14,7 @@ struct machine;
 
 /* NULL with errno. The machine has to outlive it. */
 struct arena *arena_open(const struct machine *);
-/* The same, with the nodes' memory read below the folder `root` (base/sysfs.h). */
+/* As arena_open(), with the nodes' memory read below the folder `root` (base/sysfs.h). */
 struct arena *arena_open_at(const char *root, const struct machine *);
 void arena_close(struct arena *); /* NULL is fine */
 /* Keeps the pages, but nothing may read or write them any more. */

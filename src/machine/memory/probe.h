@@ -25,8 +25,8 @@ void probe_close(void *);
 double probe_read(void *);
 
 /*
- * The same lines, one of four, in an order that no prefetcher follows: each address comes from the
- * line before. About 10 to 40 us, and 80 us.
+ * One of four of these lines, in an order that no prefetcher follows: each address comes from the
+ * previous line. About 10 to 40 us, and 80 us.
  */
 struct probe_kept {
 	double line, memory; /* s per line: as other work left them; flushed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program runs on: hypervisor, firmware, kernel, and the frequency that they allow. */
+/* The system below the program: hypervisor, firmware, kernel, and the frequency that they allow. */
 #include "machine/provenance/provenance.h"
 
 #include <errno.h>

@@ -55,8 +55,8 @@ struct worker {
 	/* index into the benchmark's roles; in a pair 0 or 1 */
 	unsigned role;
 	/*
-	 * group: index of the worker's pair among those that meet at the same time, or TEAM_IDLE;
-	 * meeting: how often the pair has met in this batch
+	 * group: index of the worker's pair among the pairs that meet at the same time, or
+	 * TEAM_IDLE; meeting: number of the pair's earlier meetings in this batch
 	 */
 	unsigned group, meeting;
 	struct place place;

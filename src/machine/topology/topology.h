@@ -59,14 +59,14 @@ struct machine {
 	hwloc_topology_t topology;
 	/* the running machine; false: synthetic or from a file, for plans only */
 	bool running;
-	const char *name; /* what was given to machine_open(), or "this machine" */
+	const char *name; /* the argument of machine_open(), or "this machine" */
 	unsigned cpus, cores, nodes;
 	struct cpu *cpu;	/* in the machine's order: neighbours share most */
 	struct node *node;	/* by number, ascending */
-	unsigned kinds;		/* of cores; 0: all are alike, as far as hwloc knows */
+	unsigned kinds;		/* kinds of cores; 0: all alike, as far as hwloc knows */
 	struct core_kind *kind; /* the fastest first */
 	char ignored[160];	/* "HWLOC_XMLFILE, HWLOC_FSROOT": see machine_open() */
-	/* bytes: the system's page; the transparent huge page, 0 where there is none */
+	/* bytes of the system's page; of a transparent huge page, 0: none */
 	size_t page, huge_page;
 	size_t line; /* bytes of a cache line; 64 if unknown */
 	/* bytes of the largest cache that one core reaches; 0: unknown */
@@ -88,7 +88,7 @@ void machine_close(struct machine *);
 
 /*
  * Restricts the machine to the CPUs of a list ("0,2-5,8-14:2"), as a cpuset would; "close",
- * "spread" and "float" change nothing. -1 with *why if `bind` is none of these, or lists CPUs that
+ * "spread" and "float" change nothing. -1 with *why if `bind` is something else, or lists CPUs that
  * the machine does not have.
  */
 int machine_restrict(struct machine *, const char *bind, const char **why);
@@ -142,12 +142,15 @@ const char *node_lack(const struct machine *, const struct node *, char text[NOD
 struct node_memory {
 	uint64_t total, free;
 	/*
-	 * What first touch can use before it falls back to another node: free pages above the
-	 * zones' low watermarks and reserves (/proc/zoneinfo). Without the page cache, which the
-	 * kernel keeps as long as another node has free pages (unless vm.zone_reclaim_mode is set).
+	 * Bytes that first touch can use before it falls back to another node: free pages above the
+	 * zones' low watermarks and reserves (/proc/zoneinfo). The page cache is excluded: the
+	 * kernel keeps it as long as another node has free pages (unless vm.zone_reclaim_mode is
+	 * set).
 	 */
 	uint64_t spare;
-	/* What a binding policy can use: spare, and the page cache, which is dropped for it. */
+	/*
+	 * Bytes that a binding policy can use: spare, and the page cache, which is dropped for it.
+	 */
 	uint64_t available;
 };
 int node_memory_read(const char *root, int node, struct node_memory *);

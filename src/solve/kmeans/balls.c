@@ -23,7 +23,7 @@
 #include "solve/kmeans/balls.h"
 
 enum {
-	LEAST_POINTS = 16,  /* of a ball, on average; fewer a rank for each centre don't pay */
+	LEAST_POINTS = 16,  /* mean points of a ball; fewer per rank and centre don't pay */
 	LEAST_CENTRES = 64, /* fewer don't pay */
 	LABELS = 16,	    /* whose balls are tried, */
 	SAMPLE = 256,	    /* with so many points of each */
@@ -251,8 +251,8 @@ static void assign(struct share *s, const struct stage *g)
 }
 
 /*
- * Chooses labels that this worker has, evenly by their points: slot[c] is the label's number, LABELS
- * of those that are not chosen. Returns how many.
+ * Chooses labels that this worker has, evenly by their points: slot[c] is the label's number, or
+ * LABELS if it is not chosen. Returns how many.
  */
 static unsigned choose_labels(const struct balls *x, const struct share *s, const struct stage *g,
 			      uint32_t *slot)

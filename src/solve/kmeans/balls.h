@@ -54,8 +54,8 @@ void balls_lay_out(struct balls *, struct carver *, size_t n, unsigned d, unsign
 /* Makes a ball of n points, from place `first` of `order` on. */
 void balls_enclose(struct balls *, const struct stage *, struct ball *, uint32_t first, uint32_t n);
 /*
- * Lists the centres that may be nearest to any of a ball's points; divides it before, the second
- * half at the end of all, while that is worth the work. Returns how many.
+ * Lists the centres that may be nearest to any of a ball's points, and returns their number. First
+ * divides the ball, as long as that pays; second halves go to the end of the list of balls.
  */
 unsigned balls_look(struct balls *, const struct stage *, struct ball *);
 /* The cost of the scores of n listed centres per point, in scores of brute force. */

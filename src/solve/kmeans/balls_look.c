@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a ball tells of the centres, and its division (balls.c). */
+/* Bounds on centres from a ball, and the ball's division (balls.c). */
 #include <math.h>
 #include <string.h>
 

@@ -107,8 +107,7 @@ static void build(struct share *s, const struct stage *g)
 /* ---- making boxes: the leaves of the tree; below its top, halves are whole boxes ---- */
 
 /*
- * Orders the rows by the parts of the top; those of part i end before end[i]. Returns how
- * many parts there are.
+ * Orders the rows by the parts of the top; part i ends before end[i]. Returns the number of parts.
  */
 static unsigned sort_rows(struct boxes *x, const struct share *s, const struct stage *g,
 			  uint32_t *end)
@@ -242,9 +241,8 @@ static void make(struct boxes *x, struct share *s, const struct stage *g)
 /* ---- looking at boxes ---- */
 
 /*
- * The margin is thrice what rounding may change in the difference of two scores: that of the middle
- * is off by so much, what is gained from there by up to three quarters of it, and two scores of a
- * point may be.
+ * The margin is three times the rounding error of a difference of two scores: one for the middle's
+ * difference, up to three quarters for the gain from there, and one for two scores of a point.
  */
 static unsigned find_rivals(struct boxes *x, const struct box *b, const struct packed *centres)
 {

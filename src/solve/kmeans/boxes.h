@@ -35,7 +35,10 @@ struct boxes {
 	uint16_t *found;
 	uint32_t *near, *listed; /* centres: of the branch, of the box */
 	struct packed list;	 /* those near */
-	/* sets of centres, of `words` words: which moved; by branch: those near before */
+	/*
+	 * sets of centres, `words` words each: the centres that moved; by branch, the centres that
+	 * were near
+	 */
 	size_t words;
 	uint64_t *moved, *before;
 };

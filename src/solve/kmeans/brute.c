@@ -12,7 +12,7 @@
 
 enum {
 	BLOCKS = 8,	   /* between looks at whether floats lose */
-	LEAST_CENTRES = 2, /* groups: of fewer, scores are not most of the work */
+	LEAST_CENTRES = 2, /* groups; with fewer, scores are not most of the work */
 };
 
 /* Points of a block that have a new label. */
@@ -170,7 +170,7 @@ static void move(const struct rough *r, struct share *s, const struct stage *g,
 				 m->to[e]);
 }
 
-/* Doubles by floats. Of the distances that are computed, one in float counts as half. */
+/* For doubles: floats first. A distance computed in float counts as half. */
 static void force_roughly(struct rough *r, uint32_t *label, struct share *s, const struct stage *g,
 			  size_t first, size_t last)
 {

@@ -236,7 +236,7 @@ static inline uint32_t points_of(const struct cell *cell, uint64_t tiles)
 	return (uint32_t)__builtin_popcountll(tiles) * TILE - (tiles >> last & 1 ? padding : 0);
 }
 
-/* A tile's points as given: rows of so many bytes. */
+/* A tile's given points: rows of so many bytes. */
 static inline const void *given_of(const struct index *x, const struct cell *cell, uint32_t t,
 				   size_t bytes)
 {
@@ -439,7 +439,7 @@ static void labels(struct share *s, const struct stage *g)
 	deal_labels_by_place(s);
 }
 
-/* Whether most distances are computed after the first iterations: alike on all workers and ranks. */
+/* True if later iterations still compute most distances; alike on all workers and ranks. */
 static bool gives_up(struct share *s, const struct stage *g)
 {
 	return g->iteration - s->built >= LEARNS && !g->forced &&

@@ -62,12 +62,12 @@ struct index {
 	/* number of centres, rounded up to whole vectors; room of a list of candidates */
 	uint32_t padded, most;
 	/*
-	 * The bucket of each of the worker's points as given. Its cells have as many points, at the
+	 * The bucket of each of the worker's given points. Its cells have as many points, at the
 	 * places from `first` on.
 	 */
 	uint16_t *bucket;
 	size_t first;
-	/* points of a bucket: of the worker's as given, then of each nested grid */
+	/* points of a bucket: the worker's given ones, then each nested grid's */
 	uint32_t *histogram;
 	/* by bucket of the first grid: its points of all workers; the place of this one's next */
 	uint32_t *total, *next;

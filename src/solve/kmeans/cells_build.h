@@ -62,13 +62,13 @@ INLINE struct NAME(grid) NAME(grid)(const REAL *low, const REAL *high, unsigned 
 	return g;
 }
 
-/* A point as given, made relative. */
+/* Makes a given point relative. */
 INLINE void NAME(relate)(REAL *row, const REAL *given, const REAL *origin, unsigned d)
 {
 	UNROLL for (unsigned j = 0; j < d; j++) row[j] = (given[j] - origin[j]) * origin[d];
 }
 
-/* The relative box of n rows as given. */
+/* The relative box of n given rows. */
 INLINE void NAME(box)(const REAL *row, size_t n, const REAL *origin, unsigned d, REAL *low,
 		      REAL *high)
 {

@@ -98,7 +98,7 @@ INLINE bool by_doubles(enum real real, const struct stage *g, const void *given,
 	return least < MOST_SQUARE;
 }
 
-/* The same by doubles where they tell a square, else by long doubles. */
+/* Decides by doubles if they can hold the squares, else by long doubles. */
 static uint32_t by_wide(const struct stage *g, const void *given, const uint32_t *list, unsigned n)
 {
 	long double least = INFINITY;

@@ -293,7 +293,7 @@ static void add_own(struct lloyd *l, struct worker *w, struct range of)
 	sum_over_ranks(&l->problem, w, total, (size_t)l->problem.k * d);
 }
 
-/* A cluster's mean in dimension j, as given. */
+/* A cluster's mean in dimension j, in given coordinates. */
 static double mean_of(const struct lloyd *l, unsigned c, unsigned j)
 {
 	const size_t at = (size_t)c * l->space.frame.stage.d + j;

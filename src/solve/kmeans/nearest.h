@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The nearest centre of a point: by scores in float (`rough`), by scores of the points' type, and
- * by distances (exact.c), each where rounding may hide the answer of the one before.
+ * by distances (exact.c), each where rounding may hide the previous one's answer.
  */
 #ifndef LOCUS_KMEANS_NEAREST_H
 #define LOCUS_KMEANS_NEAREST_H
@@ -71,7 +71,7 @@ struct rough {
 	float error;  /* largest error of the difference of two scores of a point */
 	/* computed in this iteration: scores in float, and distances in the points' type */
 	uint64_t scores, distances;
-	/* points in this iteration's brute force, and those of them that floats did not decide */
+	/* points in this iteration's brute force, and how many of them floats did not decide */
 	uint64_t points, undecided;
 };
 

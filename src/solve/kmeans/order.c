@@ -193,7 +193,7 @@ void tree_lay_out(struct tree *t, struct carver *c, size_t points, size_t rows, 
 	t->exact = carve(c, d * sizeof(*t->exact));
 }
 
-/* Makes row `to` of a point as given. */
+/* Makes row `to` of a given point. */
 static void read_point(const struct tree *t, const void *x, const struct stage *g, size_t point,
 		       float *to)
 {
@@ -209,7 +209,7 @@ static void read_point(const struct tree *t, const void *x, const struct stage *
 	tiles->floats(to, t->exact, &itself, 1, g->d);
 }
 
-/* The mean logarithm of the sides of t->low and t->high, without those of no length. */
+/* The mean logarithm of the sides of t->low and t->high, without sides of length 0. */
 double tree_log_of_sides(const struct tree *t, unsigned d)
 {
 	double sum = 0;

@@ -110,8 +110,8 @@ struct tree {
 	double whole;	 /* mean logarithm of the sides of the sample's box */
 	float *sample;	 /* rows */
 	float *key;
-	uint32_t *order;   /* of rows: those of the sample, then of what is halved */
-	float *low, *high; /* of what is halved */
+	uint32_t *order;   /* order of rows: the sample's, then the rows being halved */
+	float *low, *high; /* bounds of the part being halved */
 	double *exact;	   /* a row */
 };
 
@@ -135,7 +135,7 @@ void tree_enclose(const float *rows, const uint32_t *order, size_t first, size_t
 /* Halves places first..last-1 of the order at `middle`, by one dimension. Returns the cut. */
 float tree_halve(struct tree *, const float *rows, size_t first, size_t last, size_t middle,
 		 unsigned by, unsigned d);
-/* The mean logarithm of the sides of low..high, without those of no length. */
+/* The mean logarithm of the sides of low..high, without sides of length 0. */
 double tree_log_of_sides(const struct tree *, unsigned d);
 
 /* Whether it is worth the work, and possible; the same on all ranks. */
@@ -145,9 +145,9 @@ size_t deal_bytes(const struct problem *);
 /* All workers call it together, before the first iteration. */
 void deal_by_place(struct share *, const struct stage *);
 
-/* All workers call it together, after the last iteration: labels in the order as given. */
+/* All workers call it together, after the last iteration: puts labels into the given order. */
 void deal_labels(struct share *);
-/* The same once this worker has written its points' labels to joint->label, by place. */
+/* As deal_labels(), after this worker has written its points' labels to joint->label, by place. */
 void deal_labels_by_place(struct share *);
 
 #endif
