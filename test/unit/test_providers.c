@@ -414,7 +414,7 @@ static void test_packages_that_nobody_knows(void **state)
 	c = OPEN("package", "package=36", "node", "papi1");
 	assert_null(counters_event(c, 0)->source);
 	assert_non_null(strstr(counters_event(c, 0)->why,
-			       "but the kernel does not tell which CPUs belong to one: "));
+			       "the kernel does not say which CPUs belong to which: "));
 	for (unsigned i = 1; i < 4; i++)
 		assert_string_equal(counters_event(c, i)->source, "papi");
 	counters_close(c);
