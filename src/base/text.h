@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What printf would print, to be freed. NULL: no memory. */
+/* printf's text, to be freed. NULL: no memory. */
 char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A short text, returned by value so that printf can take it: text_count(3, "CPU").of */

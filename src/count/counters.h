@@ -74,7 +74,7 @@ bool *counters_duties(const struct counters *, const struct place *, unsigned th
 		      unsigned rank, void (*most_host)(double *, size_t));
 
 /*
- * Starts the events of a pass on the seated workers that `duty` assigns them to (by event and
+ * Starts the events of a pass on the seated workers to which `duty` assigns them (by event and
  * worker; not kept). From then on the team reads them around each task of team_time(). An event
  * that can't be started on a worker has no value there.
  */

@@ -73,7 +73,7 @@ void counting_learn(struct counting *, bool counted, const char *why);
 
 /*
  * At the end of the run, on all ranks: false, after a message, if events were tried, none was ever
- * counted, and counting is not optional. NULL: nothing was asked for.
+ * counted, and counting is not optional. NULL: no events were requested.
  */
 bool counting_succeeded(const struct counting *);
 

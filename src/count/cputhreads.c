@@ -14,7 +14,7 @@ struct cputhread {
 	unsigned index;
 	int cpu, error; /* errno of its pinning */
 	pthread_t thread;
-	bool called; /* has a task that it has not finished */
+	bool called; /* has an unfinished task */
 };
 
 struct cputhreads {

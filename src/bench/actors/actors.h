@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the benchmark share: parameters, what follows from them, and the state. */
+/* Shared by the parts of the benchmark: parameters, values derived from them, and the state. */
 #ifndef LOCUS_ACTORS_H
 #define LOCUS_ACTORS_H
 
@@ -37,7 +37,7 @@ unsigned actors_threads(const struct trial *);
 uint64_t actors_active(const struct trial *);	/* actors that get messages */
 uint64_t actors_messages(const struct trial *); /* messages under way at any time */
 size_t actors_stride(const struct trial *);	/* bytes from one actor's state to the next */
-size_t actors_words(const struct trial *);	/* of 4 bytes in a state */
+size_t actors_words(const struct trial *);	/* words of 4 bytes in a state */
 uint64_t actors_touched(const struct trial *);	/* words that a message touches */
 const char *actors_resolve(const struct trial *, union value *, uint64_t given);
 struct needs actors_needs(const struct trial *);

@@ -16,7 +16,7 @@ enum operation {
 };
 enum { SIZES = 5 }; /* words of 1 << 0 to 1 << 4 bytes */
 
-/* What one thread does to its word, and what it saw. */
+/* One thread's operation on its word, and its observations. */
 struct job {
 	void *word;
 	/* what the thread stored last, or expects: counts up, modulo the word's size */

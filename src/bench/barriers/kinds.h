@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Barriers, and a loop over each of them. Threads wait by reading a line of their own node, with
- * pauses, and yield after a bound, except in the C library's and OpenMP's, which wait as they do.
+ * pauses, and yield after a bound; the C library's and OpenMP's barriers wait in their own way.
  */
 #ifndef LOCUS_BARRIERS_KINDS_H
 #define LOCUS_BARRIERS_KINDS_H

@@ -123,7 +123,7 @@ static inline uint64_t counter_get(counter *c)
 	return atomic_load_explicit(c, memory_order_relaxed);
 }
 
-/* What a thread ticks, and where it is among its strings. */
+/* A thread's counter, and its place among its strings. */
 struct ticker {
 	counter *tick, *fired;
 	uint64_t mask;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the benchmark share: parameters, what follows from them, and the state. */
+/* Shared by the parts of the benchmark: parameters, values derived from them, and the state. */
 #ifndef LOCUS_HASHMAP_H
 #define LOCUS_HASHMAP_H
 

@@ -133,8 +133,8 @@ static const char *wrong(const struct trial *t, const union value *v)
 }
 
 /*
- * Whether --reclaim was given without --operations. Without reclamation memory lasts for a fixed
- * number of operations only, and the trials to compare with do as many.
+ * True if --reclaim was given without --operations. Without reclamation, memory lasts only for a
+ * fixed number of operations, and compared trials must do equally many.
  */
 static bool compares_reclaim(uint64_t given)
 {

@@ -87,7 +87,7 @@ size_t drawn_row(uint64_t seed, size_t n, size_t turn)
 			      random_word(starts, 1));
 }
 
-/* ---- brought ---- */
+/* ---- data from files ---- */
 
 struct data {
 	const struct problem *problem;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What follows from the parameters: the number of points and, from files of points or centres,
+ * Values derived from the parameters: the number of points and, from files of points or centres,
  * dimensions and clusters; a trial's memory; the problem that it solves.
  */
 #include <float.h>

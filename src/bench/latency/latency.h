@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of latency share: parameters, what follows from them, and background threads. */
+/* Shared by the parts of latency: parameters, values derived from them, and background threads. */
 #ifndef LOCUS_LATENCY_H
 #define LOCUS_LATENCY_H
 
@@ -68,7 +68,7 @@ struct load {
 	_Alignas(APART) atomic_bool counted;
 };
 
-/* A stream of lines, from the first to the last and again. */
+/* A stream of lines, repeatedly from the first to the last. */
 struct stream {
 	char *lines;
 	size_t bytes, at; /* at: offset of the next line */

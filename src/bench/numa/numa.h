@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trial of numa holds, and the parts of its life. */
+/* A trial of numa: its state, and the parts of its life. */
 #ifndef LOCUS_NUMA_H
 #define LOCUS_NUMA_H
 

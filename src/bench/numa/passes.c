@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What workers do: passes over their parts or over chunks, first touches, and passes until the
- * kernel has moved the pages; and the check.
+ * The workers' functions: passes over their parts or over chunks, first touches, and passes until
+ * the kernel has moved the pages; and the check.
  */
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of the benchmark share: parameters, variants, what follows from them, and the
+ * Shared by the parts of the benchmark: parameters, variants, values derived from them, and the
  * state.
  */
 #ifndef LOCUS_SEARCH_H

@@ -247,7 +247,7 @@ static int read_word(const struct reading *r, const char *word)
 	case P_LAYOUT:
 	case P_PATH:
 		return read_text(r, word);
-	case P_DERIVED: /* nobody can give it */
+	case P_DERIVED: /* users can't give it */
 		break;
 	}
 	return EXIT_COMMAND_LINE;

@@ -61,7 +61,7 @@ static json_t *sketch_json(const struct samples *s, size_t first, size_t samples
 		if (isfinite(s->time[first + k]))
 			sorted[n++] = s->time[first + k];
 	sketch = json_pack("{s:i}", "n", (int)n);
-	if (n) /* else no two workers were ever at work together */
+	if (n) /* else no two workers ever worked at the same time */
 		json_object_set_new(sketch, "quantiles", samples_quantiles(sorted, n));
 	free(sorted);
 	return sketch;

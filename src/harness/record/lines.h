@@ -18,7 +18,7 @@ struct lines {
 	char *line;
 	size_t kept,
 		room; /* bytes of it that are kept, at most LINES_LONGEST; that there is room for */
-	off_t length; /* all of its bytes; 0: there was no further one */
+	off_t length; /* its length in bytes; 0: no further line */
 	bool zeros;   /* there is a zero among them */
 	unsigned n;   /* lines read */
 	int error;    /* errno that ended reading; 0: the end of the file did */

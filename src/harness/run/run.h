@@ -40,7 +40,7 @@ struct run {
 	struct budget budget;
 	/* what it measures with */
 	struct team *team;
-	struct counting *counting; /* NULL: nothing was asked for */
+	struct counting *counting; /* NULL: no events were requested */
 	struct regions regions;
 	struct clock_quality clock;
 	double *quiet;	 /* s per line of memory, by CPU: see neighbours.h */

@@ -228,7 +228,7 @@ static void print_row(const struct table *t, const struct planned *p, const json
 	}
 }
 
-/* The first reason explains the status; the others are of no greater gravity. */
+/* The first reason explains the status; the others are not graver. */
 static void collect_remarks(struct table *t, const json_t *trial)
 {
 	const enum status status = status_of(trial);

@@ -72,8 +72,8 @@ double batch_usual_skew(double *skews, size_t n)
 }
 
 /*
- * s of a sample in which all workers were there: a worker that begins late also lengthens a sample
- * that has too little work. If workers outnumber CPUs, they begin late because others work.
+ * s of a sample with all workers present: a worker that begins late also lengthens a sample that
+ * has too little work. If workers outnumber CPUs, they begin late because others work.
  */
 static double length_of(const struct series *s, const struct sample *sample)
 {

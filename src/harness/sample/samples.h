@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples of a trial, in batches, and what they come to: a time or another number by sample,
- * its median by batch, then by allocation, and from these an estimate with an interval.
+ * The samples of a trial, in batches, and their results: a time or another number by sample, its
+ * median by batch, then by allocation, and from these an estimate with an interval.
  */
 #ifndef LOCUS_SAMPLES_H
 #define LOCUS_SAMPLES_H

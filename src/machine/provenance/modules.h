@@ -30,8 +30,8 @@ void modules_add(struct modules *, const struct module *);
 
 /*
  * Adds the modules that the kernel's memory controller drivers (EDAC) report, with type and size.
- * False: no driver reports any, or it reports rows of chips, of which a module may have several.
- * *channels: how many hold memory; 0: unknown. Needs no root.
+ * False: no driver reports any, or it reports rows of chips (a module may have several). *channels:
+ * how many hold memory; 0: unknown. Needs no root.
  */
 bool modules_from_edac(const char *root, struct modules *, unsigned *channels);
 

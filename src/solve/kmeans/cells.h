@@ -103,7 +103,7 @@ struct form {
 	void (*look)(struct index *, struct cell *, const struct stage *, double pace);
 };
 
-/* The list of a cell's candidates. */
+/* A cell's list of candidates. */
 static inline const uint32_t *candidates(const struct index *x, const struct cell *cell)
 {
 	return cell->candidates > x->most ? x->all : x->list + (size_t)(cell - x->cell) * x->most;

@@ -92,7 +92,10 @@ NAME(least_of_group)(const REAL *x, const REAL *group, const REAL *half, size_t 
 	}
 }
 
-/* The centres of each point's own group again: which is nearest, and the least of the others. */
+/*
+ * Looks again at the centres of each point's own group: finds the nearest, and the least of the
+ * others.
+ */
 TARGET __attribute__((always_inline)) static inline void
 NAME(find_in_group)(const REAL *x, const struct packed *centres, const INT *groups,
 		    const REAL *score, uint32_t *label, REAL *seconds)

@@ -67,8 +67,8 @@ static void lay_out_share(struct share *s, struct carver *c, const struct proble
 }
 
 /*
- * Bytes of shares that are placed together: a huge page where at most half as much again is mapped
- * for that, else a page, so that each worker's share can lie on its node.
+ * Bytes of shares that are placed together, so that each worker's share can lie on its node: a huge
+ * page if that maps at most half as much again, else a page.
  */
 static size_t granule_of(const struct problem *p, const struct choice *choice)
 {
