@@ -278,9 +278,9 @@ void actors_reset(void *state)
 }
 
 /*
- * Derives how often each message is handled from the number that all threads are to handle. A few
- * times at least, unless the user set the number: a message is first sent before the sample, so its
- * first handling does not include the cost of sending.
+ * Divides the number of messages of all threads among the messages in flight: each is handled so
+ * often, at least a few times unless the user set the number. A message is first sent before the
+ * sample, so its first handling does not include the cost of sending.
  */
 static void share_out(struct state *s)
 {

@@ -115,7 +115,7 @@ static union position position_of(const struct state *s, unsigned chain, uint64_
 		       : (union position){ .element = (char *)s->base + offset };
 }
 
-/* The node that a worker's memory is to lie on. */
+/* The node for a worker's memory. */
 static int node_of(const struct trial *t, unsigned worker)
 {
 	return way_of(t)->placed ? (int)t->value[TO].count : t->place[worker].node;
