@@ -81,8 +81,8 @@ struct parameter {
 	/* where the answer is written: not in the identity; can be given for one trial only */
 	bool output;
 	/*
-	 * P_PATH: whether the value names a file to read, given all values after resolve(). Then the
-	 * identity has the file's contents, not its path. NULL: never
+	 * P_PATH: true if the value names a file to read, given all values after resolve(). Then
+	 * the identity has the file's contents, not its path. NULL: never
 	 */
 	bool (*input)(const union value *);
 	/*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The points of a trial, generated or from a file; its start centres; the answer, saved to files. */
+/* A trial's points, generated or from a file; its start centres; the answer, saved to files. */
 #include <limits.h>
 #include <math.h>
 #include <stdatomic.h>

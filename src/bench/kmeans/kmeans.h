@@ -118,8 +118,8 @@ struct problem problem_of(const struct trial *);
  *	centres  are the means of their points; tolerance in each dimension: 4 u max|x| (the mean is
  *	         rounded to the points' type) + count 2^-52 max|x| (sums of double in any order) of
  *	         the cluster's points + (u + all 2^-60) of the width of all points, without those
- *	         that lie far out (kmeans_spread(); sums of 64-bit integers). A centre without points stays
- *	         where it was.
+ *	         that lie far out (kmeans_spread(); sums of 64-bit integers). A centre without
+ *	         points stays where it was.
  *	end      without a number of iterations: centres equal `from`, within twice that tolerance
  *
  * NULL when right, else what is wrong, valid until the thread's next call.

@@ -84,7 +84,7 @@ enum prune { PRUNE_AUTO, PRUNE_NONE, PRUNE_CELLS, PRUNE_BALLS, PRUNE_BOXES };
 /* Memory comes from the caller, in a few blocks. */
 struct lloyd_memory {
 	void *context;
-	/* Maps a block, aligned to a page and not touched; `huge`: on huge pages. NULL with errno. */
+	/* Maps an untouched block, aligned to a page; `huge`: on huge pages. NULL with errno. */
 	void *(*map)(void *context, const char *name, size_t bytes, bool huge);
 	/* Part of the last block is first touched by a worker; `alone`: and used by no other. */
 	void (*claim)(void *context, void *part, size_t bytes, unsigned worker, bool alone);
