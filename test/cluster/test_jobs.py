@@ -66,7 +66,7 @@ def test_from_the_source_tree(submit, source, read, name):
     job = submit(name, *soon_done(name))
     assert job.until("COMPLETED") == 0
     assert names(source) == ["build", "jobs", "results", f"slurm-{job.id}.out"]
-    assert names(job.results) == ["n1.jsonl", "n1.txt"]
+    assert names(job.results) == ["n1.jsonl", "n1.txt", "nodes.tsv"]
     header = check_good(job, read)[0]
     assert (
         header["command"][:2] == ["locus", name]
@@ -175,7 +175,7 @@ def test_the_node_is_ours_alone_and_whole(submit, read):
 @pytest.mark.parametrize(
     ("status", "arguments", "cause"),
     [
-        (1, ["--output", "/dev/full"], "locus: --output: /dev/full: No space left on device; "),
+        (1, ["--output", "/dev/full"], "locus: --output: /dev/full: No space left on device. "),
         (2, ["--kernel", "fold"], "locus numa: "),
         (
             3,
@@ -249,13 +249,31 @@ def test_components(submit):
 def test_several_nodes(submit, read, nodes, count):
     job = submit("numa", *ONE_TRIAL, sbatch=[f"--nodes={count}"])
     assert job.until("COMPLETED") == 0
-    assert names(job.results) == sorted(
-        f"{node}.{kind}" for node in nodes[:count] for kind in ("jsonl", "txt")
-    )
+    files = [f"{node}.{kind}" for node in nodes[:count] for kind in ("jsonl", "txt")]
+    assert names(job.results) == [*sorted(files), "nodes.tsv"]
+    ends = "".join(f"{node}\tcomplete\n" for node in nodes[:count])
+    assert (job.results / "nodes.tsv").read_text() == ends
     headers = [check_good(job, read, node)[0] for node in nodes[:count]]
     assert {header["job"]["nodes"] for header in headers} == {str(count)} and len(
         {header["run"] for header in headers}
     ) == count
+
+
+def test_suspects_are_measured_again(submit, read):
+    """In a folder of their own among the results that suspected them, so as another campaign."""
+    first = submit("numa", *ONE_TRIAL, sbatch=["--nodes=2"])
+    assert first.until("COMPLETED") == 0
+    folder = f"results/numa-{first.id}"
+    again = submit("numa", "--again", folder, *ONE_TRIAL, sbatch=["--nodelist=n2"])
+    assert again.until("COMPLETED") == 0
+    own = first.results / f"again-{again.id}"
+    assert names(own) == ["n2.jsonl", "n2.txt", "nodes.tsv"]
+    assert read(own / "n2.jsonl")[0]["host"] == "n2"
+    wrong = submit("numa", "--again", "results/none", *ONE_TRIAL)
+    assert wrong.until("FAILED") == 2
+    assert wrong.out() == (
+        "locus-job: --again: 'results/none' is no folder; expected one of results\n"
+    )
 
 
 def test_an_array_over_nodes(submit, read, nodes):

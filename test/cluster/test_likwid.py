@@ -69,9 +69,8 @@ def test_likwid_itself(submit, read):
 def test_records_and_tables(submit, read, nodes, count):
     job = submit("likwid", "MEM,CLOCK", *TINY, sbatch=[f"--nodes={count}"], path=STANDIN)
     assert job.until("COMPLETED") == 0
-    assert names(job.results) == sorted(
-        f"{node}.{kind}" for node in nodes[:count] for kind in ("jsonl", "txt", "csv")
-    )
+    files = [f"{node}.{kind}" for node in nodes[:count] for kind in ("jsonl", "txt", "csv")]
+    assert names(job.results) == [*sorted(files), "nodes.tsv"]
     for node in nodes[:count]:
         lines = read(job.record(node))
         assert lines[0]["command"][:2] == ["locus", "numa"] and lines[0]["markers"]["groups"] == [
@@ -136,7 +135,7 @@ def test_its_end_is_near(submit, read):
     job.has('"type":"samples"', times=before + 1)
     ask("scancel", "--signal=TERM", job.id)
     job.until("FAILED")
-    assert names(job.results) == ["n1.1.csv", "n1.csv", "n1.jsonl", "n1.txt"]
+    assert names(job.results) == ["n1.1.csv", "n1.csv", "n1.jsonl", "n1.txt", "nodes.tsv"]
     assert regions(job.results / "n1.1.csv") == regions(job.results / "n1.csv")
 
 
@@ -154,6 +153,7 @@ def test_requeued_when_all_is_done(submit, read):
         "n1.csv",
         "n1.jsonl",
         "n1.txt",
+        "nodes.tsv",
     ]
 
 

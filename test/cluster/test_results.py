@@ -69,7 +69,7 @@ def test_full_results(submit, results, source, read):
     assert job.until("FAILED") == 1
     full = (
         rf"no good end on n1: locus: --output: results/dummy-{job.id}/n1\.jsonl: No space left on"
-        r" device; .*, see results/"
+        r" device\. .*, see results/"
     )
     assert re.search(full, job.out())
     before = job.record().read_text()
@@ -95,7 +95,7 @@ def test_results_that_fail_while_it_measures(submit, source, read, gate, disk):
         gate.open()
         assert job.until("FAILED") == 1
         # Read-only: if ext4 met the error before locus did, and remounted itself
-        cause = "(Input/output error|Read-only file system); complete trials are kept"
+        cause = r"(Input/output error|Read-only file system)\. Complete trials are kept"
         record = rf"results/dummy-{job.id}/n1\.jsonl"
         said = job.out()
         assert re.search(rf"no good end on n1: locus: --output: {record}: {cause}", said), said
