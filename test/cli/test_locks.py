@@ -97,7 +97,7 @@ def test_a_cohort_lock_is_left_out_on_one_node_unless_asked_for(locus):
 
     assert "locks/cohort" in out("node:2 core:2 pu:1")
     once = out("core:4 pu:1")
-    assert "locks/cohort" not in once and "there is one NUMA node here" in once
+    assert "locks/cohort" not in once and "this machine has one NUMA node" in once
     assert "locks/cohort" in out("core:4 pu:1", "--variant", "cohort")
 
 

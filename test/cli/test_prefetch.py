@@ -50,7 +50,7 @@ def test_orders_and_pages_are_sampled_in_turn(walked):
         ("--stride 2M", "at most 1M"),
         ("--lines 100", "--lines: from 256 to 1048576"),
         ("--lines 2000000", "--lines: from 256 to 1048576"),
-        ("--threads 2 --oversubscribe", "one thread walks"),
+        ("--threads 2 --oversubscribe", "it runs on one thread"),
     ],
 )
 def test_what_cannot_be_walked_is_refused(locus, words, said):

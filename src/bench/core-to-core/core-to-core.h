@@ -56,6 +56,7 @@ struct stamps {
 void exchange_stamps(struct lines *, unsigned side, uint64_t turns, struct stamps *);
 
 /* ---- one-way times between two cores, from ticks that both read, whose skew is not known ---- */
+
 /*
  * Adds the one-way times (ticks) of both directions to the histogram, and says by how many ticks
  * all of a direction may be too long, and those of the other too short. side[i] is what side i has
