@@ -450,7 +450,8 @@ def test_each_benchmark_with_a_curve_has_one_of_its_counters(
     shown = [i for p in pictures for i in p.shows]
     assert set(shown) <= {t["id"] for t in own}
     for p in pictures:
-        sets = [rows for rows in p.spec["datasets"].values() if rows and "x" in rows[0]]
+        datasets: Any = p.spec["datasets"]
+        sets = [rows for rows in datasets.values() if rows and "x" in rows[0]]
         assert any(r["value"] is not None for rows in sets for r in rows)
 
 

@@ -16,6 +16,7 @@ from locus_analysis.insight import plugins
 from locus_analysis.page import ratio_pictures
 from locus_analysis.pictures import drift
 from locus_analysis.records import database, description, published
+from locus_analysis.records.rows import Mark
 from make_records import (
     BENCHMARKS,
     ONE,
@@ -197,8 +198,8 @@ def test_dashes_of_pages_are_told(
     [(1, "1 flagged trial: 1."), (30, "30 flagged trials: 1, 2, 3, 4, 5, 6 and 24 more.")],
 )
 def test_a_drift_names_the_first_flagged_trials(flagged: int, said: str) -> None:
-    marks = [
-        {**dict.fromkeys((*drift.KEYS, "benchmark")), "flag": n, "least": 1.0, "greatest": 1.1}
+    marks: Any = [
+        {**dict.fromkeys(Mark.__annotations__), "flag": n, "least": 1.0, "greatest": 1.1}
         for n in range(1, flagged + 1)
     ]
     assert f"samples of {said}" in json.dumps(drift.drift(marks, "steadiness", "Drift").spec)

@@ -311,7 +311,8 @@ def test_a_goal_is_reached_by_the_whole_interval(
     value: float, ci: Optional[list[float]], goal: Optional[float], reached: Optional[str]
 ) -> None:
     low, high = ci or (None, None)
-    assert peers.reached({"value": value, "low": low, "high": high, "goal": goal}) == reached
+    peer: Any = {"value": value, "low": low, "high": high, "goal": goal}
+    assert peers.reached(peer) == reached
 
 
 def test_a_record_of_peers_alone_makes_a_page(

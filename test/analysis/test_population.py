@@ -187,7 +187,7 @@ def test_the_page_of_a_comparison_has_few_points(
     lines = record(ONE, numa(ONE, kernels=("sum",))[:4], run_id("a"))
     old, new = (observations.load([made(lines, n, n)], "a")[0] for n in (4, 12))
     metrics = comparison.compare(old, new).metrics
-    data = html_page.picture(metrics, "numa", "numa").spec["datasets"]
+    data: Any = html_page.picture(metrics, "numa", "numa").spec["datasets"]
     points = [row for rows in data.values() for row in rows if "ratio" in row]
     for i, m in enumerate(some(metrics)):
         shown = [

@@ -304,7 +304,7 @@ def test_a_ratio_that_may_be_on_either_side_of_1_is_open() -> None:
     )
 
 
-def known(low: float, high: float, status: str = "ok", *modes: float) -> Line:
+def known(low: float, high: float, status: str = "ok", *modes: float) -> Any:
     value = (low + high) / 2
     return {"value": value, "low": low, "high": high, "status": status, "modes": modes}
 
@@ -322,9 +322,9 @@ def test_settings_are_told_by_the_side_on_which_they_are() -> None:
 
 
 def test_the_wider_half_of_an_interval_counts() -> None:
-    assert content.sure({**known(96, 105), "value": 100}) == CERTAIN
-    assert content.sure({**known(99, 106), "value": 100}) == ROUGH
-    assert content.sure({**known(94, 101), "value": 100}) == ROUGH
+    for low, high, sure in ((96, 105, CERTAIN), (99, 106, ROUGH), (94, 101, ROUGH)):
+        value: Any = {**known(low, high), "value": 100}
+        assert content.sure(value) == sure
 
 
 # Machines and records of other kinds.
@@ -435,7 +435,7 @@ def test_names_do_not_command_the_terminal() -> None:
 
 
 def spoiled(**machine: Any) -> list[str]:
-    line = header(TWO, RUN, random.Random(1))
+    line: Any = header(TWO, RUN, random.Random(1))
     line["machine"].update(machine)
     return [f"{s.what}: {s.remedy}" for s in problems.spoilers(line, [])]
 

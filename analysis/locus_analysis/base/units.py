@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Optional
+from typing import Optional, TypedDict
 
 SI = (
     (1e12, "T"),
@@ -81,7 +81,7 @@ def some(names: Sequence[str], most: int = 2) -> str:
     return ", ".join(names[:most]) + more
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """A parameter as people write it: 1073741824 is 1 Gi, 10000000 is 10 M."""
     try:
         n = int(str(value))
@@ -92,25 +92,39 @@ def short(value: Any) -> str:
     return f"{n // factor}\u00a0{prefix}".strip()
 
 
-def result(row: dict[str, Any]) -> str:
+class Mode(TypedDict):
+    value: float
+    share: float
+
+
+class Range(TypedDict):
+    """From the least to the greatest of so many values."""
+
+    of: int
+    low: float
+    high: float
+
+
+def result(value: Optional[float], unit: str, modes: Optional[Sequence[Mode]]) -> str:
     """A metric's value; where its trial has two modes, both: 1.69 and 1.80 ns (62 % / 38 %)."""
-    if not row["modes"]:
-        return quantity(row["value"], row["unit"])
-    values = [quantity(mode["value"], row["unit"]) for mode in row["modes"]]
+    if not modes:
+        return quantity(value, unit)
+    values = [quantity(mode["value"], unit) for mode in modes]
     if len({value.partition(" ")[2] for value in values}) == 1:
         values[:-1] = [value.partition(" ")[0] for value in values[:-1]]
-    shares = " / ".join(f"{100 * mode['share']:.0f} %" for mode in row["modes"])
+    shares = " / ".join(f"{100 * mode['share']:.0f} %" for mode in modes)
     return f"{' and '.join(values)} ({shares})"
 
 
-def interval(row: dict[str, Any]) -> str:
+def interval(
+    low: Optional[float], high: Optional[float], unit: str, range_: Optional[Range] = None
+) -> str:
     """The ends of an interval, in the unit that suits the greater one; or, where there were too few
     allocations for one, of their range."""
-    low, high, range_ = row["low"], row["high"], row.get("range")
     if low is not None and high is not None:
-        return _from_to(low, high, row["unit"])
+        return _from_to(low, high, unit)
     if range_ and range_["of"]:
-        return f"range of {range_['of']}: {_from_to(range_['low'], range_['high'], row['unit'])}"
+        return f"range of {range_['of']}: {_from_to(range_['low'], range_['high'], unit)}"
     return "–"
 
 

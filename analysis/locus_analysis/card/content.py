@@ -4,11 +4,13 @@ the words for how far a value can be trusted, and the card as text for a termina
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from functools import cached_property
+from typing import TYPE_CHECKING, Optional, TypedDict
 
 import duckdb
 
@@ -17,8 +19,12 @@ from ..insight import advice, evidence
 from ..insight.advice import Advice, Place
 from ..insight.evidence import ABOVE, BELOW, OPEN, SAME
 from ..records.database import UNUSABLE, is_sound
+from ..records.lines import Header, Machine, Node
+from ..records.rows import Judged, Outcome, Trial
 
-Row = Any  # not typed yet
+if TYPE_CHECKING:
+    from typing_extensions import ReadOnly
+
 
 CERTAIN, ROUGH, NOISY, UNTOLD = "certain", "rough", "noisy", "cannot tell"
 MEANING = {
@@ -55,6 +61,15 @@ class Spoiler:
     remedy: str = ""
 
 
+class Sure(TypedDict):
+    """A value and what tells how far it can be trusted."""
+
+    value: ReadOnly[Optional[float]]
+    low: ReadOnly[Optional[float]]
+    high: ReadOnly[Optional[float]]
+    status: str
+
+
 @dataclass
 class Card:
     title: list[str]
@@ -72,16 +87,22 @@ class Host:
 
     db: duckdb.DuckDBPyConnection
     name: str
-    runs: list[Row]  # rows of `outcome`, in order, with `header` parsed
+    runs: list[Outcome]  # in order
     wholes: list[str]  # runs that no other one resumed, in order: the `whole` of trials
-    trials: list[Row]  # of between.of_time(), all benchmarks
+    trials: list[Trial]  # of run_variation.of_time(), all benchmarks
     place: Place  # what advice goes by
 
-    @property
-    def machine(self) -> Row:
-        return dict(self.runs[-1]["header"]["machine"])
+    @cached_property
+    def header(self) -> Header:
+        """Of the last run."""
+        found: Header = json.loads(self.runs[-1]["header"])
+        return found
 
-    def of(self, benchmark: str, *variants: str) -> list[Row]:
+    @property
+    def machine(self) -> Machine:
+        return self.header["machine"]
+
+    def of(self, benchmark: str, *variants: str) -> list[Trial]:
         """A benchmark's trials that have a value."""
         return [
             t
@@ -93,11 +114,11 @@ class Host:
         ]
 
     @property
-    def nodes(self) -> list[Row]:
-        return list(self.machine["topology"]["nodes"] or [])
+    def nodes(self) -> list[Node]:
+        return self.machine["topology"]["nodes"]
 
 
-def sure(of: Row) -> str:
+def sure(of: Sure) -> str:
     """How far a value can be trusted."""
     low, high, value = of["low"], of["high"], of["value"]
     if evidence.is_noisy(of):
@@ -107,10 +128,10 @@ def sure(of: Row) -> str:
     return CERTAIN if max(value - low, high - value) <= WITHIN * abs(value) else ROUGH
 
 
-def compared(found: Sequence[Row]) -> tuple[str, str]:
+def compared(found: Sequence[Judged]) -> tuple[str, str]:
     """A ratio in one or several settings, as far as it may be told: "1.1 to 1.4x", "no difference",
     ">1x" where noise hides the value; and how far that can be trusted."""
-    sides: dict[str, list[Row]] = {}
+    sides: dict[str, list[Judged]] = {}
     for r in found:
         sides.setdefault(evidence.side(r), []).append(r)
     said, words = [], []
@@ -122,7 +143,7 @@ def compared(found: Sequence[Row]) -> tuple[str, str]:
     return ", ".join(said), worst([*told, *[ROUGH] * (len(told) < len(words))]) if told else UNTOLD
 
 
-def _of_side(side: str, own: Sequence[Row]) -> tuple[str, str]:
+def _of_side(side: str, own: Sequence[Judged]) -> tuple[str, str]:
     """What ratios on one side of 1 say."""
     clear = [r for r in own if not evidence.is_noisy(r)]
     if side == SAME:
@@ -135,10 +156,12 @@ def _of_side(side: str, own: Sequence[Row]) -> tuple[str, str]:
     return said or (">1x" if side == ABOVE else "<1x"), worst([*map(sure, clear), *[NOISY] * noisy])
 
 
-def _ends(ratio: Row, side: str) -> tuple[float, ...]:
+def _ends(ratio: Judged, side: str) -> tuple[float, ...]:
     """The value; where there is no single one, and where it may be on either side of 1, all that it
     may be."""
-    return (evidence.reach(ratio) or ()) if ratio["modes"] or side == OPEN else (ratio["value"],)
+    if ratio["modes"] or side == OPEN or ratio["value"] is None:
+        return evidence.reach(ratio) or ()
+    return (ratio["value"],)
 
 
 def worst(words: Iterable[str]) -> str:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
-from typing import Any, Optional
+from typing import Optional
 
 from ..base import units
 from ..insight import advice, evidence, levels, tlb
@@ -14,7 +15,8 @@ from ..insight.caches import reported_caches
 from ..insight.evidence import ABOVE, BELOW
 from ..insight.memory_level import AGREES, BEYOND, Finding, Level, bracketed, count
 from ..insight.tlb import reported_tlb
-from ..records.database import rows
+from ..records.database import select
+from ..records.rows import Cell, Judged, Metric, Trial, Value
 from .content import (
     CERTAIN,
     NOISY,
@@ -32,8 +34,6 @@ from .content import (
     untold,
     worst,
 )
-
-Row = Any  # not typed yet
 
 DISTANCE_HERE = 10  # of a node to itself, as firmware writes it
 MUCH = 0.02  # of a load's time: a smaller effect of huge pages counts as none
@@ -150,17 +150,17 @@ def _then(
 
 def _pages(host: Host) -> list[Line]:
     """The gain by huge pages at the largest size measured with and without them."""
-    by_size: dict[float, dict[str, Row]] = {}
+    by_size: dict[float, dict[str, Trial]] = {}
     for t in host.of("latency", "cycle"):
         p = t["parameters"]
         if p.get("element") == "pointer" and not p.get("stride") and p.get("chains") == 1:
-            by_size.setdefault(p["size"], {})[p.get("pages", "base")] = t
+            by_size.setdefault(float(p["size"]), {})[str(p.get("pages", "base"))] = t
     both = [(s, by) for s, by in sorted(by_size.items()) if "base" in by and len(by) > 1]
     if not both:
         return []
     size, by = both[-1]
     base = by["base"]
-    huge = min((t for pages, t in by.items() if pages != "base"), key=lambda t: t["value"])
+    huge = min((t for pages, t in by.items() if pages != "base"), key=lambda t: t["value"] or 0)
     in_turn = next((r for r in base["ratios"] if r["trial"] == huge["id"] and r["value"]), None)
     slower = in_turn or evidence.ratio(base, huge)
     assert slower
@@ -172,11 +172,11 @@ def _pages(host: Host) -> list[Line]:
             host.place, advice.why([base, huge]), Wish("latency", tuple(asked.items()), size=size)
         )
         return [undecided("caches", "huge pages", f"{told} {where}", then)]
-    numbers = {} if evidence.is_noisy(slower) else {"ratio": 1 / slower["value"]}
+    numbers = {} if evidence.is_noisy(slower) else {"ratio": 1 / (slower["value"] or 1)}
     return [Line("caches", "huge pages", f"{told} {where}", word, numbers)]
 
 
-def _change(ratio: Row) -> tuple[str, str]:
+def _change(ratio: Judged) -> tuple[str, str]:
     """What a ratio of times is as a change, as far as it may be told; and the trust in it."""
     if evidence.holds(ratio, 1 - MUCH, 1 + MUCH):
         return "change nothing", CERTAIN
@@ -186,7 +186,7 @@ def _change(ratio: Row) -> tuple[str, str]:
         return known.get(
             side, "whether they change a load is open"
         ), NOISY if side in known else UNTOLD
-    return f"{ratio['value'] - 1:+.0%} time of a load".replace("%", " %"), sure(ratio)
+    return f"{(ratio['value'] or 1) - 1:+.0%} time of a load".replace("%", " %"), sure(ratio)
 
 
 def _tlb(host: Host, finding: Optional[Finding]) -> list[Line]:
@@ -218,34 +218,45 @@ def _translation(level: Level) -> str:
 # ---- memory by node ----
 
 
-def _cells(host: Host, benchmark: str) -> list[Row]:
+def _cells(host: Host, benchmark: str) -> list[Cell]:
     """The node x node matrix of the first variant and setting that has one: a trial for each cell,
     with its nodes."""
     query = "FROM cell WHERE benchmark = ? ORDER BY place"
-    places = {c["id"]: c for c in rows(host.db, query, benchmark) if c["whole"] in host.wholes}
+    places = {
+        c["id"]: c for c in select(host.db, Cell, query, benchmark) if c["whole"] in host.wholes
+    }
     own = [
-        {**places[t["id"]], **t["metrics"][t["metric"]], "status": t["status"]}
+        _with(places[t["id"]], t["metrics"][t["metric"]], t["status"])
         for t in host.of(benchmark)
         if t["id"] in places
     ]
     return [c for c in own if c["panel"] == own[0]["panel"] and c["variant"] == own[0]["variant"]]
 
 
-def _is_local(cell: Row) -> bool:
-    return bool(cell["threads_order"] == cell["memory_order"])
+def _with(cell: Cell, value: Metric, status: str) -> Cell:
+    own: Value = {"value": value["value"], "low": value["low"], "high": value["high"]}
+    return {**cell, **own, "status": status}
 
 
-def _remote(cells: list[Row], lower: bool) -> Optional[tuple[float, Row, int]]:
+def _is_local(cell: Cell) -> bool:
+    return cell["threads_order"] == cell["memory_order"]
+
+
+def _remote(cells: Sequence[Cell], lower: bool) -> Optional[tuple[float, Cell, int]]:
     """The median of the local cells, the worst remote one, and how many remote ones there are."""
-    local = [c["value"] for c in cells if _is_local(c)]
+    local = [c["value"] for c in cells if _is_local(c) and c["value"] is not None]
     other = [c for c in cells if not _is_local(c)]
     if not local or not other:
         return None
-    most = (max if lower else min)(other, key=lambda c: c["value"])
+    most = (max if lower else min)(other, key=_value)
     return median(local), most, len(other)
 
 
-def _where(cell: Row, n: int) -> str:
+def _value(cell: Cell) -> float:
+    return cell["value"] or 0.0
+
+
+def _where(cell: Cell, n: int) -> str:
     nodes = f"{cell['threads_node']} -> {cell['memory_order']}"
     return nodes + (f", worst of {n}" if n > 1 else "")
 
@@ -271,14 +282,14 @@ def remote(host: Host) -> list[Line]:
     if evidence.is_noisy(cell):
         then = _then(host, "latency", variant="matrix", nodes=2)
         return [noisy("caches", "remote memory", then, _distance(host))]
-    text = _columns("", cell["value"], f"{times(cell['value'] / local)} local", _where(cell, n))
-    numbers = {"local": local, "remote": cell["value"]}
+    text = _columns("", _value(cell), f"{times(_value(cell) / local)} local", _where(cell, n))
+    numbers = {"local": local, "remote": _value(cell)}
     return [Line("caches", "remote memory", text, sure(cell), numbers)]
 
 
 def _distance(host: Host) -> str:
-    distances = host.machine["topology"].get("distances") or []
-    most = max((d for row in distances for d in row), default=0)
+    distances = host.machine["topology"]["distances"] or []
+    most = max((d for row in distances for d in row if d is not None), default=0)
     if most <= DISTANCE_HERE:
         return ""
     return f"{times(most / DISTANCE_HERE)} local at most, as the firmware reports"
@@ -297,11 +308,15 @@ def bandwidth(host: Host) -> list[Line]:
     return [_core(host, own, bound), *_node(host, own), *_all(host, own)]
 
 
-def _best(trials: list[Row]) -> Row:
-    return max(trials, key=lambda t: t["metrics"]["bandwidth"]["value"] or 0)
+def _bandwidth(trial: Trial) -> float:
+    return trial["metrics"]["bandwidth"]["value"] or 0
 
 
-def _core(host: Host, own: list[Row], bound: list[Row]) -> Line:
+def _best(trials: Sequence[Trial]) -> Trial:
+    return max(trials, key=_bandwidth)
+
+
+def _core(host: Host, own: Sequence[Trial], bound: Sequence[Trial]) -> Line:
     """One core: local bandwidth, and that from the slowest node."""
     alone = [t for t in own if t["threads"] == 1]
     if not alone:
@@ -317,18 +332,18 @@ def _core(host: Host, own: list[Row], bound: list[Row]) -> Line:
     ]
     if len(alike) < 2:
         return _rate(host, "one core", best)
-    least = min(alike, key=lambda t: t["metrics"]["bandwidth"]["value"] or 0)
+    least = min(alike, key=_bandwidth)
     if any(map(evidence.is_noisy, (best, least))):
         return _rate(host, "one core", best)
-    share = least["metrics"]["bandwidth"]["value"] / best["metrics"]["bandwidth"]["value"]
+    share = _bandwidth(least) / _bandwidth(best)
     line = _rate(
         host, "one core", best, f", {times(share)} from node {least['parameters'].get('to')}"
     )
-    line.numbers["remote"] = least["metrics"]["bandwidth"]["value"]
+    line.numbers["remote"] = _bandwidth(least)
     return line
 
 
-def _rate(host: Host, name: str, trial: Row, more: str = "") -> Line:
+def _rate(host: Host, name: str, trial: Trial, more: str = "") -> Line:
     rate = evidence.valued(trial, "bandwidth")
     kernel = trial["parameters"].get("kernel")
     if evidence.is_noisy(rate):
@@ -339,13 +354,13 @@ def _rate(host: Host, name: str, trial: Row, more: str = "") -> Line:
     return Line("bandwidth", name, told, sure(rate), {"bandwidth": rate["value"]})
 
 
-def _filled(trial: Row) -> int:
+def _filled(trial: Trial) -> int:
     """How many nodes have threads; 0: the layout does not say."""
     counts = str(trial["parameters"].get("layout", "")).split("+")
     return sum(c not in ("", "0") for c in counts) if all(c.isdigit() for c in counts) else 0
 
 
-def _node(host: Host, own: list[Row]) -> list[Line]:
+def _node(host: Host, own: Sequence[Trial]) -> list[Line]:
     if len(host.nodes) < 2:
         return []
     found = _remote(_cells(host, "numa"), lower=False)
@@ -359,10 +374,10 @@ def _node(host: Host, own: list[Row]) -> list[Line]:
     elif found:
         local, cell, n = found
         text = (
-            f"{units.quantity(cell['value'], 'B/s')}, {times(cell['value'] / local)} the node's own"
+            f"{units.quantity(cell['value'], 'B/s')}, {times(_value(cell) / local)} the node's own"
             f" ({_where(cell, n)})"
         )
-        numbers = {"local": local, "remote": cell["value"]}
+        numbers = {"local": local, "remote": _value(cell)}
         lines.append(Line("bandwidth", "other nodes", text, sure(cell), numbers))
     else:
         lines.append(
@@ -373,7 +388,7 @@ def _node(host: Host, own: list[Row]) -> list[Line]:
     return lines
 
 
-def _all(host: Host, own: list[Row]) -> list[Line]:
+def _all(host: Host, own: Sequence[Trial]) -> list[Line]:
     with_cpus = sum(bool(n["cpus"]) and not n["memory_only"] for n in host.nodes)
     of_all = [t for t in own if t["threads"] > 1 and _filled(t) == with_cpus]
     if not of_all:
@@ -386,6 +401,11 @@ def _all(host: Host, own: list[Row]) -> list[Line]:
 
 
 # ---- first touch ----
+
+
+def _of(ratio: Judged) -> float:
+    return ratio["value"] or 0.0
+
 
 PLACED = {"single": ("by one thread", "takes"), "interleave": ("interleaved", "")}
 
@@ -400,11 +420,11 @@ def placement(host: Host) -> list[Line]:
                 "placement", "first touch", "one NUMA node: where pages lie cannot matter", CERTAIN
             )
         ]
-    settings: dict[Any, dict[str, Row]] = {}
+    settings: dict[tuple[tuple[str, ...], int], dict[str, Trial]] = {}
     for t in host.of("numa"):
         key = tuple(str(t["parameters"].get(k)) for k in ("kernel", "size", "pages", "layout"))
         settings.setdefault((key, t["threads"]), {})[t["variant"]] = t
-    worst_of: dict[str, Row] = {}
+    worst_of: dict[str, tuple[Judged, int]] = {}
     for by in settings.values():
         for variant in PLACED:
             ratio = (
@@ -412,19 +432,19 @@ def placement(host: Host) -> list[Line]:
                 if {variant, "static"} <= set(by)
                 else None
             )
-            if ratio and ratio["value"] > worst_of.get(variant, {"value": 0})["value"]:
-                worst_of[variant] = {**ratio, "threads": by[variant]["threads"]}
+            if ratio and _of(ratio) > (_of(worst_of[variant][0]) if variant in worst_of else 0):
+                worst_of[variant] = ratio, by[variant]["threads"]
     if not worst_of:
         return (
             [untold("placement", "first touch", "not measured", _then(host, "numa", nodes=2))]
             if host.of("numa")
             else []
         )
-    said = {variant: compared([ratio]) for variant, ratio in worst_of.items()}
+    said = {variant: compared([ratio]) for variant, (ratio, _) in worst_of.items()}
     told = ", ".join(phrase(*PLACED[variant], text) for variant, (text, _) in said.items())
-    text = f"{told}, on {next(iter(worst_of.values()))['threads']} threads"
+    text = f"{told}, on {next(iter(worst_of.values()))[1]} threads"
     word = worst(word for _, word in said.values())
     if word == UNTOLD:
         return [undecided("placement", "first touch", text, _then(host, "numa", nodes=2))]
-    clear = {v: r["value"] for v, r in worst_of.items() if not evidence.is_noisy(r)}
+    clear = {v: _of(r) for v, (r, _) in worst_of.items() if not evidence.is_noisy(r)}
     return [Line("placement", "first touch", text, word, clear)]

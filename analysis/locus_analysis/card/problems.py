@@ -5,14 +5,13 @@ finds more, because it tests the machine itself."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from ..records.lines import Header, Machine
+from ..records.rows import Trial
 from .content import Spoiler
 
-Row = Any  # not typed yet
 
-
-def spoilers(header: Row, trials: Sequence[Row]) -> list[Spoiler]:
+def spoilers(header: Header, trials: Sequence[Trial]) -> list[Spoiler]:
     """The gravest first."""
     return [
         *_load(trials),
@@ -22,7 +21,7 @@ def spoilers(header: Row, trials: Sequence[Row]) -> list[Spoiler]:
     ]
 
 
-def _load(trials: Sequence[Row]) -> Iterator[Spoiler]:
+def _load(trials: Sequence[Trial]) -> Iterator[Spoiler]:
     noisy = sum(t["status"] == "noisy" for t in trials)
     if noisy:
         measured = sum(t["value"] is not None for t in trials)
@@ -32,24 +31,26 @@ def _load(trials: Sequence[Row]) -> Iterator[Spoiler]:
         )
 
 
-def _limits(machine: Row) -> Iterator[Spoiler]:
-    quota = (machine.get("cgroup") or {}).get("cpu_quota")
-    if quota:
-        yield Spoiler(f"the cgroup allows {quota:.3g} CPUs' time", "sbatch --exclusive ...")
+def _limits(machine: Machine) -> Iterator[Spoiler]:
+    cgroup = machine["cgroup"]
+    if cgroup and cgroup["cpu_quota"]:
+        yield Spoiler(
+            f"the cgroup allows {cgroup['cpu_quota']:.3g} CPUs' time", "sbatch --exclusive ..."
+        )
     topology = machine["topology"]
     if topology["allowed"] and topology["allowed"] != topology["online"]:
         yield Spoiler(f"only CPUs {topology['allowed']} of {topology['online']} may be used")
 
 
-def _clocks(header: Row) -> Iterator[Spoiler]:
-    frequency = header["machine"]["frequency"] or {}
-    governor, source = frequency.get("governor"), header["clock"].get("kernel_source")
+def _clocks(header: Header) -> Iterator[Spoiler]:
+    frequency, source = header["machine"]["frequency"], header["clock"]["kernel_source"]
+    governor = frequency and frequency["governor"]
     if governor and governor != "performance":
         yield Spoiler(
             f"governor is {governor}", "sudo cpupower frequency-set --governor performance"
         )
-    if frequency.get("turbo"):
-        file = frequency.get("boost_source") or ""
+    if frequency and frequency["turbo"]:
+        file = frequency["boost_source"] or ""
         value = 1 if "no_turbo" in file else 0
         yield Spoiler(
             "turbo: the clock depends on heat", f"echo {value} | sudo tee {file}" if file else ""
@@ -58,10 +59,11 @@ def _clocks(header: Row) -> Iterator[Spoiler]:
         yield Spoiler(f"clock source is {source}", "sudo dmesg | grep -i tsc")
 
 
-def _pages(machine: Row) -> Iterator[Spoiler]:
-    if machine.get("numa_balancing") and len(machine["topology"]["nodes"] or []) > 1:
+def _pages(machine: Machine) -> Iterator[Spoiler]:
+    if machine["numa_balancing"] and len(machine["topology"]["nodes"]) > 1:
         yield Spoiler("NUMA balancing moves pages", "sudo sysctl kernel.numa_balancing=0")
-    if (machine["memory"].get("thp") or {}).get("enabled") == "never":
+    thp = machine["memory"]["thp"]
+    if thp and thp["enabled"] == "never":
         yield Spoiler(
             "transparent huge pages: never",
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import duckdb
 
@@ -14,11 +12,10 @@ from ..base import units
 from ..insight import advice, run_variation
 from ..insight.advice import Advice, Wish
 from ..records import database, provenance
-from ..records.database import STATUSES, rows
+from ..records.database import STATUSES, column, select
+from ..records.rows import Outcome, Trial
 from . import content, memory_lines, problems, thread_lines
 from .content import Card, Host, Line, Spoiler
-
-Row = Any  # not typed yet
 
 MOST = 3  # cards that are shown
 MOST_SPOILERS = 4
@@ -38,7 +35,7 @@ BLOCKS: tuple[tuple[str, Callable[[Host], list[Line]], Wish], ...] = (
 
 def hosts(db: duckdb.DuckDBPyConnection) -> list[str]:
     """The machines by name. Needs no table but those of records.read()."""
-    return [r["host"] for r in rows(db, "SELECT DISTINCT host FROM host ORDER BY host")]
+    return column(db, "SELECT DISTINCT host FROM host ORDER BY host")
 
 
 def keep(db: duckdb.DuckDBPyConnection, kept: Sequence[str]) -> None:
@@ -66,22 +63,23 @@ def text(given: database.Records) -> str:
 def cards(db: duckdb.DuckDBPyConnection) -> list[Card]:
     """One card for each host, from all of its runs; `db` has the tables of tables.sql. Comparisons
     with libraries are left out, since they say nothing about the machine."""
-    runs: dict[str, list[Row]] = {}
-    for r in rows(db, "FROM outcome WHERE comparisons = 0 ORDER BY ordinal"):
-        r["header"] = json.loads(r["header"])
+    runs: dict[str, list[Outcome]] = {}
+    for r in select(db, Outcome, "FROM outcome WHERE comparisons = 0 ORDER BY ordinal"):
         runs.setdefault(r["host"], []).append(r)
-    benchmarks = [r["benchmark"] for r in rows(db, "SELECT DISTINCT benchmark FROM trial")]
+    benchmarks = column(db, "SELECT DISTINCT benchmark FROM trial")
     trials = [t for b in sorted(benchmarks) for t in run_variation.of_time(db, b)]
     return [_card(_host(db, name, own, trials)) for name, own in sorted(runs.items())]
 
 
-def _host(db: duckdb.DuckDBPyConnection, name: str, runs: list[Row], trials: Sequence[Row]) -> Host:
+def _host(
+    db: duckdb.DuckDBPyConnection, name: str, runs: list[Outcome], trials: Sequence[Trial]
+) -> Host:
     wholes = [r["run"] for r in runs if r["resumed_by"] is None]
     own = [t for t in trials if t["whole"] in wholes]
     own.sort(key=lambda t: wholes.index(t["whole"]))
     last = {t["id"]: t for t in own}
     place = advice.places(db)[runs[-1]["run"]]
-    return Host(db, name, runs, wholes, sorted(last.values(), key=lambda t: int(t["place"])), place)
+    return Host(db, name, runs, wholes, sorted(last.values(), key=lambda t: t["place"]), place)
 
 
 def _card(host: Host) -> Card:
@@ -93,7 +91,7 @@ def _card(host: Host) -> Card:
         missing += [] if own else [(name, wish)]
     made.missing = _missing(host, missing)
     made.results = _results(host)
-    made.spoilers = problems.spoilers(host.runs[-1]["header"], host.trials)
+    made.spoilers = problems.spoilers(host.header, host.trials)
     more = len(made.spoilers) - MOST_SPOILERS
     if more > 0:
         made.spoilers[MOST_SPOILERS - 1 :] = [Spoiler(f"{more + 1} more", "locus doctor")]
@@ -117,10 +115,10 @@ def _missing(host: Host, missing: Sequence[tuple[str, Wish]]) -> str:
 
 def _title(host: Host) -> list[str]:
     last = host.runs[-1]
-    header, machine = last["header"], host.machine
+    header, machine = host.header, host.machine
     topology, memory = machine["topology"], machine["memory"]["total"]
     packages = topology["packages"]
-    model = machine["cpu"]["model"] or machine["cpu"].get("architecture") or "unknown CPU"
+    model = machine["cpu"]["model"] or machine["cpu"]["architecture"] or "unknown CPU"
     size = (
         f"{units.several(topology['cores'], 'core')}{provenance.kinds(topology)}, "
         f"{units.several(len(host.nodes), 'NUMA node')}"

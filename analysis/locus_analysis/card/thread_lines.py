@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Optional
+from collections.abc import Sequence
+from typing import Optional, TypedDict
 
 from ..base import units
 from ..insight import advice, evidence, padding
 from ..pictures import cpu_pairs
 from ..pictures.cpu_pairs import LEVELS
-from ..records.database import rows
+from ..records import lines as of_records
+from ..records.database import select
+from ..records.rows import Judged, Ratio, Trial
 from .content import (
     CERTAIN,
     ROUGH,
@@ -28,29 +31,27 @@ from .content import (
     worst,
 )
 
-Row = Any  # not typed yet
-
 FAR = {"SMT": "same core", "machine": "other package"}  # by what two CPUs share: words for it
 
 
 def cores(host: Host) -> list[Line]:
     """The median latency at each level, of the protocol that was measured first. A virtual machine
     may be wrong about what its CPUs share, and one run sees but one place of them."""
-    own = [t for t in host.of("core-to-core") if t["pairs"] and t["pairs"]["levels"]]
+    own = [(t, t["pairs"]) for t in host.of("core-to-core") if t["pairs"] and t["pairs"]["levels"]]
     if not own:
         return []
-    first = own[0]
+    first, pairs = own[0]
     if evidence.is_noisy(first):
         then = advice.of(host.place, advice.NOISY, advice.Wish("core-to-core", cpus=2))
         return [noisy("sharing", "core to core", then)]
-    levels = {level["level"]: level for level in first["pairs"]["levels"] if level["0.5"]}
+    levels = {level["level"]: level for level in pairs["levels"] if level["0.5"]}
     seen = {n: cpu_pairs.times_seen(levels[n]) for n in LEVELS if n in levels}
     told = " · ".join(
         f"{' or '.join(map(time, ends))} {FAR.get(n, f'same {n}')}" for n, ends in seen.items()
     )
     virtual = host.machine["virtual"]
     told += ", as the guest is told" if virtual else ""
-    odd = sorted({o["cpu"] for o in first["pairs"]["outstanding"]})
+    odd = sorted({o["cpu"] for o in pairs["outstanding"]})
     if odd:
         told += f" · CPU {', '.join(map(str, odd[:4]))}{' ...' if len(odd) > 4 else ''} slower"
     doubted = (virtual and not first.get("tried")) or any(len(ends) > 1 for ends in seen.values())
@@ -71,7 +72,7 @@ def _pair(host: Host) -> advice.Advice:
     return advice.of(host.place, advice.why(own), wish)
 
 
-def _false_sharing(host: Host, own: list[Row]) -> list[Line]:
+def _false_sharing(host: Host, own: list[Trial]) -> list[Line]:
     """The time of packed words over that of padded ones, with one atomic instruction if that was
     measured."""
     found = [
@@ -87,29 +88,37 @@ def _false_sharing(host: Host, own: list[Row]) -> list[Line]:
     said, word = compared([ratio])
     told = phrase(_variant(trial), "takes", f"{said} on {trial['threads']} threads")
     others = [(t, r) for t, r in found if t is not trial and _is_clear(r)]
-    most_of, most = max(others, key=lambda of: of[1]["value"], default=(trial, ratio))
-    if most["value"] > ratio["value"]:
+    most_of, most = max(others, key=_value_of, default=(trial, ratio))
+    if _value(most) > _value(ratio):
         told += f", {_variant(most_of)} {compared([most])[0]}"
     if word == UNTOLD:
         return [undecided("sharing", "false sharing", told, _pair(host))]
-    numbers = {} if evidence.is_noisy(ratio) else {"ratio": ratio["value"]}
+    numbers = {} if evidence.is_noisy(ratio) else {"ratio": _value(ratio)}
     return [Line("sharing", "false sharing", told, word, numbers)]
 
 
-def _is_clear(ratio: Row) -> bool:
+def _value(ratio: Judged) -> float:
+    return ratio["value"] or 0.0
+
+
+def _value_of(of: tuple[Trial, Ratio]) -> float:
+    return _value(of[1])
+
+
+def _is_clear(ratio: Judged) -> bool:
     """Whether its value may be told, and is surely above 1."""
     return evidence.side(ratio) == evidence.ABOVE and not evidence.is_noisy(ratio)
 
 
-def _numbers(found: list[Row]) -> dict[str, float]:
+def _numbers(found: Sequence[Judged]) -> dict[str, float]:
     """The least and the greatest of the ratios whose value may be told."""
-    values = [r["value"] for r in found if not evidence.is_noisy(r)]
+    values = [_value(r) for r in found if not evidence.is_noisy(r)]
     return {"least": min(values), "most": max(values)} if values else {}
 
 
-def _variant(trial: Row) -> str:
+def _variant(trial: Trial) -> str:
     lock = trial["parameters"].get("lock")
-    return f"{trial['variant']} {lock}" if lock else str(trial["variant"])
+    return f"{trial['variant']} {lock}" if lock else trial["variant"]
 
 
 def _padding(host: Host) -> list[Line]:
@@ -139,12 +148,19 @@ def _padding(host: Host) -> list[Line]:
 TOLD_ABOVE = ("latency", "sharing")  # benchmarks that have lines of their own in other blocks
 
 
+class Declared(TypedDict):
+    run: str
+    benchmark: str
+    ratios: Optional[str]  # JSON
+
+
 def work(host: Host) -> list[Line]:
     """For each benchmark that compares something, the first ratio of its line in the record, and
     the largest of the others."""
-    described: dict[str, list[Row]] = {}
-    for r in rows(
+    described: dict[str, list[of_records.Ratio]] = {}
+    for r in select(
         host.db,
+        Declared,
         "SELECT run.run, benchmark, json->'$.ratios' AS ratios FROM benchmark JOIN run USING (run)"
         " ORDER BY ordinal, benchmark.rowid",
     ):
@@ -158,7 +174,9 @@ def work(host: Host) -> list[Line]:
     return lines
 
 
-def _gain(host: Host, own: list[Row], benchmark: str, ratios: list[Row]) -> Optional[Line]:
+def _gain(
+    host: Host, own: list[Trial], benchmark: str, ratios: list[of_records.Ratio]
+) -> Optional[Line]:
     if not own:
         return None
     most = max(t["threads"] for t in own)
@@ -173,7 +191,7 @@ def _gain(host: Host, own: list[Row], benchmark: str, ratios: list[Row]) -> Opti
     clear = [(ratio, [r for r in own if _is_clear(r)]) for ratio, own in others]
     best = max(
         ((ratio, own) for ratio, own in clear if own),
-        key=lambda of: max(r["value"] for r in of[1]),
+        key=lambda of: max(map(_value, of[1])),
         default=None,
     )
     for more in ([_short(*best)] if best else []) + [units.several(most, "thread")]:
@@ -184,7 +202,7 @@ def _gain(host: Host, own: list[Row], benchmark: str, ratios: list[Row]) -> Opti
     return Line("work", benchmark, told, word, _numbers(found))
 
 
-def _measured(own: list[Row], ratio: Row, threads: int) -> list[Row]:
+def _measured(own: list[Trial], ratio: of_records.Ratio, threads: int) -> list[Ratio]:
     """This ratio in all trials with most threads: several if another parameter varies."""
     by_threads = ratio["parameter"] == "threads"
     return [
@@ -194,17 +212,17 @@ def _measured(own: list[Row], ratio: Row, threads: int) -> list[Row]:
         if t["threads"] == threads
         and r["value"]
         and r["name"] == ratio["name"]
-        and r.get("parameter") == ratio["parameter"]
+        and r["parameter"] == ratio["parameter"]
         and (by_threads or (r["of"], r["to"]) == (ratio["of"], ratio["to"]))
-        and r["metric"] == ratio.get("metric", "time")
+        and r["metric"] == ratio["metric"]
     ]
 
 
-def _name(ratio: Row) -> str:
+def _name(ratio: of_records.Ratio) -> str:
     """ "slowdown by false sharing"; "what false sharing costs"."""
-    words = (ratio.get("help") or f"{ratio['of']}/{ratio['to']}").removeprefix("... ")
+    words = (ratio["help"] or f"{ratio['of']}/{ratio['to']}").removeprefix("... ")
     return words if words.startswith("what ") else f"{ratio['name']} {words}"
 
 
-def _short(ratio: Row, found: list[Row]) -> str:
+def _short(ratio: of_records.Ratio, found: Sequence[Judged]) -> str:
     return f"{ratio['of']}/{ratio['to']} {compared(found)[0]}"

@@ -37,7 +37,8 @@ def pictures(
         variants=meant,
         theirs=tuple((c["name"], t) for c in claims for t in c["theirs"]),
     )
-    found, left = sweeps.ratios(Scene(alike, ours, machine), KIND, name, title, ["threads"])
+    scene = Scene(alike, ours, machine)
+    found, left = sweeps.ratios(scene, ours, KIND, name, title, ["threads"])
     of_claim = [(c, [r for r in left if r["variant"] == c["name"]]) for c in claims]
     rows = [b for c, own in of_claim if own for b in _bars(c, own)]
     said = HELP.format("; ".join(f"{n}: {m}" for n, m in meant.items()))

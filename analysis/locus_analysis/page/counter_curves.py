@@ -6,16 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Optional
+from typing import Any, Optional
 
 from ..insight import counters
 from ..pictures import axes, curves, sweeps
-from ..pictures.axes import Axis
-from ..pictures.charts import Picture, Row, numbered
+from ..pictures.axes import Axis, Said
+from ..pictures.charts import Picture, numbered
 from ..pictures.curves import HALF, WIDE, Panel, Series
 from ..pictures.sweeps import Scene
 from ..records import description
 from ..records.description import Group, place_of
+from ..records.rows import Value
+
+Row = Any  # not typed yet
 
 HELP = (
     "On top the time, below it the counts per {per}, over the same axis; lines across points are"
@@ -25,7 +28,7 @@ ROWS = 4  # counters in a picture, below the time: it fits a printed page
 COLUMNS, SMALL = 3, 205  # settings side by side, at most; pixels of a panel's width then
 HIGH, LOW = 190, 115  # pixels: the time, a counter
 DECADES = 100  # greatest over least value: above it the axis is logarithmic
-NO_VALUE: Row = {"value": None, "low": None, "high": None}
+NO_VALUE: Row = {"value": None, "low": None, "high": None, "unit": "1"}
 
 
 def pictures(scene: Scene, columns: Sequence[Row], name: str, title: str) -> list[Picture]:
@@ -132,7 +135,7 @@ def _panel(
 
 
 def _words_of(column: Row) -> sweeps.Words:
-    def words(value: Row, unit: str) -> Row:
+    def words(value: Value, unit: str) -> Said:
         counter = {**value, "unit": column["unit"]}
         return {
             "text": f"{counters.said(counter)} {_per(column)}".strip(),
@@ -149,13 +152,14 @@ def _per(column: Row) -> str:
 
 def _count_axis(lines: Sequence[Series], unit: str) -> Axis:
     """From zero; logarithmic if values are far apart and none is zero."""
-    points = [p for p in curves.points(lines) if p["value"] is not None]
-    values = [p["value"] for p in points]
-    most = max([p[end] for p in points for end in ("value", "high") if p[end] is not None] or [0.0])
+    points = curves.points(lines)
+    values = [p["value"] for p in points if p["value"] is not None]
+    ends = [end for p in points for end in (p["value"], p["high"]) if end is not None]
+    most = max(ends, default=0.0)
     label = f"format(datum.value, '{'~s' if unit != '1' or most >= 1e4 else '~g'}')"
     title = unit if unit != "1" else ""
     if values and min(values) > 0 and max(values) > DECADES * min(values) and max(values) > 2:
-        least = min(p[end] for p in points for end in ("value", "low") if p[end])
+        least = min(end for p in points for end in (p["value"], p["low"]) if end)
         return replace(axes.log_axis(title, least / 1.35, most * 1.25, 1.0), label=label)
     ticks = axes.linear_ticks(most or 1.0)
     ticks = ticks[:: 2 if len(ticks) > 6 else 1]

@@ -5,9 +5,8 @@ is drawn, the headline first."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ..pictures import axes, bars, cpu_pairs, curves, quantiles, sweeps
 from ..pictures.bars import Column
@@ -15,15 +14,14 @@ from ..pictures.charts import BETTER, Picture
 from ..pictures.sweeps import Scene, has
 from ..records import description, published
 from ..records.description import Described
+from ..records.rows import Pages, Trial
 from . import ratio_pictures
-
-Row = Any  # not typed yet
 
 MANY = 12  # panels; of more, only the headline is drawn
 COLUMNS = 4  # metrics side by side, as bars
 
 
-def pictures(scene: Scene, name: str, title: str, pages: Sequence[Row] = ()) -> list[Picture]:
+def pictures(scene: Scene, name: str, title: str, pages: Sequence[Pages] = ()) -> list[Picture]:
     """The pictures of one run. Trials that no curve shows are drawn as bars. With `pages` all
     trials are, with the nodes of their pages beside them."""
     of = scene.of
@@ -42,7 +40,7 @@ def pictures(scene: Scene, name: str, title: str, pages: Sequence[Row] = ()) -> 
         drawn += _curves(scene, part, "-".join(filter(None, (name, variant))), ": ".join(words))
     drawn += sweeps.beside(scene, f"{name}-published", f"{title}: beside published curves")
     shown = {i for p in drawn for i in p.shows}
-    rest = [t if pages else {**t, "how": None} for t in own if t["id"] not in shown]
+    rest = [t if pages else _without_pages(t) for t in own if t["id"] not in shown]
     file, said = (f"{name}-bars", f"{title}: other trials") if drawn else (name, title)
     drawn += _headlines(rest, file, said, pages)
     drawn += _beside(of, rest, f"{name}-values", f"{title}: all that was measured")
@@ -50,12 +48,12 @@ def pictures(scene: Scene, name: str, title: str, pages: Sequence[Row] = ()) -> 
     return drawn + quantiles.pictures(of, scene.trials, f"{name}-quantiles", title)
 
 
-def _has_curve(of: Described, trial: Row) -> bool:
+def _has_curve(of: Described, trial: Trial) -> bool:
     """Whether there is more to draw of pairs than their map."""
     return any(map(of.is_curve, trial["parameters"]))
 
 
-def _curves(scene: Scene, trials: Sequence[Row], name: str, title: str) -> list[Picture]:
+def _curves(scene: Scene, trials: Sequence[Trial], name: str, title: str) -> list[Picture]:
     """Over each parameter that is an x axis: the headline, and the other metrics."""
     of, drawn = scene.of, []
     found = description.curved(of, trials)
@@ -69,16 +67,32 @@ def _curves(scene: Scene, trials: Sequence[Row], name: str, title: str) -> list[
     return drawn
 
 
-def _headlines(rest: Sequence[Row], name: str, title: str, pages: Sequence[Row]) -> list[Picture]:
+class BarOfTrial(Trial):
+    cells: Mapping[str, bars.Cell]
+
+
+def _without_pages(trial: Trial) -> Trial:
+    """Bars show no shares of pages for it."""
+    return {**trial, "how": None}
+
+
+def _bar(trial: Trial, cells: Mapping[str, bars.Cell]) -> bars.Bar:
+    found: BarOfTrial = {**trial, "cells": cells}
+    return found
+
+
+def _headlines(
+    rest: Sequence[Trial], name: str, title: str, pages: Sequence[Pages]
+) -> list[Picture]:
     if not rest:
         return []
     column = Column(bars.HEADLINE, rest[0]["metric"], rest[0]["unit"])
-    rows = [{**t, "cells": {bars.HEADLINE: t}} for t in rest]
+    rows = [_bar(t, {bars.HEADLINE: t}) for t in rest]
     help_text = bars.HELP.format(BETTER[rest[0]["better"]]) + (bars.PAGES_HELP if pages else "")
     return bars.bars(rows, [column], name, title, help_text, pages)
 
 
-def _beside(of: Described, rest: Sequence[Row], name: str, title: str) -> list[Picture]:
+def _beside(of: Described, rest: Sequence[Trial], name: str, title: str) -> list[Picture]:
     """Side by side, the metrics of trials that no curve shows."""
     others = _worth_drawing(of, rest)
     own = [t for t in rest if any(has(t, m) for m in others)]
@@ -88,25 +102,24 @@ def _beside(of: Described, rest: Sequence[Row], name: str, title: str) -> list[P
         columns = []
         for m in part:
             values = [t["metrics"][m] for t in own if has(t, m)]
-            unit = str(of.metrics[m].get("unit") or "1")
+            unit = of.metrics[m]["unit"] or "1"
             columns.append(Column(m, m, "%" if axes.is_share(values, unit) else unit))
         rows = [
-            {**t, "how": None, "cells": {m: t["metrics"][m] for m in part if has(t, m)}}
-            for t in own
+            _bar(_without_pages(t), {m: t["metrics"][m] for m in part if has(t, m)}) for t in own
         ]
-        words = "; ".join(f"{m}: {of.metrics[m].get('help') or 'another metric'}" for m in part)
+        words = "; ".join(f"{m}: {of.metrics[m]['help'] or 'another metric'}" for m in part)
         file = f"{name}-{i // COLUMNS + 1}" if len(others) > COLUMNS else name
         named = f"{title} ({', '.join(part)})"
         shown += bars.bars(rows, columns, file, named, words, most=curves.NOTES)
     return shown
 
 
-def other_metrics(of: Described, trials: Sequence[Row]) -> list[str]:
+def other_metrics(of: Described, trials: Sequence[Trial]) -> list[str]:
     """The metrics besides the headline that have a value."""
     return [m for m in of.metrics if m != of.headline and any(has(t, m) for t in trials)]
 
 
-def _worth_drawing(of: Described, trials: Sequence[Row]) -> list[str]:
+def _worth_drawing(of: Described, trials: Sequence[Trial]) -> list[str]:
     """All metrics, unless the lesson names some; tables show the others."""
     named = published.lesson(of.name).get("drawn")
     return [m for m in other_metrics(of, trials) if named is None or m in named]

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Optional
 
 from ..base import units
 from ..pictures import bars
 from ..pictures.charts import Picture
-
-Row = Any  # not typed yet
+from ..records.rows import Parameter, Peer
 
 REACHED, MISSED, OPEN = "reached", "missed", "open"
 
@@ -23,7 +22,15 @@ HELP = (
 )
 
 
-def reached(peer: Row) -> Optional[str]:
+class Compared(Peer):
+    """A comparison with its outcome, and the work in words."""
+
+    reached: Optional[str]
+    flag: None
+    setting: str
+
+
+def reached(peer: Peer) -> Optional[str]:
     """Whether the ratio reaches its goal; None without a goal. Without an interval the value
     decides."""
     if peer["goal"] is None:
@@ -32,26 +39,30 @@ def reached(peer: Row) -> Optional[str]:
     return REACHED if low >= peer["goal"] else MISSED if high < peer["goal"] else OPEN
 
 
-def section(found: Sequence[Row]) -> list[Row]:
-    """The comparisons with their outcome (`reached`) and the work in words (`setting`)."""
+def section(found: Sequence[Peer]) -> list[Compared]:
     return [
         {**p, "reached": reached(p), "flag": None, "setting": _setting(json.loads(p["parameters"]))}
         for p in found
     ]
 
 
-def _setting(parameters: Row) -> str:
+def _setting(parameters: dict[str, Parameter]) -> str:
     return ", ".join(
         v for v in parameters.values() if isinstance(v, str) and not v.isdecimal() and "/" not in v
     )
 
 
-def pictures(found: Sequence[Row], name: str, title: str) -> list[Picture]:
+def pictures(found: Sequence[Compared], name: str, title: str) -> list[Picture]:
     """A bar for each comparison."""
-    rows = [
+    rows: list[bars.RatioBar] = [
         {
-            **p,
             "id": None,
+            "flag": None,
+            "reasons": [],
+            "value": p["value"],
+            "low": p["low"],
+            "high": p["high"],
+            "goal": p["goal"],
             "variant": _work(p),
             "point": p["peer"],
             "theirs": False,
@@ -64,6 +75,6 @@ def pictures(found: Sequence[Row], name: str, title: str) -> list[Picture]:
     return bars.ratios(rows, axis, name, title, HELP)
 
 
-def _work(peer: Row) -> str:
+def _work(peer: Compared) -> str:
     threads = units.several(peer["threads"], "thread")
     return ", ".join(filter(None, (peer["work"], peer["setting"], threads)))

@@ -196,9 +196,9 @@ def _template() -> jinja2.Template:
     )
     environment.filters.update(
         quantity=units.quantity,
-        result=units.result,
+        result=lambda t: units.result(t["value"], t["unit"], t["modes"]),
         percent=units.percent,
-        interval=units.interval,
+        interval=lambda t: units.interval(t["low"], t["high"], t["unit"], t.get("range")),
         size=units.size,
         digest=digest,
         number=units.number,

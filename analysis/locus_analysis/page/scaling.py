@@ -12,6 +12,7 @@ from typing import Any, Optional
 
 from ..insight.evidence import ratio
 from ..pictures import axes, charts, curves, sweeps
+from ..pictures.axes import Point
 from ..pictures.curves import HALF, Panel, Series
 from ..records import published
 from ..records.description import Described, differing
@@ -154,7 +155,7 @@ def _order(curve: Row) -> tuple[Any, int]:
 def _lines(curve: Row, place: int) -> list[Series]:
     rows = [sweeps.point(t, t["ranks"], curve["metric"]) for t in curve["lines"]]
     whole = Series(curve["amount"], *curves.ranked(place), rows)
-    spent = [
+    spent: list[Point] = [
         {
             **sweeps.point(t, t["ranks"], "communication"),
             "trial": f"communication, {t['everything']}",

@@ -15,13 +15,14 @@ import duckdb
 from ..base import units
 from ..insight import claims, counters, evidence, plugins, run_variation
 from ..pictures import matrices
-from ..pictures.charts import Picture, Row
+from ..pictures.charts import Picture
 from ..pictures.sweeps import Scene
 from ..records import database, description, published
 from ..records.database import UNUSABLE, rows
 from ..records.description import Described
 from . import claim_pictures, counter_curves, generic, peers, population, ratio_pictures, scaling
 
+Row = Any  # not typed yet
 Names = dict[str, str]  # of runs
 
 

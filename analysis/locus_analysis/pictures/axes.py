@@ -7,12 +7,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Optional, TypedDict
 
 from ..base import units
 from ..records.description import Described
+from ..records.lines import Machine
+from ..records.rows import Value
+from .vega_lite import Spec
 
-Row = Any  # not typed yet
+if TYPE_CHECKING:
+    from typing_extensions import ReadOnly
+
 
 BYTES = (
     "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' GiB' : datum.value"
@@ -30,11 +35,11 @@ class Axis:
     log: bool = True
     every: bool = False  # draw all ticks; else Vega omits some of a linear axis in a low panel
 
-    def scale(self) -> Row:
+    def scale(self) -> Spec:
         kind = "log" if self.log else "linear"
         return {"type": kind, "domain": list(self.domain), "nice": False, "clamp": False}
 
-    def axis(self) -> Row:
+    def axis(self) -> Spec:
         many = {"tickCount": len(self.ticks)} if self.every else {}
         return {
             "title": self.title,
@@ -45,7 +50,41 @@ class Axis:
         }
 
 
-def said(value: Row, unit: str) -> Row:
+class Valued(TypedDict):
+    value: ReadOnly[Optional[float]]
+    low: ReadOnly[Optional[float]]
+    high: ReadOnly[Optional[float]]
+
+
+class Placed(Valued):
+    """A point. Where it is drawn beside its place, `at` is its place."""
+
+    x: Optional[float]
+
+
+class Point(Placed, total=False):
+    at: float
+    id: Optional[str]
+    flag: Optional[int]
+    status: str
+    mark: str  # beside it
+    number: str  # of its flag
+    trial: str  # in words, as the next two
+    text: str
+    interval: str
+    ring: bool
+    source: str  # of a published one
+
+
+class Said(TypedDict, total=False):
+    """A point in words."""
+
+    text: str
+    interval: str
+    number: str
+
+
+def said(value: Value, unit: str) -> Said:
     """A value and its interval in words."""
     if is_share([value], unit):
         known = value["low"] is not None and value["high"] is not None
@@ -57,30 +96,30 @@ def said(value: Row, unit: str) -> Row:
         }
     return {
         "text": "no value" if value["value"] is None else units.quantity(value["value"], unit),
-        "interval": units.interval({**value, "unit": unit}),
+        "interval": units.interval(value["low"], value["high"], unit),
     }
 
 
-def is_share(values: Sequence[Row], unit: str) -> bool:
+def is_share(values: Sequence[Valued], unit: str) -> bool:
     found = _ends(values)
     return unit == "1" and bool(found) and max(map(abs, found)) <= 1
 
 
-def _ends(values: Sequence[Row]) -> list[float]:
+def _ends(values: Sequence[Valued]) -> list[float]:
     return [
-        of[end]
+        end
         for of in values
         if of["value"] is not None
-        for end in ("value", "low", "high")
-        if of[end] is not None
+        for end in (of["value"], of["low"], of["high"])
+        if end is not None
     ]
 
 
-def x_axis(of: Described, x: str, points: Sequence[Row]) -> Axis:
-    values = sorted({p["x"] for p in points})
+def x_axis(of: Described, x: str, points: Sequence[Point]) -> Axis:
+    values = sorted({p["x"] for p in points if p["x"] is not None})
     low, high = values[0], values[-1]
     if x in ("threads", "ranks"):
-        counts = sorted({round(p["at"] if "at" in p else p["x"]) for p in points})
+        counts = sorted({round(p["at"] if "at" in p else p["x"] or 0) for p in points})
         ticks = [float(c) for c in counts if c & (c - 1) == 0 or c == counts[-1]]
         return Axis(x, (counts[0] / 1.12, counts[-1] * 1.12), ticks, "format(datum.value, 'd')")
     unit = of.unit(x) if x in of.parameters else of.meaning(x)["unit"]
@@ -105,7 +144,7 @@ def _of_rate(x: str, unit: str, high: float) -> Axis:
     return Axis(f"{x} ({name})", (0.0, ticks[-1]), ticks, label, log=False)
 
 
-def y_axis(of: Described, metric: str, points: Sequence[Row]) -> Axis:
+def y_axis(of: Described, metric: str, points: Sequence[Valued]) -> Axis:
     """Logarithmic if values are far apart, or are times or rates; shares in percent."""
     unit = of.meaning(metric)["unit"] or "1"
     ends = _ends(points) or [1.0]
@@ -165,10 +204,12 @@ def round_ticks(least: float, greatest: float) -> list[float]:
     return [i * step for i in range(math.ceil(least / step), math.floor(greatest / step) + 1)]
 
 
-def marks(of: Described, x: str, axis: Axis, machine: Row) -> list[tuple[float, str]]:
+def marks(of: Described, x: str, axis: Axis, machine: Optional[Machine]) -> list[tuple[float, str]]:
     """Marks of the machine: the number of CPUs on an axis of threads; the sizes of line and caches,
     as reported, on one of bytes."""
-    topology, found = machine["topology"], []
+    if machine is None:
+        return []
+    topology, found = machine["topology"], list[tuple[float, str]]()
     if x == "threads" and topology["cpus"]:
         found = [(float(topology["cpus"]), f"{topology['cpus']} CPUs")]
     elif of.unit(x) == "B":

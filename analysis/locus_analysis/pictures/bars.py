@@ -4,12 +4,13 @@ and setting."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Optional, TypedDict
 
 from ..base import units
+from ..records.rows import Pages, Range, Shown, Value
 from . import axes
 from . import vega_lite as vl
 from .charts import (
@@ -21,8 +22,8 @@ from .charts import (
     ROWS,
     Data,
     Drawing,
+    Noted,
     Picture,
-    Row,
     ink,
     joined,
     mark,
@@ -30,6 +31,10 @@ from .charts import (
     picture,
     spec_of,
 )
+from .vega_lite import Row, Spec
+
+if TYPE_CHECKING:
+    from typing_extensions import ReadOnly
 
 BLUE, THEIRS = "#6B9AC4", "#C4C4C4"
 TINTS = ["#2F6C9F", "#A9CBE4", BLUE, "#D6E5F1"]  # bars of the same point have the same tint
@@ -48,6 +53,39 @@ BANDS = vl.ordinal("row", axis=None, scale=BAND)
 TOLD = [vl.nominal(key) for key in ("trial", "text", "interval", "status")]
 
 
+class Cell(Value):
+    range: Optional[Range]
+
+
+class Bar(Shown):
+    """A trial with the cells of its columns by key."""
+
+    cells: Mapping[str, Cell]
+
+
+class _RatioMay(TypedDict, total=False):
+    goal: Optional[float]
+    range: Optional[Range]
+
+
+class RatioBar(Value, _RatioMay):
+    """A ratio to be drawn from 1; that of others (`theirs`) is grey, a `goal` is a stroke."""
+
+    id: Optional[str]
+    flag: Optional[int]
+    status: str
+    reasons: list[str]
+    variant: str
+    point: str
+    trial: str  # in words
+    theirs: bool
+
+
+class Named(TypedDict):
+    variant: ReadOnly[str]
+    point: ReadOnly[str]
+
+
 @dataclass
 class Column:
     """A column of bars: the key of its cells, its title, and the unit of its values (% for a
@@ -59,12 +97,12 @@ class Column:
 
 
 def bars(
-    rows: Sequence[Row],
+    rows: Sequence[Bar],
     of: Sequence[Column],
     name: str,
     title: str,
     help_text: str,
-    pages: Sequence[Row] = (),
+    pages: Sequence[Pages] = (),
     most: int = ROWS,
 ) -> list[Picture]:
     """A row for each trial, with a bar for each column that some trial of the picture has: its
@@ -77,13 +115,18 @@ def bars(
         ends = {c.key: _ends([r["cells"].get(c.key) or NO_VALUE for r in chunk]) for c in of}
         shown = [c for c in of if len(ends[c.key]) > 1 or len(of) == 1]
         for key, of_panel in groupby(chunk, _panel_of):
-            group = _firsts(list(of_panel))
+            group = list(of_panel)
+            firsts = _firsts(group)
             points = list(dict.fromkeys(r["point"] for r in group))
             tints = TINTS if len(points) <= len(TINTS) else TINTS[:1] * len(points)
             parts: list[Drawing] = []
             for column in shown:
                 cells = [
-                    {**_cell_of(r, i, column), "tint": tints[points.index(r["point"])]}
+                    {
+                        **_cell_of(r, i, column),
+                        "first": firsts[i],
+                        "tint": tints[points.index(r["point"])],
+                    }
                     for i, r in enumerate(group)
                 ]
                 base = _base(data, cells)
@@ -99,7 +142,7 @@ def bars(
 
 
 def ratios(
-    rows: Sequence[Row],
+    rows: Sequence[RatioBar],
     axis: str,
     name: str,
     title: str,
@@ -113,27 +156,32 @@ def ratios(
     chunks = [rows[i : i + ROWS] for i in range(0, len(rows), ROWS)]
     for file, said, chunk in numbered(name, title, chunks):
         data = Data()
-        panel = _ratios(data, _firsts(chunk), axis)
+        panel = _ratios(data, chunk, axis)
         drawn.append(picture(file, said, help_text, chunk, [panel], data, cited, most))
     return drawn
 
 
-def _ratios(data: Data, rows: Sequence[Row], axis: str) -> Drawing:
-    cells = [
+def _ratios(data: Data, rows: Sequence[RatioBar], axis: str) -> Drawing:
+    firsts = _firsts(rows)
+    cells: list[Row] = [
         {
-            **_cell({**r, "unit": "1"}, i, r, f"{units.number(r['value'])}   {mark(r)}".rstrip()),
+            **_bar(_cell(r), r, "1", f"{units.number(r['value'] or 0)}   {mark(r)}".rstrip()),
+            "row": i,
+            "first": firsts[i],
+            "point": r["point"],
+            "trial": r["trial"],
             "tint": THEIRS if r["theirs"] else BLUE,
             "theirs": r["theirs"],
             "goal": r.get("goal"),
             "one": 1,
-            "end": max(v for v in (1, r["value"], r["high"], r.get("goal")) if v is not None),
+            "end": max(_known(1, r["value"], r["high"], r.get("goal"))),
         }
         for i, r in enumerate(rows)
     ]
-    told = [v for c in cells for v in (1, c["value"], c["low"], c["high"], c["goal"])]
-    ends = [v for v in told if v is not None and v > 0]  # what a logarithmic axis can show
+    told = [_known(1, r["value"], r["low"], r["high"], r.get("goal")) for r in rows]
+    ends = [v for own in told for v in own if v > 0]  # what a logarithmic axis can show
     low, high = min(ends) / 1.1, max(ends) * 1.1
-    of = {
+    of: Spec = {
         "title": axis,
         "values": axes.log_axis(axis, low, high, 1.0).ticks,
         "labelExpr": "format(datum.value, '~g') + ' ×'",
@@ -154,7 +202,12 @@ def _ratios(data: Data, rows: Sequence[Row], axis: str) -> Drawing:
     return _panel("", parts, ROW * len(cells))
 
 
-def _panel_of(row: Row) -> str:
+def _cell(of: RatioBar) -> Cell:
+    value, low, high = of["value"], of["low"], of["high"]
+    return {"value": value, "low": low, "high": high, "range": of.get("range")}
+
+
+def _panel_of(row: Bar) -> str:
     return str(row["panel"])
 
 
@@ -163,14 +216,14 @@ def _panel(title: str, parts: Sequence[Drawing], height: int) -> Drawing:
     return joined("hconcat", *(spec_of(p, height=height) for p in parts), spacing=6, **heading)
 
 
-def _base(data: Data, cells: list[Row]) -> vl.Chart:
+def _base(data: Data, cells: Sequence[Row]) -> vl.Chart:
     return data.chart(cells).encode(y=BANDS, tooltip=TOLD)
 
 
-def _chunks(rows: Sequence[Row]) -> list[list[Row]]:
+def _chunks(rows: Sequence[Bar]) -> list[list[Bar]]:
     """Splits rows into pictures: whole panels where they fit, parts of panels that are too large
     for one picture."""
-    chunks: list[list[Row]] = []
+    chunks: list[list[Bar]] = []
     for _, group in groupby(rows, _panel_of):
         panel = list(group)
         for start in range(0, len(panel), ROWS):
@@ -182,39 +235,40 @@ def _chunks(rows: Sequence[Row]) -> list[list[Row]]:
     return chunks
 
 
-def _firsts(group: Sequence[Row]) -> list[Row]:
+def _firsts(group: Sequence[Named]) -> list[str]:
     """The first row of each variant shows its name."""
     before = ["", *(r["variant"] for r in group)]
-    return [
-        {**r, "first": r["variant"] if r["variant"] != last else ""}
-        for r, last in zip(group, before)
-    ]
+    return [r["variant"] if r["variant"] != last else "" for r, last in zip(group, before)]
 
 
-NO_VALUE: Row = {"value": None, "low": None, "high": None}
+NO_VALUE: Cell = {"value": None, "low": None, "high": None, "range": None}
 
 
-def _ends(cells: Iterable[Row]) -> list[float]:
+def _known(*values: Optional[float]) -> list[float]:
+    return [v for v in values if v is not None]
+
+
+def _ends(cells: Iterable[Value]) -> list[float]:
     """All ends of bars and whiskers, and zero."""
-    return [0.0, *(c[end] for c in cells for end in NO_VALUE if c[end] is not None)]
+    return [0.0, *(end for c in cells for end in _known(c["value"], c["low"], c["high"]))]
 
 
-def _cell(of: Row, place: int, trial: Row, text: str, tint: str = BLUE) -> Row:
+def _bar(of: Cell, trial: Noted, unit: str, text: str) -> Spec:
     """A bar: the value, of this trial."""
     return {
-        **{key: trial[key] for key in ("id", "flag", "status")},
-        **{key: of[key] for key in NO_VALUE},
-        **{key: trial[key] for key in ("first", "point")},
-        "row": place,
-        "end": max((of[k] for k in ("value", "high") if of[k] is not None), default=None),
+        "id": trial["id"],
+        "flag": trial["flag"],
+        "status": trial["status"],
+        "value": of["value"],
+        "low": of["low"],
+        "high": of["high"],
+        "end": max(_known(of["value"], of["high"]), default=None),
         "text": text,
-        "tint": tint,
-        "interval": units.interval(of),
-        "trial": trial.get("trial") or f"{trial['variant']} {trial['everything']}",
+        "interval": units.interval(of["low"], of["high"], unit, of["range"]),
     }
 
 
-def _cell_of(row: Row, place: int, column: Column) -> Row:
+def _cell_of(row: Bar, place: int, column: Column) -> Spec:
     of = row["cells"].get(column.key) or NO_VALUE
     share = column.unit == "%"
     unit = "1" if share else column.unit
@@ -223,11 +277,17 @@ def _cell_of(row: Row, place: int, column: Column) -> Row:
         text = "no value" if row["flag"] is not None else f"no value: {row['why']}"
     elif column.key == HEADLINE and of["low"] is None:
         text += " (no interval)"
-    cell = {**_cell({**of, "unit": unit}, place, row, text), "mark": mark(row)}
+    cell = {
+        **_bar(of, row, unit, text),
+        "row": place,
+        "point": row["point"],
+        "trial": f"{row['variant']} {row['everything']}",
+        "mark": mark(row),
+    }
     return cell if column.key == HEADLINE else {**cell, "column": column.key}
 
 
-def _names(base: vl.Chart, among: Sequence[Row]) -> Drawing:
+def _names(base: vl.Chart, among: Sequence[Named]) -> Drawing:
     """The names of variants and settings; as wide as the longest among all."""
     first = max(len(r["variant"]) for r in among) * 7 + 12
     wide = first + max(len(r["point"]) for r in among) * 6 + 8
@@ -267,14 +327,14 @@ def _values(base: vl.Chart, column: Column, ends: Sequence[float], width: int) -
 
 def _layers(
     base: vl.Chart,
-    scale: Row,
-    axis: Row,
-    start: Optional[Row] = None,
+    scale: Spec,
+    axis: Spec,
+    start: Optional[Spec] = None,
     size: int = 11,
-) -> list[Any]:
+) -> list[Drawing]:
     """Bars, those of flagged trials in outline; whiskers; the text after each."""
 
-    def x(field: str) -> Row:
+    def x(field: str) -> Spec:
         return vl.quantitative(field, scale=scale, axis=axis)
 
     bar = base.encode(x=x("value"), **({"x2": start} if start else {}))
@@ -295,24 +355,27 @@ def _layers(
     ]
 
 
-def _marks(data: Data, group: Sequence[Row]) -> Drawing:
+def _marks(data: Data, group: Sequence[Bar]) -> Drawing:
     rows = [{"row": i, "text": mark(r)} for i, r in enumerate(group)]
     text = data.chart(rows).mark("text", align="left", color=ALARM)
     said = text.encode(y=BANDS, x=vl.value(0), text=vl.nominal("text"))
     return spec_of(said, width=150)
 
 
-def _shares(data: Data, group: Sequence[Row], pages: Sequence[Row]) -> Drawing:
+def _shares(data: Data, group: Sequence[Bar], pages: Sequence[Pages]) -> Drawing:
     """Stacked bars: pages by node, after the timed part."""
-    segments = []
+    segments: list[Row] = []
     for i, r in enumerate(group):
         start = 0.0
         for p in pages:
             if p["id"] == r["id"] and p["pages"]:
-                share, node = p["share"], p["node"]
+                share, node = p["share"] or 0.0, p["node"]
                 segments.append(
                     {
-                        **{key: p[key] for key in ("id", "node", "pages", "share")},
+                        "id": p["id"],
+                        "node": node,
+                        "pages": p["pages"],
+                        "share": share,
                         "row": i,
                         "from": start,
                         "to": start + share,
@@ -355,7 +418,7 @@ def _shares(data: Data, group: Sequence[Row], pages: Sequence[Row]) -> Drawing:
     )
 
 
-def _local(row: Row) -> str:
+def _local(row: Bar) -> str:
     if row["how"] is None:
         return "no pages"
     if row["how"] == "unverified":

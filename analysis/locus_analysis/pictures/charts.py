@@ -10,12 +10,15 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Optional, TypedDict, TypeVar, Union
 
 from . import vega_lite as vl
+from .vega_lite import Row, Spec
 
-Row = Any  # not typed yet
-Drawing = Union[vl.Chart, Row]  # Vega-Lite is made of charts
+if TYPE_CHECKING:
+    from typing_extensions import ReadOnly
+
+Drawing = Union[vl.Chart, Spec]  # Vega-Lite is made of charts
 
 INK, SOFT, GREY, PALE, ALARM = "#222222", "#555555", "#767676", "#E4E4E4", "#B23A00"
 ROW = 21  # pixels: height of a row of bars
@@ -50,18 +53,40 @@ BETTER = {"higher": " (more is better)", "lower": " (less is better)", None: ""}
 FLAGGED, GOOD = vl.known("flag"), vl.unknown("flag")
 
 
+class Marked(TypedDict):
+    """A trial with a mark, if it is not ok."""
+
+    flag: ReadOnly[Optional[int]]
+    status: ReadOnly[str]
+
+
+class Noted(Marked):
+    """A trial that the text under a picture may name."""
+
+    id: ReadOnly[Optional[str]]
+    reasons: ReadOnly[Sequence[str]]
+    value: ReadOnly[Optional[float]]
+
+
+class Dense(TypedDict):
+    """A map with so many cells that a shape for each would make files and page too large: the
+    pixels of a cell, the names of rows and columns, and a value for each pair of these."""
+
+    size: int
+    names: list[int]
+    values: list[Optional[float]]
+
+
 @dataclass
 class Picture:
     name: str  # of its files
     title: str
     help: str  # one sentence: how to read it
     notes: list[str]  # a line for each flagged trial in it
-    spec: dict[str, Any]  # Vega-Lite
+    spec: Spec  # Vega-Lite
     drawn: Optional[Future[str]] = None  # its SVG
-    shows: Sequence[str] = ()  # ids of trials
-    # Only of a map with so many cells that a shape for each would make files and page too large:
-    # the pixels of a cell, the names of rows and columns, and a value for each pair of these.
-    dense: Optional[Row] = None
+    shows: Sequence[Optional[str]] = ()  # ids of trials
+    dense: Optional[Dense] = None
 
     @property
     def svg(self) -> str:
@@ -74,15 +99,16 @@ class Data:
     """The rows of a picture by name, since several charts draw the same rows."""
 
     def __init__(self) -> None:
-        self.sets: dict[str, list[Row]] = {}
+        self.sets: dict[str, Sequence[Row]] = {}
 
-    def chart(self, rows: list[Row]) -> vl.Chart:
+    def chart(self, rows: Sequence[Row]) -> vl.Chart:
         name = f"rows-{len(self.sets) + 1}"
         self.sets[name] = rows
         return vl.Chart(name, rows)
 
 
 T = TypeVar("T")
+N = TypeVar("N", bound=Noted)
 
 
 def numbered(name: str, title: str, parts: Sequence[T]) -> Iterator[tuple[str, str, T]]:
@@ -96,12 +122,12 @@ def numbered(name: str, title: str, parts: Sequence[T]) -> Iterator[tuple[str, s
         )
 
 
-def spec_of(chart: Drawing, **more: Any) -> Row:
+def spec_of(chart: Drawing, **more: object) -> Spec:
     """The chart as Vega-Lite, with further keys."""
     return {**(chart if isinstance(chart, dict) else chart.spec), **more}
 
 
-def joined(how: str, *charts: Drawing, **more: Any) -> Row:
+def joined(how: str, *charts: Drawing, **more: object) -> Spec:
     """A `layer`, `concat`, `hconcat` or `vconcat`. Layers that draw no row are left out: Vega would
     take as long for them as for others."""
     drawn = [c for c in charts if how != "layer" or not isinstance(c, vl.Chart) or c.rows]
@@ -116,12 +142,12 @@ def joined(how: str, *charts: Drawing, **more: Any) -> Row:
     return {how: parts, **more}
 
 
-def mark(row: Row) -> str:
+def mark(row: Marked) -> str:
     """The mark beside a trial in a picture; empty if the trial is ok."""
     return "" if row["flag"] is None else f"▲{row['flag']} {row['status']}"
 
 
-def ink() -> Any:
+def ink() -> Spec:
     """Text of a flagged trial stands out."""
     return vl.value(INK, condition=[{"test": FLAGGED, "value": ALARM}])
 
@@ -130,8 +156,8 @@ def picture(
     name: str,
     title: str,
     help_text: str,
-    rows: Sequence[Row],
-    panels: list[Any],
+    rows: Sequence[Noted],
+    panels: Sequence[Drawing],
     data: Data,
     extra: Sequence[str] = (),
     most: int = ROWS,
@@ -141,7 +167,7 @@ def picture(
     notes = _notes([r for r in rows if r["flag"] is not None], most)
     heading = {"text": title, "subtitle": textwrap.wrap(help_text, WIDTH)}
     whole = joined("vconcat", *panels, *_footnotes(data, notes, extra), spacing=14, title=heading)
-    spec = {
+    spec: Spec = {
         "$schema": vl.SCHEMA,
         **whole,
         "config": CONFIG,
@@ -151,10 +177,10 @@ def picture(
     return Picture(name, title, help_text, notes, spec, shows=[r["id"] for r in rows])
 
 
-def _notes(flagged: Sequence[Row], most: int) -> list[str]:
+def _notes(flagged: Sequence[Noted], most: int) -> list[str]:
     groups = alike(flagged)
     if len(groups) > most:
-        ordered = sorted(flagged, key=lambda r: (r["status"], r["flag"]))
+        ordered = sorted(flagged, key=lambda r: (r["status"], r["flag"] or 0))
         groups = [list(own) for _, own in groupby(ordered, lambda r: r["status"])]
     return [
         f"{mark(own[0])}: {'; '.join(own[0]['reasons'])}" if len(own) == 1 else _note(own)
@@ -162,23 +188,23 @@ def _notes(flagged: Sequence[Row], most: int) -> list[str]:
     ]
 
 
-def alike(flagged: Sequence[Row]) -> list[list[Row]]:
+def alike(flagged: Sequence[N]) -> list[list[N]]:
     """Groups by status and by what is said, numbers aside."""
-    groups: dict[tuple[str, str], list[Row]] = {}
+    groups: dict[tuple[str, str], list[N]] = {}
     for r in flagged:
         said = re.sub(r"\d[\d.,]*", "0", "; ".join(r["reasons"]))
         groups.setdefault((r["status"], said), []).append(r)
     return list(groups.values())
 
 
-def _note(own: Sequence[Row]) -> str:
+def _note(own: Sequence[Noted]) -> str:
     drawn = "" if any(r["value"] is not None for r in own) else ", not drawn"
-    flags = [r["flag"] for r in own]
+    flags = [r["flag"] for r in own if r["flag"] is not None]
     trials = f"{len(own)} trials from ▲{min(flags)} to ▲{max(flags)}"
     return f"▲ {own[0]['status']}{drawn}: {trials}; of the first: {'; '.join(own[0]['reasons'])}"
 
 
-def _footnotes(data: Data, notes: list[str], extra: Sequence[str]) -> list[Row]:
+def _footnotes(data: Data, notes: list[str], extra: Sequence[str]) -> list[Spec]:
     """The text under a picture, so that it can travel alone: which trials are flagged, and why."""
     lines = [(text, colour) for texts, colour in ((extra, SOFT), (notes, ALARM)) for text in texts]
     if not lines:

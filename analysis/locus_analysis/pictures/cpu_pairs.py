@@ -7,14 +7,15 @@ from __future__ import annotations
 import statistics
 import textwrap
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Optional, TypedDict
 
 from ..base import units
 from ..records.description import in_words
+from ..records.lines import Machine, Meetings
+from ..records.rows import Cells, PairLevel, Pairs, Trial
 from . import vega_lite as vl
-from .charts import ALARM, INK, Data, Picture, joined, mark, picture
-
-Row = Any  # not typed yet
+from .charts import ALARM, INK, Data, Drawing, Picture, joined, mark, picture
+from .vega_lite import Row, Spec
 
 LEVELS = ("CPU", "SMT", "L2", "L3", "node", "package", "machine")  # from the closest
 SHARE = {
@@ -41,37 +42,37 @@ HELP = (
 )
 
 
-def maps(trials: Sequence[Row], machine: Row, name: str, title: str) -> list[Picture]:
+def maps(
+    trials: Sequence[Trial], machine: Optional[Machine], name: str, title: str
+) -> list[Picture]:
     """A heat map for each protocol, and for each home of the lines."""
-    own = [t for t in trials if t["pairs"] and len(cpus_of(t)) > 2]
-    first = sorted(
-        own, key=lambda t: (t["parameters"].get("home", 0), t["place"])
-    )  # all protocols with the first home, then with the next
+    own = [(t, t["pairs"]) for t in trials if t["pairs"] and len(cpus_of(t["pairs"]["cells"])) > 2]
+    # All protocols with the first home, then with the next.
+    first = sorted(own, key=lambda of: (of[0]["parameters"].get("home", 0), of[0]["place"]))
     left = CELLS
     drawn: list[str] = []
-    for t in first:
-        left -= len(cpus_of(t)) ** 2
+    for t, pairs in first:
+        left -= len(cpus_of(pairs["cells"])) ** 2
         drawn += [t["id"]] * (left >= 0 or not drawn)
     return [
-        _map(t, machine, f"{name}-{i}" if len(own) > 1 else name, f"{title}: {in_words(t)}")
-        for i, t in enumerate(own, 1)
+        _map(t, pairs, machine, f"{name}-{i}" if len(own) > 1 else name, f"{title}: {in_words(t)}")
+        for i, (t, pairs) in enumerate(own, 1)
         if t["id"] in drawn
     ]
 
 
-def cpus_of(trial: Row) -> list[int]:
-    cells = trial["pairs"]["cells"]
+def cpus_of(cells: Cells) -> list[int]:
     return sorted({*cells["a"], *cells["b"]})
 
 
-def in_order(cells: Row, machine: Row) -> tuple[list[int], list[int]]:
+def in_order(cells: Cells, machine: Optional[Machine]) -> tuple[list[int], list[int]]:
     """The CPUs in the machine's order, and the indexes at which a new node begins."""
     node_of = {
         cpu: place
-        for place, node in enumerate(machine["topology"]["nodes"] or [])
+        for place, node in enumerate(machine["topology"]["nodes"] if machine else [])
         for cpu in node["cpus"]
     }
-    cpus = sorted({*cells["a"], *cells["b"]})
+    cpus = cpus_of(cells)
     first = {
         level: {cpu: cpu for cpu in cpus} for level in LEVELS
     }  # by level and CPU: the lowest CPU with which it shares that level or a closer one
@@ -95,8 +96,8 @@ def in_order(cells: Row, machine: Row) -> tuple[list[int], list[int]]:
     return order, begin
 
 
-def _map(trial: Row, machine: Row, name: str, title: str) -> Picture:
-    cells = trial["pairs"]["cells"]
+def _map(trial: Trial, pairs: Pairs, machine: Optional[Machine], name: str, title: str) -> Picture:
+    cells = pairs["cells"]
     order, borders = in_order(cells, machine)
     size = max(2, min(60, SIDE // len(order)))  # pixels of a cell
     side = size * len(order)
@@ -135,7 +136,7 @@ def _map(trial: Row, machine: Row, name: str, title: str) -> Picture:
         vl.ordinal("y", title="and CPU"),
         vl.nominal("share"),
     ]
-    layers: list[Any] = [
+    layers: list[Drawing] = [
         base.mark("rect").encode(x=x, y=y, color=colour, tooltip=[*tooltip, *quantities])
     ]
     if size >= 28:
@@ -154,16 +155,14 @@ def _map(trial: Row, machine: Row, name: str, title: str) -> Picture:
                 for end, of in edges
             ]
     flagged = trial["flag"] is not None
-    view: Row = (
+    view: Spec = (
         {"stroke": ALARM, "strokeWidth": 2, "strokeDash": [4, 2]} if flagged else {"stroke": None}
     )
     heading = {"text": mark(trial), "fontSize": 12, "color": ALARM} if flagged else {"text": ""}
     chart = joined("layer", *layers, width=side, height=side, title=heading, view=view)
     whole = joined("hconcat", chart, resolve={"scale": {"color": "independent"}})
     extra = [
-        text
-        for part in (outstanding(trial["pairs"]), crowding(trial["pairs"]))
-        for text in textwrap.wrap(part, 130)
+        text for part in (outstanding(pairs), crowding(pairs)) for text in textwrap.wrap(part, 130)
     ]
     drawn = picture(name, title, HELP, [trial], [whole], data, extra)
     if len(order) > DENSE:
@@ -172,26 +171,25 @@ def _map(trial: Row, machine: Row, name: str, title: str) -> Picture:
     return drawn
 
 
-def _median_of_each(cells: Row, order: Sequence[int]) -> list[Optional[float]]:
+def _median_of_each(cells: Cells, order: Sequence[int]) -> list[Optional[float]]:
     """In ns, by CPU: the median with all CPUs before it in the order."""
-    of: dict[tuple[int, int], Any] = {}
+    of: dict[tuple[int, int], Optional[float]] = {}
     for a, b, median in zip(cells["a"], cells["b"], cells["0.5"]):
         of[a, b] = of[b, a] = None if median is None else float(f"{median * 1e9:.3g}")
     return [of.get((a, b)) for i, a in enumerate(order) for b in order[:i]]
 
 
-def _columns(cells: Row) -> Row:
+def _columns(cells: Cells) -> Row:
     """All pairs as columns in one row, as in the record: one row a pair would repeat each name
     thousands of times."""
-    found = {
+    found: dict[str, object] = {
         "a": cells["a"],
         "b": cells["b"],
         "level": [LEVELS.index(level) for level in cells["level"]],
     }
-    for quantile, key in QUANTILES.items():
-        found[key] = [
-            None if v is None else _short(v) for v in cells.get(quantile, [None] * len(cells["a"]))
-        ]
+    times = (cells["0"], cells["0.25"], cells["0.5"], cells["0.75"], cells["0.99"])
+    for key, of in zip(QUANTILES.values(), times):
+        found[key] = [None if v is None else _short(v) for v in of]
     return found
 
 
@@ -216,40 +214,62 @@ def _both_halves(chart: vl.Chart) -> vl.Chart:
 # In words.
 
 
-def tables(trials: Sequence[Row]) -> list[Row]:
+class Level(TypedDict):
+    """What the page shows of a level."""
+
+    name: str
+    pairs: int
+    meetings: Optional[int]
+    quantiles: list[Optional[float]]
+    medians: Optional[tuple[float, float]]
+    seen: tuple[float, ...]
+
+
+class Table(Trial):
+    name: str
+    levels: list[Level]
+    said: list[str]
+
+
+def tables(trials: Sequence[Trial]) -> list[Table]:
     """For each protocol and home: the levels, and remarks."""
-    own = [t for t in trials if t["pairs"]]
+    own = [(t, t["pairs"]) for t in trials if t["pairs"]]
     return [
         {
             **t,
             "name": in_words(t),
-            "levels": [_level(level) for level in t["pairs"]["levels"]],
-            "said": [text for text in (outstanding(t["pairs"]), crowding(t["pairs"])) if text],
+            "levels": [_level(level) for level in pairs["levels"]],
+            "said": [text for text in (outstanding(pairs), crowding(pairs)) if text],
         }
-        for t in own
+        for t, pairs in own
     ]
 
 
-def _level(level: Row) -> Row:
+def _level(level: PairLevel) -> Level:
     """The quantiles of all meetings of a level (older records lack them) and, if it has several
     pairs, the range of their medians."""
-    meetings = level.get("meetings", {})
+    meetings = level.get("meetings")
     return {
         "name": SHARE[level["level"]],
         "pairs": level["pairs"],
-        "meetings": meetings.get("n"),
-        "quantiles": [meetings.get(q) for q in QUANTILES],
+        "meetings": meetings["n"] if meetings else None,
+        "quantiles": _quantiles(meetings),
         "medians": (level["0"], level["0.99"]) if level["pairs"] > 1 else None,
         "seen": times_seen(level),
     }
 
 
-def times_seen(level: Row) -> tuple[float, ...]:
+def _quantiles(of: Optional[Meetings]) -> list[Optional[float]]:
+    if of is None:
+        return [None] * len(QUANTILES)
+    return [of["0"], of["0.25"], of["0.5"], of["0.75"], of["0.99"]]
+
+
+def times_seen(level: PairLevel) -> tuple[float, ...]:
     """How long a line takes between CPUs of a level: the median. Two times where the medians of the
     runs, or in one run the quartiles of the meetings, lie in two groups: CPUs of a virtual machine
     may move, and share another cache than the guest is told."""
-    meetings = level.get("meetings", {})
-    quartiles = [meetings[q] for q in ("0.25", "0.5", "0.75") if meetings.get(q)]
+    quartiles = [q for q in _quantiles(level.get("meetings"))[1:4] if q]
     values = sorted(level.get("runs") or quartiles)
     gaps = [high / low for low, high in zip(values, values[1:])]
     if max(gaps, default=1.0) <= APART:
@@ -258,7 +278,7 @@ def times_seen(level: Row) -> tuple[float, ...]:
     return statistics.median(values[:cut]), statistics.median(values[cut:])
 
 
-def outstanding(pairs: Row) -> str:
+def outstanding(pairs: Pairs) -> str:
     """CPUs that differ from the others of their level."""
     parts = []
     for level in LEVELS:
@@ -278,7 +298,7 @@ def outstanding(pairs: Row) -> str:
     return f"CPUs that stand out {'; '.join(parts)}." if parts else ""
 
 
-def crowding(pairs: Row) -> str:
+def crowding(pairs: Pairs) -> str:
     """Whether pairs that met at the same time slowed each other down."""
     found = pairs["crowding"]
     if found is None:
@@ -290,9 +310,7 @@ def crowding(pairs: Row) -> str:
         f" {median}"
     )
     crowded = [
-        level["level"]
-        for level in pairs.get("levels", [])
-        if (level.get("crowding") or 0) > CROWDED
+        level["level"] for level in pairs["levels"] if (level.get("crowding") or 0) > CROWDED
     ]
     if crowded or found["median"] > CROWDED:
         where = f", at {' and '.join(crowded)}" if crowded else ""

@@ -7,12 +7,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Optional
 
 from ..base import units
 from ..records.description import PAGE_NAMES, Bands, Line
+from ..records.rows import Shown
 from . import vega_lite as vl
-from .axes import Axis
+from .axes import Axis, Point
 from .charts import (
     ALARM,
     FLAGGED,
@@ -23,12 +24,12 @@ from .charts import (
     Data,
     Drawing,
     Picture,
-    Row,
     joined,
     mark,
     numbered,
     picture,
 )
+from .vega_lite import Row
 
 BLUE, ORANGE, GREEN, PINK, RED = (
     "#0072B2",
@@ -51,12 +52,12 @@ PAGE_DASH = {"base": "solid", "thp": "dashed", "2M": "dotted", "1G": "dash-dotte
 WIDE, HALF, HEIGHT = 620, 270, 330  # pixels
 LABEL = 13  # pixels between labels
 NOTES = 8  # lines about flagged points under a picture; of more, a line for each status
-HALO: dict[str, Any] = {
+HALO: dict[str, object] = {
     "stroke": "white",
     "strokeWidth": 4,
     "strokeJoin": "round",
 }  # of text on lines
-UPRIGHT: dict[str, Any] = {
+UPRIGHT: dict[str, object] = {
     **{"angle": 270, "align": "right", "baseline": "bottom"},
     **{"dx": -3, "dy": -3, "fontSize": 10, "color": SOFT},
 }  # text at an upright line
@@ -67,14 +68,13 @@ NUMBERED = 24  # flagged points in a picture: of more, numbers would hide the cu
 
 @dataclass
 class Series:
-    """A line. Its rows have x, value, low, high (base units), and what charts.mark() needs; those
-    with `ring` get a ring. Where a row is drawn beside its place, `at` is its place."""
+    """A line. Those of its points with `ring` get a ring."""
 
     name: str
     colour: str
     shape: str
     dash: str
-    rows: list[Row]
+    rows: list[Point]
     width: float = 1.6
     points: bool = True
 
@@ -111,19 +111,24 @@ class Panel:
     marks: Sequence[tuple[float, str]] = ()  # upright lines: where, and what they say
 
 
-def point(r: Row, x: Optional[float]) -> Row:
+def point(r: Shown, x: Optional[float]) -> Point:
     return {
-        **{key: r[key] for key in ("id", "value", "low", "high", "flag", "status")},
+        "id": r["id"],
+        "value": r["value"],
+        "low": r["low"],
+        "high": r["high"],
+        "flag": r["flag"],
+        "status": r["status"],
         "x": x,
         "mark": mark(r),
         "number": "" if r["flag"] is None else f"▲{r['flag']}",
         "trial": f"{r['variant']} {r['everything']}",
         "text": "no value" if r["value"] is None else units.quantity(r["value"], "s"),
-        "interval": units.interval({**r, "unit": "s"}),
+        "interval": units.interval(r["low"], r["high"], "s", r["range"]),
     }
 
 
-def bare(x: float, value: float) -> Row:
+def bare(x: float, value: float) -> Point:
     return {
         "x": x,
         "value": value,
@@ -143,7 +148,7 @@ def bare_line(
     return Series(name, GREY, "circle", dash, rows, 1.2 if name else 1, points=False)
 
 
-def points(lines: Iterable[Series]) -> list[Row]:
+def points(lines: Iterable[Series]) -> list[Point]:
     return [p for line in lines for p in line.rows]
 
 
@@ -151,7 +156,7 @@ def draw(
     name: str,
     title: str,
     help_text: str,
-    rows: Sequence[Row],
+    rows: Sequence[Shown],
     panels: Sequence[Panel],
     extra: Sequence[str] = (),
     columns: int = 0,
@@ -170,11 +175,11 @@ def draw(
 
 
 def in_parts(
-    drawn: Sequence[tuple[Sequence[Row], Sequence[Panel]]],
+    drawn: Sequence[tuple[Sequence[Shown], Sequence[Panel]]],
     name: str,
     title: str,
     help_text: str,
-    extra: Callable[[Sequence[Row]], Sequence[str]] = lambda _: (),
+    extra: Callable[[Sequence[Shown]], Sequence[str]] = lambda _: (),
 ) -> list[Picture]:
     """Splits trials and panels into pictures of at most PANELS, in two columns; `extra` adds text
     on the trials of a picture."""
@@ -188,7 +193,7 @@ def in_parts(
     return pictures
 
 
-def in_order(trials: Iterable[Row]) -> list[Row]:
+def in_order(trials: Iterable[Shown]) -> list[Shown]:
     """Each value once, in the order of the record."""
     return sorted({(t["whole"], t["id"]): t for t in trials}.values(), key=lambda t: t["place"])
 
@@ -198,8 +203,9 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
     many = {} if panel.y.log else {"tickCount": math.ceil(panel.height / 40)}
     y = vl.quantitative("value", scale=panel.y.scale(), axis={**many, **panel.y.axis()})
     x = vl.quantitative("x", scale=panel.x.scale(), axis=panel.x.axis())
-    rows = [
+    rows: list[dict[str, object]] = [
         {
+            **{"id": None, "mark": "", "number": "", "trial": "", "interval": "", "ring": False},
             **{key: value for key, value in p.items() if key != "at"},
             "series": f"{i} {line.name}",
             "colour": line.colour,
@@ -211,11 +217,8 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
         for i, line in enumerate(panel.series)
         for p in line.rows
     ]
-    rows = [
-        {"id": None, "mark": "", "number": "", "trial": "", "interval": "", "ring": False, **r}
-        for r in rows
-    ]
-    clip = any(_is_outside(r, panel) for r in rows)  # where it cuts nothing, it only takes time
+    # Where it cuts nothing, it only takes time.
+    clip = any(_is_outside(p, panel) for p in points(panel.series))
     dash = vl.nominal(
         "dash", scale={"domain": list(DASHES), "range": list(DASHES.values())}, legend=None
     )
@@ -225,7 +228,7 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
     base = data.chart(rows).where(vl.known("value"), vl.known("x")).encode(x=x, y=y)
     dots = base.where(vl.holds("dots"))
     behind, before = _bands(data, panel, panel.bands) if panel.bands else ([], [])
-    low, layers = panel.y.domain[0], behind
+    low, layers = panel.y.domain[0], [*behind]
     layers += [
         base.mark("line", clip=clip).encode(
             color=colour,
@@ -274,13 +277,13 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
     return joined("layer", *layers, width=panel.width, height=panel.height, title=title)
 
 
-def _is_outside(row: Row, panel: Panel) -> bool:
+def _is_outside(p: Point, panel: Panel) -> bool:
     """Whether a part of it lies outside of the panel."""
-    ends = [(panel.x, row["x"]), *((panel.y, row[key]) for key in ("value", "low", "high"))]
+    ends = [(panel.x, p["x"]), *((panel.y, end) for end in (p["value"], p["low"], p["high"]))]
     return any(at is not None and not axis.domain[0] <= at <= axis.domain[1] for axis, at in ends)
 
 
-def _marks(data: Data, panel: Panel) -> list[Any]:
+def _marks(data: Data, panel: Panel) -> list[Drawing]:
     if not panel.marks:
         return []
     chart = data.chart([{"at": at, "label": label} for at, label in panel.marks])
@@ -305,16 +308,21 @@ def _numbers(panel: Panel) -> list[Row]:
     """Numbers of flagged points: each above its point, or higher, or else below it, where it covers
     no other number and no flagged point."""
     drawn = [
-        (_pixel(panel.x, panel.width, p["x"]), _pixel(panel.y, panel.height, p["value"]), p)
+        (
+            _pixel(panel.x, panel.width, p["x"]),
+            _pixel(panel.y, panel.height, p["value"]),
+            p["value"],
+            p["number"],
+        )
         for p in points(line for line in panel.series if line.points)
         if p["flag"] is not None and p["value"] is not None and p["x"] is not None
     ]
-    taken = [(x, y, POINT) for x, y, _ in drawn]  # its centre, and half of its width
-    rows = []
-    for x, y, p in sorted(drawn, key=lambda of: of[:2]):
-        if p["value"] < panel.y.domain[0]:
+    taken = [(x, y, POINT) for x, y, *_ in drawn]  # its centre, and half of its width
+    rows: list[Row] = []
+    for x, y, value, number in sorted(drawn, key=lambda of: of[:2]):
+        if value < panel.y.domain[0]:
             continue
-        half = (DIGIT * len(p["number"]) + 4) / 2
+        half = (DIGIT * len(number) + 4) / 2
         near = [c for a, c, b in taken if abs(x - a) < half + b]
         higher = range(NUMBER, panel.height - int(y) + NUMBER + 1)
         lower = range(-NUMBER, -int(y), -1)
@@ -323,7 +331,7 @@ def _numbers(panel: Panel) -> list[Row]:
         )
         at = next(free, y + NUMBER)
         taken.append((x, at, half))
-        rows.append({"left": x, "top": panel.height - at, "number": p["number"]})
+        rows.append({"left": x, "top": panel.height - at, "number": number})
     return rows
 
 
@@ -331,9 +339,11 @@ def _end_labels(data: Data, panel: Panel) -> Drawing:
     """Labels at the right ends of lines, moved apart where they would overlap."""
     ends: list[tuple[float, Series]] = []
     for line in panel.series:
-        drawn = [p for p in line.rows if p["value"] is not None and p["x"] is not None]
+        drawn = [
+            (p["x"], p["value"]) for p in line.rows if p["value"] is not None and p["x"] is not None
+        ]
         if line.name and drawn:
-            last = max(drawn, key=_x)["value"]
+            _, last = max(drawn, key=lambda at: at[0])
             ends.append((_pixel(panel.y, panel.height, last), line))
     ends.sort(key=lambda end: end[0])
     apart: list[float] = []
@@ -359,11 +369,7 @@ def _end_labels(data: Data, panel: Panel) -> Drawing:
     )
 
 
-def _x(point: Row) -> float:
-    return float(point["x"])
-
-
-def _bands(data: Data, panel: Panel, bands: Bands) -> tuple[list[Any], list[Any]]:
+def _bands(data: Data, panel: Panel, bands: Bands) -> tuple[list[Drawing], list[Drawing]]:
     """Plateaus as broad bars, their ends as columns, behind the curves; their names in front."""
     left, right = panel.x.domain
     bars = [
@@ -377,7 +383,7 @@ def _bands(data: Data, panel: Panel, bands: Bands) -> tuple[list[Any], list[Any]
     ]
     x, y = panel.x.scale(), vl.quantitative("value", scale=panel.y.scale())
     column, bar = data.chart(bands.ends), data.chart(bars)
-    behind = [
+    behind: list[Drawing] = [
         column.mark(
             "rect", color="#bdbdbd", opacity=0.45, stroke="#9a9a9a", strokeWidth=0.8
         ).encode(x=vl.quantitative("low", scale=x), x2=vl.end("high")),
@@ -388,8 +394,8 @@ def _bands(data: Data, panel: Panel, bands: Bands) -> tuple[list[Any], list[Any]
             x=vl.quantitative("first", scale=x), x2=vl.end("last"), y=y
         ),
     ]
-    before = []
-    ends: tuple[tuple[bool, str, Any], ...] = ((False, "first", "left"), (True, "last", "right"))
+    before: list[Drawing] = []
+    ends: tuple[tuple[bool, str, str], ...] = ((False, "first", "left"), (True, "last", "right"))
     for late, end, align in ends:
         names = bar.where({"field": "late", "equal": late}).encode(
             x=vl.quantitative(end, scale=x), y=y, text=vl.nominal("label")

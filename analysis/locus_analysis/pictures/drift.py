@@ -6,24 +6,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..base import units
+from ..records.rows import Mark
 from . import vega_lite as vl
-from .charts import ALARM, FLAGGED, GOOD, INK, Data, Picture, Row, joined, picture
+from .charts import ALARM, FLAGGED, GOOD, INK, Data, Picture, joined, picture
 
 HELP = (
     "Each mark is the median of neighbouring samples of one trial, its grey line their range. Marks"
     " on one level mean a steady machine. Strokes at the foot: samples with evidence of noise."
     " ↑: the range goes on above the frame."
 )
-KEYS = ("moment", "ratio", "least", "greatest", "n", "noisy", "flag", "status")
 TOP = 1.5
 NAMED = 6  # flagged trials, under the picture
 
 
-def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
+def drift(marks: Sequence[Mark], name: str, title: str) -> Picture:
     least = max(0.5, min([0.9, *(m["least"] for m in marks if m["least"] is not None)]))
     rows = [
         {
-            **{key: m[key] for key in KEYS},
+            "moment": m["moment"],
+            "ratio": m["ratio"],
+            "least": m["least"],
+            "greatest": m["greatest"],
+            "n": m["n"],
+            "noisy": m["noisy"],
+            "flag": m["flag"],
+            "status": m["status"],
             "trial": (
                 f"{m['benchmark']} {m['variant']} {m['setting']}"
                 if m["benchmark"]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from ..base import units
+from ..records.rows import Cell, MatrixCell
 from . import vega_lite as vl
 from .charts import (
     ALARM,
@@ -17,7 +18,6 @@ from .charts import (
     Data,
     Drawing,
     Picture,
-    Row,
     joined,
     mark,
     picture,
@@ -27,10 +27,9 @@ HELP = (
     "Rows: node of the threads; columns: node of the memory. Darker is greater; below each value is"
     " its ratio to the best."
 )
-KEYS = ("id", "threads_node", "memory_node", "value", "low", "high", "flag", "status")
 
 
-def matrix(cells: Sequence[Row], name: str, title: str) -> Picture:
+def matrix(cells: Sequence[MatrixCell], name: str, title: str) -> Picture:
     """A heat map for each variant and panel of each benchmark."""
     data, panels = Data(), []
     several = len({cell["benchmark"] for cell in cells}) > 1
@@ -45,23 +44,32 @@ def matrix(cells: Sequence[Row], name: str, title: str) -> Picture:
     return picture(name, title, HELP, cells, [whole], data)
 
 
-def _panel_of(cell: Row) -> tuple[str, str, str]:
+def _panel_of(cell: Cell) -> tuple[str, str, str]:
     return cell["benchmark"], cell["variant"], cell["panel"]
 
 
-def _heat_map(data: Data, title: str, cells: list[Row]) -> Drawing:
+def _heat_map(data: Data, title: str, cells: list[MatrixCell]) -> Drawing:
     rows = [
         {
-            **{key: c[key] for key in KEYS},
+            "id": c["id"],
+            "threads_node": c["threads_node"],
+            "memory_node": c["memory_node"],
+            "value": c["value"],
+            "low": c["low"],
+            "high": c["high"],
+            "flag": c["flag"],
+            "status": c["status"],
             "text": "no value" if c["value"] is None else units.quantity(c["value"], c["unit"]),
             "of_best": _of_best(c),
             "mark": mark(c),
-            "dark": bool(c["value"] and c["flag"] is None and c["value"] > 0.6 * c["greatest"]),
-            "interval": units.interval(c),
+            "dark": bool(
+                c["value"] and c["flag"] is None and c["value"] > 0.6 * (c["greatest"] or 0)
+            ),
+            "interval": units.interval(c["low"], c["high"], c["unit"], c["range"]),
         }
         for c in cells
     ]
-    ordered = sorted(cells, key=lambda c: c["memory_order"])
+    ordered = sorted(cells, key=lambda c: c["memory_order"] or 0)
     columns = list(dict.fromkeys(c["memory_node"] for c in ordered))
     lines = list(dict.fromkeys(c["threads_node"] for c in cells))
     axis = {
@@ -96,8 +104,8 @@ def _heat_map(data: Data, title: str, cells: list[Row]) -> Drawing:
     )
 
 
-def _of_best(cell: Row) -> str:
-    if not cell["value"] or cell["better"] is None:
+def _of_best(cell: Cell) -> str:
+    if not cell["value"] or not cell["greatest"] or cell["better"] is None:
         return ""
     if cell["better"] == "higher":
         return units.percent(cell["value"] / cell["greatest"])

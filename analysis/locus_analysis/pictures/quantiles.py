@@ -5,27 +5,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from ..base import units
 from ..records import description
 from ..records.description import Described
+from ..records.rows import Trial, Value
 from . import axes, curves
-from .axes import Axis
+from .axes import Axis, Point
 from .charts import Picture
 from .curves import Panel, Series
-
-Row = Any  # not typed yet
 
 LINES = 14  # in a panel; if there are more, those of the largest settings are drawn
 HELP = "Share of samples that took at most this long; to the right, ever rarer exceptions."
 
 
-def pictures(of: Described, trials: Sequence[Row], name: str, title: str) -> list[Picture]:
+def pictures(of: Described, trials: Sequence[Trial], name: str, title: str) -> list[Picture]:
     """A panel for each metric that is a distribution, a line for each trial: its quantiles."""
     drawn = []
-    for metric in dict.fromkeys(m for t in trials for m in t.get("quantiles") or {}):
-        own = _largest(of, [t for t in trials if metric in (t.get("quantiles") or {})])
+    for metric in dict.fromkeys(m for t in trials for m in t["quantiles"]):
+        own = _largest(of, [t for t in trials if metric in t["quantiles"]])
         several = description.differing([of.setting(t) for t in own])
         told = of.meaning(metric)
         series = [
@@ -46,9 +44,10 @@ def pictures(of: Described, trials: Sequence[Row], name: str, title: str) -> lis
     return drawn
 
 
-def _point(trial: Row, quantile: float, value: float, unit: str) -> Row:
-    told = {"value": value, "low": None, "high": None}
-    point = curves.point({**trial, **told}, _nines(quantile))
+def _point(trial: Trial, quantile: float, value: float, unit: str) -> Point:
+    told: Value = {"value": value, "low": None, "high": None}
+    own: Trial = {**trial, **told}
+    point = curves.point(own, _nines(quantile))
     return {
         **point,
         **axes.said(told, unit),
@@ -56,7 +55,7 @@ def _point(trial: Row, quantile: float, value: float, unit: str) -> Row:
     }
 
 
-def _largest(of: Described, trials: Sequence[Row]) -> Sequence[Row]:
+def _largest(of: Described, trials: Sequence[Trial]) -> Sequence[Trial]:
     """If there are too many lines: those with the most threads, the largest size and so on."""
     for name in description.differing([of.setting(t) for t in trials]):
         values = {value_of for t in trials if (value_of := of.setting(t).get(name, ""))}

@@ -5,26 +5,25 @@ figures in grey."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any, Optional
+from typing import Optional, TypeVar
 
 from ..records import description, published
 from ..records.description import Bands, Described, Group, place_of
+from ..records.lines import Machine
+from ..records.rows import Trial, Value
 from . import axes, charts, curves
-from .axes import Axis
+from .axes import Axis, Point, Said
 from .charts import GREY, Picture
 from .curves import HALF, RANKED, WIDE, Panel, Series
-
-Row = Any  # not typed yet
 
 MOST = 12  # panels of ratios
 SCALED = "Lines across points are 95 % intervals."
 PUBLISHED = (
     "Grey: figures published of other machines; in colour: this one. Compare shapes, not times."
 )
-Words = Callable[[Row, str], Row]  # a value and its unit as text
-NO_MACHINE: Row = {"topology": {"cpus": None, "caches": []}}
+Words = Callable[[Value, str], Said]  # a value and its unit as text
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,9 @@ class Scene:
     """What the pictures of a run have in common."""
 
     of: Described
-    trials: Sequence[Row]  # all that the run drew: a line has the same colour in all pictures
-    machine: Row = field(default_factory=lambda: NO_MACHINE)
-    bands: Callable[[str, Sequence[Row]], Optional[Bands]] = lambda x, trials: None
+    trials: Sequence[Trial]  # all that the run drew: a line has the same colour in all pictures
+    machine: Optional[Machine] = None
+    bands: Callable[[str, Sequence[Trial]], Optional[Bands]] = lambda x, trials: None
     base: Optional[float] = None  # a grey line across: 1 where ratios are drawn
 
 
@@ -75,16 +74,25 @@ def _ringed(of: Described, lines: Sequence[Sequence[Series]]) -> list[str]:
     return [published.lesson(of.name)["ringed"]["help"]] if some else []
 
 
+T = TypeVar("T", bound=Trial)
+
+
 def ratios(
-    scene: Scene, kind: str, name: str, title: str, axes_left_out: Sequence[str] = ()
-) -> tuple[list[Picture], list[Row]]:
-    """Ratios as curves, if they have an x axis and few enough panels; and those that are left."""
-    for x, groups in description.curved(scene.of, scene.trials):
+    scene: Scene,
+    trials: Sequence[T],
+    kind: str,
+    name: str,
+    title: str,
+    axes_left_out: Sequence[str] = (),
+) -> tuple[list[Picture], list[T]]:
+    """Ratios as curves, if they have an x axis and few enough panels; and those that are left.
+    `trials` are those of the scene."""
+    for x, groups in description.curved(scene.of, trials):
         if len(groups) <= MOST and x not in axes_left_out:
             shown = {id(t) for g in groups for t in g.trials}
-            left = [t for t in scene.trials if id(t) not in shown]
+            left = [t for t in trials if id(t) not in shown]
             return over(replace(scene, base=1.0), x, groups, kind, name, title), left
-    return [], list(scene.trials)
+    return [], list(trials)
 
 
 def of_metrics(
@@ -106,7 +114,7 @@ def of_metrics(
                 drawn.append(([t for t in g.trials if has(t, metric)], [panel]))
                 meant += [IDEAL] * bool(ideal) + [limit_help(of, metric)] * bool(most)
     meant.append(_dashes_help(scene, groups))
-    words = [f"{m}: {of.metrics[m].get('help') or 'another metric'}" for m in metrics]
+    words = [f"{m}: {of.metrics[m]['help'] or 'another metric'}" for m in metrics]
     said = " ".join(filter(None, dict.fromkeys(meant)))
     return curves.in_parts(drawn, name, f"{title}: {', '.join(metrics)}", said, lambda _: words)
 
@@ -124,7 +132,7 @@ def series(
     for i, line in enumerate(own):
         placed = [(at, t) for t in line.trials if (at := place_of(of, t, x)) is not None]
         several = len(own) if x in of.parameters or x == "threads" else 1
-        rows = [
+        rows: list[Point] = [
             {
                 **point(t, _aside(at, i if several > 1 else 0, several), metric, said),
                 "ring": metric == of.headline and _is_ringed(t),
@@ -171,18 +179,24 @@ def _aside(x: float, place: int, several: int) -> float:
     return x * step
 
 
-def point(trial: Row, x: float, metric: str, said: Words = axes.said) -> Row:
+NO_VALUE: Value = {"value": None, "low": None, "high": None}
+
+
+def point(trial: Trial, x: float, metric: str, said: Words = axes.said) -> Point:
     """The place and the words of a trial on a curve of a metric."""
-    of = trial["metrics"].get(metric) or {}
-    value = {key: of.get(key) for key in ("value", "low", "high")}
-    words = {**said(value, of.get("unit") or "1"), "trial": description.in_words(trial)}
-    return {**curves.point({**trial, **value}, x), **words}
+    of = trial["metrics"].get(metric)
+    value = NO_VALUE
+    if of:
+        value = {"value": of["value"], "low": of["low"], "high": of["high"]}
+    words = said(value, of["unit"] if of else "1")
+    own: Trial = {**trial, **value}
+    return {**curves.point(own, x), **words, "trial": description.in_words(trial)}
 
 
-def _is_ringed(trial: Row) -> bool:
-    ring = published.lesson(trial["benchmark"]).get("ringed", {})
-    found = (trial["metrics"].get(ring.get("metric")) or {}).get("value") or 0
-    return bool(ring) and found >= ring["from"]
+def _is_ringed(trial: Trial) -> bool:
+    ring = published.lesson(trial["benchmark"]).get("ringed")
+    found = ring and trial["metrics"].get(ring["metric"])
+    return bool(ring and found and (found["value"] or 0) >= ring["from"])
 
 
 def _help(of: Described, x: str, metric: str, groups: Sequence[Group]) -> str:
@@ -213,14 +227,18 @@ def _ideal(of: Described, x: str, metric: str, lines: Sequence[Series]) -> list[
         return []
     power = 1 if of.metrics[metric]["better"] == "higher" else -1
     starts = [s.rows[0] for s in lines if s.name and s.rows]
-    first = [(p["x"], p["value"]) for p in starts if p["value"]]
+    first = [(p["x"], p["value"]) for p in starts if p["value"] and p["x"]]
     if first and not each:
         first = [min(first, key=lambda p: -power * p[1])]
-    most = max((p["x"] for p in curves.points(lines)), default=0)
+    most = _reach(lines)
     return [
         curves.bare_line([(n, value * (n / least) ** power) for n in (least, most)])
         for least, value in first
     ]
+
+
+def _reach(lines: Sequence[Series]) -> float:
+    return max((p["x"] for p in curves.points(lines) if p["x"] is not None), default=0.0)
 
 
 def _published(
@@ -233,7 +251,7 @@ def _published(
 ) -> list[Series]:
     """Published figures in grey, in the shape of the line that they belong to, up to the largest
     measured x."""
-    reach = max((p["x"] for p in curves.points(drawn)), default=0.0)
+    reach = _reach(drawn)
     shape = {line.name: (i, RANKED[line.place % len(RANKED)][1]) for i, line in enumerate(lines)}
     found = []
     for p in (*published.points(of.name, metric, x), *published.placed(of.theirs, x)):
@@ -243,7 +261,7 @@ def _published(
         if name not in shape or not agrees or p.x > reach * 1.01:
             continue
         i, own_shape = shape[name]
-        row = {
+        row: Point = {
             **curves.bare(_aside(p.x, i, len(lines)), p.value),
             **axes.said({"value": p.value, "low": None, "high": None}, of.metrics[metric]["unit"]),
             "trial": f"published: {p.said}",
@@ -311,5 +329,6 @@ def _theirs(figures: Sequence[published.Figure], at: str) -> list[Series]:
     ]
 
 
-def has(trial: Row, metric: str) -> bool:
-    return (trial["metrics"].get(metric) or {}).get("value") is not None
+def has(trial: Trial, metric: str) -> bool:
+    of = trial["metrics"].get(metric)
+    return of is not None and of["value"] is not None

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import Optional, TypedDict, Union
 
-from .lines import Crowding, Outstanding, PairLevel
+from .lines import Crowding, Outstanding
+from .lines import PairLevel as PairLevelOfLine
 
 Parameter = Union[float, str]
 
@@ -112,6 +113,12 @@ class Cells(_Quantiles):
     b: list[int]
     level: list[str]
     n: list[int]
+
+
+class PairLevel(PairLevelOfLine, total=False):
+    """Pairs of CPUs that share one level."""
+
+    runs: list[float]  # of a series: the median of each run
 
 
 class Pairs(TypedDict):
