@@ -91,7 +91,7 @@ def report(folder: Path, *files: Path) -> Page:
     return Page(folder / "report.html")
 
 
-def joined(record: Path, *tables: Path) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
+def joined(record: Path, *tables: Path) -> tuple[dict[str, list[Any]], list[str]]:
     notes: list[str] = []
     return likwid_tables.join(
         database.tables(database.read([record])), likwid.read(tables), notes

@@ -93,24 +93,24 @@ def test_what_is_done_grows_with_the_hosts_and_no_faster(
 ) -> None:
     """Files opened, lines checked, queries to the database: counted, not timed."""
     opened, asked, checked = [], [], []
-    first_open, first_rows, first_check = Path.open, database.rows, schema.check
+    first_open, first_select, first_check = Path.open, database.select, schema.check
 
     def noted_open(path: Path, *mode: Any, **named: Any) -> Any:
         if path.suffix == ".jsonl" and mode == ("rb",):
             opened.append(path)
         return first_open(path, *mode, **named)
 
-    def noted_rows(db: Any, sql: str, *values: Any) -> Any:
+    def noted_select(db: Any, kind: Any, sql: str, *values: Any) -> Any:
         asked.append(sql)
-        return first_rows(db, sql, *values)
+        return first_select(db, kind, sql, *values)
 
     def noted_check(line: Any, strict: bool) -> None:
         checked.append(line)
         first_check(line, strict)
 
     monkeypatch.setattr(Path, "open", noted_open)
-    monkeypatch.setattr(database, "rows", noted_rows)
-    monkeypatch.setattr(population, "rows", noted_rows)
+    monkeypatch.setattr(database, "select", noted_select)
+    monkeypatch.setattr(population, "select", noted_select)
     monkeypatch.setattr(schema, "check", noted_check)
     counts = []
     for number in (10, 20):

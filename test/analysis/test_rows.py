@@ -129,3 +129,9 @@ def test_a_line_has_the_keys_of_the_schema(name: str) -> None:
     seen: list[str] = []
     compare(LINES[name], SCHEMA["$defs"][name], name, seen)
     assert len(seen) > {"header": 25, "benchmark": 8, "pairs": 4}[name], seen
+
+
+def test_a_region_has_the_keys_of_the_schema() -> None:
+    seen: list[str] = []
+    compare(lines.Region, SCHEMA["$defs"]["trial"]["properties"]["region"], "region", seen)
+    assert seen == ["region"]

@@ -318,7 +318,7 @@ def test_scaling_is_on_the_page(tmp_path: Path) -> None:
     assert [x for x, _ in limits] == [2, 4] * 2
     assert [value for _, value in limits[:2]] == pytest.approx([2 * 10e9 / 4, 4 * 10e9 / 6], 0.1)
     picture = (tmp_path / "report-pictures/search-scaling.svg").read_text(encoding="utf-8")
-    assert ">limit</text>" in picture and "Grey dashed: limit, throughput if searching" in picture
+    assert ">limit</text>" in picture and "Grey dashed: limit, upper limit of throughput" in picture
 
 
 def test_throughput_over_threads_has_its_limit_and_perfect_scaling(tmp_path: Path) -> None:

@@ -560,8 +560,7 @@ def test_more_points_than_any_machine_holds(locus):
 
 def test_memory_is_that_of_the_pruning_asked_for(locus):
     done = locus(
-        "kmeans --points 8M --clusters 60k --variant best --prune none,boxes --threads 1"
-        " --dry-run"
+        "kmeans --points 8M --clusters 60k --variant best --prune none,boxes --threads 1 --dry-run"
     )
     none, boxes = (line for line in done.out.splitlines() if "thread on CPU" in line)
     assert "MiB" in none and "GiB" in boxes

@@ -7,48 +7,101 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional, TypedDict
 
 import duckdb
 
-from ..records.database import rows
-from ..records.likwid import Counted
-
-Row = Any  # not typed yet
+from ..records.database import select
+from ..records.likwid import Counted, Metric
+from ..records.lines import Region
+from ..records.rows import Headline
 
 AGAIN = re.compile(r"\.(\d{1,9})\.[^.]*$")  # NODE.1.csv: of a job that was restarted
 BANDWIDTH = re.compile(r"Memory bandwidth \[MBytes/s\]", re.IGNORECASE)
 
 
+class _OfLine(Headline):
+    """A trial that had a region."""
+
+    file: str
+    region: str  # JSON
+    cpus: Optional[str]  # JSON
+    counts: bool  # of a trial that a run began and the next one repeated, the last one
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A trial that had a region."""
+
+    trial: Headline
+    file: str
+    region: Region
+    cpus: list[int]
+    counts: bool
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.trial["whole"], self.trial["id"]
+
+
+class Line(Headline):
+    """The counts of a trial, beside its own values."""
+
+    file: str
+    share: Optional[float]
+    nothing: bool
+    doubt: Optional[str]
+    lost: list[str]
+    metrics: dict[str, Metric]
+    ours: Optional[float]
+    theirs: Optional[float]
+    while_measured: Optional[float]
+    ratio: Optional[float]
+    zeros: list[str]
+    unread: list[str]
+
+
+class Group(TypedDict):
+    name: str
+    metrics: list[str]
+    lines: list[Line]
+
+
 def join(
     db: duckdb.DuckDBPyConnection, tables: Sequence[Counted], notes: list[str]
-) -> dict[str, list[Row]]:
+) -> dict[str, list[Group]]:
     """By benchmark, the counts: a dictionary for each group, with its metrics and a line for each
     trial. Notes say what was left out."""
     marked = _marked(db)
-    found: dict[str, dict[str, Row]] = {}
-    for trial, own in _by_trial(marked, tables, notes):
+    found: dict[str, dict[str, Group]] = {}
+    for marked_trial, own in _by_trial(marked, tables, notes):
         for table in own:
-            groups = found.setdefault(trial["benchmark"], {})
+            groups = found.setdefault(marked_trial.trial["benchmark"], {})
             group = groups.setdefault(
                 table.title, {"name": table.title, "metrics": [], "lines": []}
             )
-            line = _line(trial, table)
+            line = _line(marked_trial, table)
             group["metrics"] += [m for m in line["metrics"] if m not in group["metrics"]]
             group["lines"].append(line)
     return {
         benchmark: [
-            {**g, "lines": sorted(g["lines"], key=lambda t: t["place"])} for g in groups.values()
+            {
+                "name": g["name"],
+                "metrics": g["metrics"],
+                "lines": sorted(g["lines"], key=lambda t: t["place"]),
+            }
+            for g in groups.values()
         ]
         for benchmark, groups in found.items()
     }
 
 
-def _marked(db: duckdb.DuckDBPyConnection) -> dict[str, list[Row]]:
+def _marked(db: duckdb.DuckDBPyConnection) -> dict[str, list[Marked]]:
     """Trials that had a region, by its name. A trial that a run began and the next one repeated is
     there twice; the last one counts."""
-    found: dict[str, list[Row]] = {}
+    found: dict[str, list[Marked]] = {}
     query = (
         "SELECT h.*, line.file, json->>'$.region' AS region, json->>'$.cpus' AS cpus, (line.file,"
         " line.number) = (t.file, t.number) AS counts FROM line JOIN part ON line.run = part.part"
@@ -56,31 +109,32 @@ def _marked(db: duckdb.DuckDBPyConnection) -> dict[str, list[Row]]:
         " = t.whole AND h.id = t.id WHERE type = 'trial' AND json_type(json->'$.region') = 'OBJECT'"
         " ORDER BY place, counts"
     )
-    for trial in rows(db, query):
-        trial["region"] = json.loads(trial["region"])
-        trial["cpus"] = json.loads(trial["cpus"] or "[]")
-        found.setdefault(trial["region"]["name"], []).append(trial)
+    for row in select(db, _OfLine, query):
+        region: Region = json.loads(row["region"])
+        cpus = json.loads(row["cpus"] or "[]")
+        own = Marked(row, row["file"], region, cpus, row["counts"])
+        found.setdefault(region["name"], []).append(own)
     return found
 
 
 def _by_trial(
-    marked: dict[str, list[Row]], tables: Sequence[Counted], notes: list[str]
-) -> Iterator[tuple[Row, list[Counted]]]:
+    marked: dict[str, list[Marked]], tables: Sequence[Counted], notes: list[str]
+) -> Iterator[tuple[Marked, list[Counted]]]:
     """Trials with their tables, each from one file: of a job that was restarted, from that of its
     last start."""
     by_region: dict[tuple[str, str], list[Counted]] = {}
     for table in tables:
         by_region.setdefault((table.file, table.region), []).append(table)
-    found: dict[tuple[str, str], tuple[Row, list[Counted]]] = {}
+    found: dict[tuple[str, str], tuple[Marked, list[Counted]]] = {}
     noted = set()
     for (file, region), own in sorted(by_region.items(), key=lambda item: _start(item[0][0])):
         trial = _trial(marked.get(region, []), own, file, region, notes)
         if not trial:
             noted.add(region)
-        elif trial["counts"]:
-            found[trial["whole"], trial["id"]] = trial, own
+        elif trial.counts:
+            found[trial.key] = trial, own
     _note_missing(
-        [t for name, own in marked.items() if name not in noted for t in own if t["counts"]],
+        [t for name, own in marked.items() if name not in noted for t in own if t.counts],
         found.keys(),
         notes,
     )
@@ -93,8 +147,10 @@ def _start(table: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _note_missing(trials: list[Row], found: Collection[tuple[str, str]], notes: list[str]) -> None:
-    missing = Counter(t["file"] for t in trials if (t["whole"], t["id"]) not in found)
+def _note_missing(
+    trials: list[Marked], found: Collection[tuple[str, str]], notes: list[str]
+) -> None:
+    missing = Counter(t.file for t in trials if t.key not in found)
     for file, count in missing.items():
         whose = (
             "1 trial was measured in a region"
@@ -108,8 +164,8 @@ def _note_missing(trials: list[Row], found: Collection[tuple[str, str]], notes: 
 
 
 def _trial(
-    candidates: list[Row], own: list[Counted], file: str, region: str, notes: list[str]
-) -> Optional[Row]:
+    candidates: list[Marked], own: list[Counted], file: str, region: str, notes: list[str]
+) -> Optional[Marked]:
     """The trial that was measured in this region: entered as often, and if there are several, in
     the record next to the table."""
     if not candidates:
@@ -118,11 +174,11 @@ def _trial(
         )
         return None
     calls = sum(max((c for c in table.calls if c), default=0) for table in own)
-    fitting = [c for c in candidates if not calls or calls == c["region"]["calls"]]
-    one = {(c["whole"], c["id"]): c for c in _beside(file, fitting) or fitting}
+    fitting = [c for c in candidates if not calls or calls == c.region["calls"]]
+    one = {c.key: c for c in _beside(file, fitting) or fitting}
     if len(one) == 1:
         return next(iter(one.values()))
-    told = " and ".join(sorted({str(c["region"]["calls"]) for c in candidates}))
+    told = " and ".join(sorted({str(c.region["calls"]) for c in candidates}))
     why = (
         f"fits {len(one)} trials equally well"
         if one
@@ -134,25 +190,24 @@ def _trial(
     return None
 
 
-def _beside(table: str, trials: list[Row]) -> list[Row]:
+def _beside(table: str, trials: list[Marked]) -> list[Marked]:
     """Runs of NODE.jsonl, next to NODE.csv and NODE.1.csv; of several such records, the one with
     the longest name."""
     path = Path(table)
     near = [
         t
         for t in trials
-        if Path(t["file"]).parent == path.parent
-        and path.name.startswith(Path(t["file"]).stem + ".")
+        if Path(t.file).parent == path.parent and path.name.startswith(Path(t.file).stem + ".")
     ]
-    longest = max((len(t["file"]) for t in near), default=0)
-    return [t for t in near if len(t["file"]) == longest]
+    longest = max((len(t.file) for t in near), default=0)
+    return [t for t in near if len(t.file) == longest]
 
 
-def _line(trial: Row, table: Counted) -> Row:
-    region, told = trial["region"], table.told
+def _line(marked: Marked, table: Counted) -> Line:
+    trial, region, told = marked.trial, marked.region, table.told
     share = region["measured"] / region["seconds"] if region["seconds"] else None
     bandwidth = next((m["value"] for name, m in told.items() if BANDWIDTH.match(name)), None)
-    lost = [] if table.nothing else _lost(trial, table)
+    lost = [] if table.nothing else _lost(marked, table)
     events = {} if table.nothing else table.events
     doubt = (
         "LIKWID counted nothing"
@@ -168,6 +223,7 @@ def _line(trial: Row, table: Counted) -> Row:
     while_measured = theirs / share if theirs and share else None
     return {
         **trial,
+        "file": marked.file,
         "share": share,
         "nothing": table.nothing,
         "doubt": doubt,
@@ -182,10 +238,10 @@ def _line(trial: Row, table: Counted) -> Row:
     }
 
 
-def _lost(trial: Row, table: Counted) -> list[str]:
+def _lost(marked: Marked, table: Counted) -> list[str]:
     """CPUs of the trial that LIKWID has no counts of: a sum over the others would not be that of
     the trial."""
-    by_locus = [f"HWThread {cpu}" for cpu in trial["region"].get("uncounted", [])]
+    by_locus = [f"HWThread {cpu}" for cpu in marked.region.get("uncounted", [])]
     found = dict.fromkeys([*by_locus, *table.silent], "all its counters read zero")
-    found.update(dict.fromkeys(table.absent(trial["cpus"]), "did not enter the region"))
+    found.update(dict.fromkeys(table.absent(marked.cpus), "did not enter the region"))
     return [f"{name} {why}" for name, why in found.items()]

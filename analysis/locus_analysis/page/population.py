@@ -5,17 +5,17 @@ with outliers named on hover. Who is sick among them, cluster/ says."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Optional, TypedDict
 
 import duckdb
 
 from ..base import units
 from ..pictures import bars, charts
 from ..pictures import vega_lite as vl
-from ..records.database import rows
-from ..records.description import in_words
-
-Row = Any  # not typed yet
+from ..pictures.vega_lite import Row, Spec
+from ..records.database import column, select
+from ..records.lines import Header
+from ..records.rows import Outcome
 
 FEW = 8  # hosts that are drawn one by one
 FAR = 3.5  # robust standard deviations from the median: such a host stands out
@@ -61,30 +61,107 @@ WHERE t.middle <> 0 AND t.hosts > {FEW}
 """
 
 
+class OfTrial(TypedDict):
+    """A trial over all hosts."""
+
+    id: str
+    place: int
+    benchmark: str
+    variant: str
+    setting: str
+    everything: str
+    metric: str
+    unit: str
+    better: Optional[str]
+    hosts: int
+    middle: Optional[float]
+    low5: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+    high95: Optional[float]
+    deviation: Optional[float]
+    least_host: Optional[str]
+    least: Optional[float]
+    most_host: Optional[str]
+    most: Optional[float]
+    unsound: int
+
+
+class Outstanding(TypedDict):
+    """A host that stands out in a trial."""
+
+    host: str
+    id: str
+    benchmark: str
+    value: float
+    ratio: float
+    status: str
+    sound: bool
+    far: float
+
+
+class Named(OfTrial):
+    """A trial with the hosts that stand out in it."""
+
+    named: list[Outstanding]
+
+
+class Section(TypedDict):
+    trials: list[Named]
+    alone: int  # trials that one host has
+    pictures: list[charts.Picture]
+
+
+class Alone(TypedDict):
+    benchmark: str
+    n: int
+
+
+class ShownRun(Outcome):
+    name: str
+    parsed: Header
+
+
+class Machine(TypedDict):
+    """A machine in the report, with its runs."""
+
+    host: str
+    lasting: str
+    told: list[tuple[str, list[str]]]
+    runs: list[ShownRun]
+
+
+class Alike(Machine):
+    hosts: list[str]
+
+
 def is_one(db: duckdb.DuckDBPyConnection) -> bool:
-    return bool(rows(db, "SELECT count(DISTINCT host) AS n FROM run")[0]["n"] > FEW)
+    return len(column(db, "SELECT DISTINCT host FROM run")) > FEW
 
 
-def sections(db: duckdb.DuckDBPyConnection) -> dict[str, Row]:
+def sections(db: duckdb.DuckDBPyConnection) -> dict[str, Section]:
     """By benchmark: `pictures`, and the rows of its table."""
     db.execute(QUERY)
-    found = rows(db, "FROM of_trial WHERE hosts > 1 ORDER BY place")
-    points: dict[str, list[Row]] = {}
-    for row in rows(
+    found = select(db, OfTrial, "FROM of_trial WHERE hosts > 1 ORDER BY place")
+    points: dict[str, list[Outstanding]] = {}
+    for row in select(
         db,
+        Outstanding,
         "FROM outstanding QUALIFY row_number() OVER (PARTITION BY id ORDER BY far DESC, host) <= ?"
         " ORDER BY id, ratio",
         TOLD,
     ):
         points.setdefault(row["id"], []).append(row)
-    by_benchmark: dict[str, list[Row]] = {}
-    for row in found:
-        row["named"] = points.get(row["id"], [])
-        by_benchmark.setdefault(row["benchmark"], []).append(row)
+    by_benchmark: dict[str, list[Named]] = {}
+    for t in found:
+        own = by_benchmark.setdefault(t["benchmark"], [])
+        own.append({**t, "named": points.get(t["id"], [])})
     alone = {
         r["benchmark"]: r["n"]
-        for r in rows(
-            db, "SELECT benchmark, count(*) AS n FROM of_trial WHERE hosts < 2 GROUP BY benchmark"
+        for r in select(
+            db,
+            Alone,
+            "SELECT benchmark, count(*) AS n FROM of_trial WHERE hosts < 2 GROUP BY benchmark",
         )
     }
     return {
@@ -97,9 +174,9 @@ def sections(db: duckdb.DuckDBPyConnection) -> dict[str, Row]:
     }
 
 
-def machines(shown: Sequence[Row]) -> list[Row]:
+def machines(shown: Sequence[Machine]) -> list[Alike]:
     """One entry for hosts with the same machine."""
-    alike: dict[str, Row] = {}
+    alike: dict[str, Alike] = {}
     for entry in shown:
         first = alike.setdefault(entry["lasting"], {**entry, "hosts": [], "runs": []})
         first["hosts"].append(entry["host"])
@@ -114,17 +191,21 @@ def machines(shown: Sequence[Row]) -> list[Row]:
     return list(alike.values())
 
 
-def _pictures(trials: Sequence[Row], benchmark: str) -> list[charts.Picture]:
+def _pictures(trials: Sequence[Named], benchmark: str) -> list[charts.Picture]:
     drawn = [t for t in trials if t["middle"]]
     parts = [drawn[i : i + charts.ROWS] for i in range(0, len(drawn), charts.ROWS)]
     named = charts.numbered(f"{benchmark}-hosts", f"{benchmark} over hosts", parts)
     return [_picture(part, name, title) for name, title, part in named]
 
 
-def _picture(trials: Sequence[Row], name: str, title: str) -> charts.Picture:
-    boxes, points = [], []
+def _picture(trials: Sequence[Named], name: str, title: str) -> charts.Picture:
+    boxes, points = list[Row](), list[Row]()
+    inside: list[float] = []
     for i, t in enumerate(trials):
-        ends = {key: t[key] / t["middle"] for key in ("low5", "low", "high", "high95")}
+        middle = t["middle"] or 1.0
+        known = {"low5": t["low5"], "low": t["low"], "high": t["high"], "high95": t["high95"]}
+        ends = {key: (end or 0.0) / middle for key, end in known.items()}
+        inside += [ends["low5"], ends["high95"], *(p["ratio"] for p in t["named"])]
         trial = f"{t['variant']} {t['everything']}"
         boxes.append(
             {
@@ -146,7 +227,6 @@ def _picture(trials: Sequence[Row], name: str, title: str) -> charts.Picture:
             }
             for p in t["named"]
         ]
-    inside = [v for b in boxes for v in (b["low5"], b["high95"])] + [p["ratio"] for p in points]
     low, high = max(0.25, min([0.9, *inside])), min(4.0, max([1.1, *inside]))
     scale = {"type": "log", "domain": [low * 0.98, high * 1.02], "nice": False, "clamp": True}
     ticks = [0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 4]
@@ -159,7 +239,7 @@ def _picture(trials: Sequence[Row], name: str, title: str) -> charts.Picture:
     data = charts.Data()
     box, point = data.chart(boxes).encode(y=y), data.chart(points).encode(y=y)
 
-    def x(field: str) -> Row:
+    def x(field: str) -> Spec:
         return vl.quantitative(field, scale=scale, axis=axis)
 
     told = [vl.nominal(key) for key in ("trial", "middle")]
@@ -199,6 +279,6 @@ def _picture(trials: Sequence[Row], name: str, title: str) -> charts.Picture:
     return charts.picture(name, title, HELP, [], [panel], data)
 
 
-def label(trial: Row) -> str:
-    text = in_words(trial)
+def label(trial: OfTrial) -> str:
+    text = f"{trial['variant']} {trial['setting']}".strip()
     return text if len(text) <= LONG else text[: LONG - 1] + "…"

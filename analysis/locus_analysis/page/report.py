@@ -33,8 +33,10 @@ from ..pictures import axes, charts, draw, drift
 from ..pictures.charts import Picture
 from ..pictures.draw import Drawing
 from ..records import database, provenance
-from ..records.database import CannotWrite, Records, rows
+from ..records.database import CannotWrite, Records, column, select
+from ..records.rows import Headline, Mark, Outcome
 from . import likwid_tables, population, sections
+from .population import Machine, ShownRun
 
 # A link from a page to one of its pictures.
 LINK = re.compile(r'href="[^"/]*/([A-Za-z0-9_-]+\.(?:svg|png|pdf|vl\.json))"')
@@ -137,7 +139,7 @@ def _compose(given: Records, drawing: Drawing, link: str) -> str:
     db = database.tables(given)
     runs = _runs(db)
     names = {r["run"]: r["name"] for r in runs}
-    benchmarks = rows(
+    benchmarks = column(
         db,
         "SELECT benchmark AS name FROM (SELECT benchmark, place FROM headline UNION ALL SELECT"
         " benchmark, NULL FROM peer) GROUP BY benchmark ORDER BY min(place) NULLS LAST, name",
@@ -145,9 +147,9 @@ def _compose(given: Records, drawing: Drawing, link: str) -> str:
     many = population.is_one(db)
     each: Iterable[dict[str, Any]]
     if many:
-        each = sections.over_hosts(db, [benchmark["name"] for benchmark in benchmarks])
+        each = sections.over_hosts(db, benchmarks)
     else:
-        each = (sections.section(db, benchmark["name"], names) for benchmark in benchmarks)
+        each = (sections.section(db, benchmark, names) for benchmark in benchmarks)
     found = []
     for section in each:
         for picture in section["pictures"] + section["counters"]["pictures"]:
@@ -159,7 +161,11 @@ def _compose(given: Records, drawing: Drawing, link: str) -> str:
     steadiness = [] if many else _steadiness(db, names)
     for picture in steadiness:
         drawing.begin(picture)
-    flaws = rows(db, "FROM headline WHERE flag IS NOT NULL ORDER BY flag") if not many else []
+    flaws = (
+        select(db, Headline, "FROM headline WHERE flag IS NOT NULL ORDER BY flag")
+        if not many
+        else []
+    )
     shown, template = [] if many else cards(db)[:MOST], _template()
     statuses = Counter(
         dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall())
@@ -211,12 +217,12 @@ def _template() -> jinja2.Template:
     return environment.get_template("report.html.j2")
 
 
-def _runs(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+def _runs(db: duckdb.DuckDBPyConnection) -> list[ShownRun]:
     """Every run, and how it ended."""
-    found = rows(db, "FROM outcome ORDER BY ordinal")
+    found = select(db, Outcome, "FROM outcome ORDER BY ordinal")
+    shown: list[ShownRun] = []
     hosts = Counter(r["host"] for r in found if r["resumed_by"] is None)
     for r in found:
-        r["header"] = json.loads(r["header"])
         rank = (
             ""
             if r["ranks"] == 1
@@ -225,14 +231,14 @@ def _runs(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
             else f", {r['ranks']} ranks"
         )
         started = f", {r['started'][:19]}Z" if hosts[r["host"]] > 1 else ""
-        r["name"] = r["host"] + rank + started
-    return found
+        name = r["host"] + rank + started
+        shown.append({**r, "name": name, "parsed": json.loads(r["header"])})
+    return shown
 
 
 def _steadiness(db: duckdb.DuckDBPyConnection, names: dict[str, str]) -> list[Picture]:
-    marks = rows(
-        db, "SELECT * FROM drift JOIN run ON drift.part = run.run ORDER BY ordinal, moment"
-    )
+    query = "SELECT drift.* FROM drift JOIN run ON drift.part = run.run ORDER BY ordinal, moment"
+    marks = select(db, Mark, query)
     return [
         drift.drift(
             list(group),
@@ -243,20 +249,19 @@ def _steadiness(db: duckdb.DuckDBPyConnection, names: dict[str, str]) -> list[Pi
     ]
 
 
-def _machines(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _machines(runs: Sequence[ShownRun]) -> list[Machine]:
     """Each machine once, with its runs; again if it changed between runs."""
-    shown: dict[tuple[str, str], dict[str, Any]] = {}
+    shown: dict[tuple[str, str], Machine] = {}
     for r in runs:
-        machine = r["header"]["machine"]
-        lasting = json.dumps(_lasting(machine), sort_keys=True)
-        entry = {"host": r["host"], "lasting": lasting, "told": [], "runs": []}
+        lasting = json.dumps(_lasting(r["parsed"]["machine"]), sort_keys=True)
+        entry: Machine = {"host": r["host"], "lasting": lasting, "told": [], "runs": []}
         shown.setdefault((r["host"], lasting), entry)["runs"].append(r)
     for entry in shown.values():
-        entry["told"] = provenance.table(entry["runs"][0]["header"])
+        entry["told"] = provenance.table(entry["runs"][0]["parsed"])
     return list(shown.values())
 
 
-def _lasting(machine: dict[str, Any]) -> Any:
+def _lasting(machine: object) -> object:
     """Without values that change by the minute or by the shell."""
     passing = {"free", "available", "environment"}
     if isinstance(machine, dict):

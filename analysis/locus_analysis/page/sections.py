@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from itertools import groupby, permutations
-from typing import Any
+from typing import Any, Optional, TypedDict
 
 import duckdb
 
@@ -18,8 +18,9 @@ from ..pictures import matrices
 from ..pictures.charts import Picture
 from ..pictures.sweeps import Scene
 from ..records import database, description, published
-from ..records.database import UNUSABLE, rows
+from ..records.database import UNUSABLE, select
 from ..records.description import Described
+from ..records.rows import Headline, Judged, MatrixCell, Pages, Peer, Trial
 from . import claim_pictures, counter_curves, generic, peers, population, ratio_pictures, scaling
 
 Row = Any  # not typed yet
@@ -28,7 +29,7 @@ Names = dict[str, str]  # of runs
 
 def section(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> Row:
     """A benchmark: for each run its pictures and its table."""
-    trials = rows(db, "FROM headline WHERE benchmark = ? ORDER BY place", benchmark)
+    trials = select(db, Headline, "FROM headline WHERE benchmark = ? ORDER BY place", benchmark)
     counters.drop_notes(db, trials)
     of, measured = description.of(db, benchmark), database.measured(db, benchmark)
     insight, scaled = plugins.of(benchmark), scaling.found_in(of, measured)
@@ -66,7 +67,7 @@ def section(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> Row:
     }
 
 
-def _series(measured: Sequence[Row], given: run_variation.Series) -> dict[str, Row]:
+def _series(measured: Sequence[Trial], given: run_variation.Series) -> dict[str, Row]:
     """By the last run of each series: how many runs it has, and a row for each trial and metric."""
     found = {}
     for wholes in given:
@@ -77,19 +78,25 @@ def _series(measured: Sequence[Row], given: run_variation.Series) -> dict[str, R
     return found
 
 
-def _peers(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
-    return peers.section(rows(db, "FROM peer WHERE benchmark = ? ORDER BY place", benchmark))
+def _peers(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[peers.Compared]:
+    return peers.section(
+        select(db, Peer, "FROM peer WHERE benchmark = ? ORDER BY place", benchmark)
+    )
 
 
-def _protocols(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
+class Protocol(TypedDict):
+    protocol: Optional[str]
+
+
+def _protocols(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Protocol]:
     query = "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol"
-    return rows(db, query, benchmark)
+    return select(db, Protocol, query, benchmark)
 
 
 def _pictures(
     db: duckdb.DuckDBPyConnection,
     of: Described,
-    trials: Sequence[Row],
+    trials: Sequence[Trial],
     names: Names,
     bands: Any,
     claimed: dict[str, list[Row]],
@@ -97,7 +104,7 @@ def _pictures(
     """What is drawn from a benchmark's line in the record, run by run."""
     machines, drawn = database.machines(db), []
     shown = published.lesson(of.name).get("pages")
-    pages = rows(db, "FROM pages ORDER BY node") if shown else []
+    pages = select(db, Pages, "FROM pages ORDER BY node") if shown else []
     for whole, own in database.by_run(trials):
         own_pages = [p for p in pages if p["whole"] == whole]
         file, title = file_name(of.name, names, whole), f"{of.name} on {names[whole]}"
@@ -131,8 +138,8 @@ def over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> list
             "claims": {},
             "series": {},
             "scaled": [],
-            "pictures": found.get(benchmark, {}).get("pictures", []),
-            "first": found.get(benchmark, {}).get("pictures", [])[:1],
+            "pictures": found[benchmark]["pictures"] if benchmark in found else [],
+            "first": found[benchmark]["pictures"][:1] if benchmark in found else [],
             "hosts": found.get(benchmark),
             "protocols": _protocols(db, benchmark),
             "peers": _peers(db, benchmark),
@@ -144,7 +151,7 @@ def over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> list
 
 def _results(
     of: Described,
-    judged: Sequence[Row],
+    judged: Sequence[Trial],
     names: Names,
     claimed: dict[str, list[Row]],
     insight: Row,
@@ -162,10 +169,10 @@ def _results(
     return said
 
 
-def _furthest(trials: Sequence[Row]) -> str:
+def _furthest(trials: Sequence[Trial]) -> str:
     """The two variants furthest apart at the same setting, of those that are surely apart; noisy
     ones, of which the value is not told, only if there are no others."""
-    settings: dict[Any, list[Row]] = {}
+    settings: dict[tuple[str, int], list[Trial]] = {}
     for t in trials:
         if t["status"] not in UNUSABLE and (t["value"] or 0) > 0:
             settings.setdefault((t["setting"], t["threads"]), []).append(t)
@@ -176,7 +183,7 @@ def _furthest(trials: Sequence[Row]) -> str:
     pairs = [(_over(a, b), a, b) for own in settings.values() for a, b in permutations(own, 2)]
     sure = [pair for pair in pairs if evidence.side(pair[0]) == evidence.ABOVE]
     if sure:
-        return _apart(*max(sure, key=lambda p: (not evidence.is_noisy(p[0]), p[0]["value"])))
+        return _apart(*max(sure, key=lambda p: (not evidence.is_noisy(p[0]), p[0]["value"] or 0)))
     if pairs:
         return (
             f"No two of {', '.join(dict.fromkeys(t['variant'] for t in trials))} are surely apart."
@@ -184,22 +191,21 @@ def _furthest(trials: Sequence[Row]) -> str:
     return _alone(max(trials, key=lambda t: t["value"] or 0))
 
 
-def _over(one: Row, other: Row) -> Row:
+def _over(one: Trial, other: Trial) -> Judged:
     """The headline of one trial over that of another."""
     values = (evidence.valued(t, t["metric"]) for t in (one, other))
-    return evidence.product(list(zip(values, (False, True))))
+    found: Judged = evidence.product(list(zip(values, (False, True))))
+    return found
 
 
-def _alone(trial: Row) -> str:
+def _alone(trial: Trial) -> str:
     at = f" ({trial['setting']})" if trial["setting"] else ""
     noisy = evidence.is_noisy(trial)
-    value = (
-        "not given, because it is noisy" if noisy else units.quantity(trial["value"], trial["unit"])
-    )
+    value = "not told, for it is noisy" if noisy else units.quantity(trial["value"], trial["unit"])
     return f"{trial['variant']}{at}: {trial['metric']} {value}."
 
 
-def _apart(ratio: Row, most: Row, least: Row) -> str:
+def _apart(ratio: Judged, most: Trial, least: Trial) -> str:
     """The greatest and the least value among trials with the same setting."""
     at = f" ({most['setting']})" if most["setting"] else ""
     values = [units.quantity(t["value"], t["unit"]) for t in (most, least)]
@@ -228,8 +234,9 @@ def _counters(db: duckdb.DuckDBPyConnection, of: Described, names: Names, bands:
 def _matrices(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> list[Picture]:
     """A picture for each run; latency and bandwidth of a host share one."""
     pictures = []
-    cells = rows(
+    cells = select(
         db,
+        MatrixCell,
         "FROM matrix_cell WHERE shown_by = ? ORDER BY shown_with, benchmark <> ?, benchmark,"
         " variant, panel, threads_order, place",
         benchmark,

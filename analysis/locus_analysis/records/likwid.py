@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional, TypedDict
 
 from .sources import BadInput
 
@@ -35,9 +35,17 @@ SUMMED = (
     "[W]",
 )  # units of metrics that are summed over hardware threads; others are averaged
 Values = list[Optional[float]]
-Metric = dict[
-    str, Any
-]  # value; how it comes from those of the hardware threads (sum, mean); event: it is a count
+
+
+class _MetricMay(TypedDict, total=False):
+    event: bool  # it is a count
+
+
+class Metric(_MetricMay):
+    """A value over the hardware threads of a region."""
+
+    value: Optional[float]
+    how: str  # it comes from theirs: sum, mean
 
 
 @dataclass

@@ -277,6 +277,19 @@ class Header(TypedDict):
     machine: Machine
 
 
+class _RegionMay(TypedDict, total=False):
+    uncounted: list[int]
+
+
+class Region(_RegionMay):
+    """Of a trial: a region of LIKWID's."""
+
+    name: str
+    calls: int
+    seconds: float
+    measured: float
+
+
 class Protocol(TypedDict):
     version: int
     text: str
