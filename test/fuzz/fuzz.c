@@ -11,20 +11,13 @@
 #include "machine/topology/topology.h"
 
 const struct target targets[] = {
-	{ "cpuid", fuzz_cpuid },
-	{ "csv", fuzz_csv },
-	{ "dmi", fuzz_dmi },
-	{ "doctor", fuzz_doctor },
-	{ "limits", fuzz_limits },
-	{ "machine", fuzz_machine },
-	{ "npy", fuzz_npy },
-	{ "options", fuzz_options },
-	{ "places", fuzz_places },
-	{ "record", fuzz_record },
-	{ "texts", fuzz_texts },
-	{ "topology", fuzz_topology },
-	{ "values", fuzz_values },
-	{ 0 },
+	{ "cpuid", fuzz_cpuid },   { "csv", fuzz_csv },
+	{ "dmi", fuzz_dmi },	   { "doctor", fuzz_doctor },
+	{ "limits", fuzz_limits }, { "machine", fuzz_machine },
+	{ "npy", fuzz_npy },	   { "options", fuzz_options },
+	{ "places", fuzz_places }, { "record", fuzz_record },
+	{ "texts", fuzz_texts },   { "topology", fuzz_topology },
+	{ "values", fuzz_values }, { 0 },
 };
 
 bool in_parts;

@@ -26,72 +26,70 @@ static const uint64_t nothing;
 
 #ifdef __x86_64__
 /* Runs BODY n times, after FIRST. %0 is the word, %2 is 0. */
-#define LOOP(NAME, FIRST, BODY)                                                           \
-	static void NAME(void *word, uint64_t n)                                          \
-	{                                                                                 \
-		__asm__ volatile(FIRST "\n1:\n\t" BODY "\n\tdec %1\n\tjnz 1b"             \
-				 : "+r"(word), "+r"(n)                                    \
-				 : "r"(nothing)                                           \
-				 : "rax", "rbx", "rcx", "rdx", "xmm0", "xmm1", "memory", \
-				   "cc");                                                 \
+#define LOOP(NAME, FIRST, BODY)                                                                 \
+	static void NAME(void *word, uint64_t n)                                                \
+	{                                                                                       \
+		__asm__ volatile(FIRST "\n1:\n\t" BODY "\n\tdec %1\n\tjnz 1b"                   \
+				 : "+r"(word), "+r"(n)                                          \
+				 : "r"(nothing)                                                 \
+				 : "rax", "rbx", "rcx", "rdx", "xmm0", "xmm1", "memory", "cc"); \
 	}
 /* A, D: the registers of the size; MOVE: a load that widens. */
-#define ALL(BYTES, A, D, MOVE)                                                                 \
-	LOOP(load_##BYTES, "", MOVE "\n\tand %2, %%rax\n\tadd %%rax, %0")                      \
-	LOOP(store_##BYTES, "xor %%edx, %%edx", "inc %%rdx\n\tmov %%" D ", (%0)")              \
-	LOOP(add_##BYTES, "", "mov $1, %%eax\n\tlock xadd %%" A ", (%0)")                      \
-	LOOP(exchange_##BYTES, "xor %%edx, %%edx",                                             \
-	     "inc %%rdx\n\tmov %%rdx, %%rax\n\txchg %%" A ", (%0)")                            \
-	LOOP(compare_exchange_##BYTES, "mov (%0), %%" A,                                       \
-	     "lea 1(%%rax), %%rdx\n\tlock cmpxchg %%" D ", (%0)\n\tjne 2f\n\tmov %%rdx, %%rax\n2:")
+#define ALL(BYTES, A, D, MOVE)                                                    \
+	LOOP(load_##BYTES, "", MOVE "\n\tand %2, %%rax\n\tadd %%rax, %0")         \
+	LOOP(store_##BYTES, "xor %%edx, %%edx", "inc %%rdx\n\tmov %%" D ", (%0)") \
+	LOOP(add_##BYTES, "", "mov $1, %%eax\n\tlock xadd %%" A ", (%0)")         \
+	LOOP(exchange_##BYTES, "xor %%edx, %%edx",                                \
+	     "inc %%rdx\n\tmov %%rdx, %%rax\n\txchg %%" A ", (%0)")               \
+	LOOP(compare_exchange_##BYTES, "mov (%0), %%" A,                          \
+	     "lea 1(%%rax), %%rdx\n\tlock cmpxchg %%" D                           \
+	     ", (%0)\n\tjne 2f\n\tmov %%rdx, %%rax\n2:")
 ALL(1, "al", "dl", "movzbl (%0), %%eax")
 ALL(2, "ax", "dx", "movzwl (%0), %%eax")
 ALL(4, "eax", "edx", "mov (%0), %%eax")
 ALL(8, "rax", "rdx", "mov (%0), %%rax")
-LOOP(load_16, "",
-     "movdqa (%0), %%xmm0\n\tmovq %%xmm0, %%rax\n\tand %2, %%rax\n\tadd %%rax, %0")
+LOOP(load_16, "", "movdqa (%0), %%xmm0\n\tmovq %%xmm0, %%rax\n\tand %2, %%rax\n\tadd %%rax, %0")
 LOOP(store_16, "pcmpeqd %%xmm1, %%xmm1\n\tpxor %%xmm0, %%xmm0",
      "psubq %%xmm1, %%xmm0\n\tmovdqa %%xmm0, (%0)")
 LOOP(compare_exchange_16, "mov (%0), %%rax\n\tmov 8(%0), %%rdx",
      "lea 1(%%rax), %%rbx\n\tlea -1(%%rdx), %%rcx\n\tlock cmpxchg16b (%0)\n\tjne 2f\n\t"
      "mov %%rbx, %%rax\n\tmov %%rcx, %%rdx\n2:")
 #else
-#define ALL(BYTES, WORD)                                                                    \
-	static void load_##BYTES(void *word, uint64_t n)                                    \
-	{                                                                                   \
-		for (; n; n--)                                                              \
-			word = (char *)word +                                               \
-			       (__atomic_load_n((WORD *)word, __ATOMIC_RELAXED) &           \
-				*(const volatile uint64_t *)&nothing);                      \
-		__asm__ volatile("" : : "r"(word));                                         \
-	}                                                                                   \
-	static void store_##BYTES(void *word, uint64_t n)                                   \
-	{                                                                                   \
-		for (; n; n--)                                                              \
-			__atomic_store_n((WORD *)word, (WORD)n, __ATOMIC_RELAXED);          \
-	}                                                                                   \
-	static void add_##BYTES(void *word, uint64_t n)                                     \
-	{                                                                                   \
-		for (WORD got; n; n--) {                                                    \
-			got = __atomic_fetch_add((WORD *)word, 1, __ATOMIC_RELAXED);        \
-			__asm__ volatile("" : : "r"(got));                                  \
-		}                                                                           \
-	}                                                                                   \
-	static void exchange_##BYTES(void *word, uint64_t n)                                \
-	{                                                                                   \
-		for (WORD got; n; n--) {                                                    \
-			got = __atomic_exchange_n((WORD *)word, (WORD)n, __ATOMIC_RELAXED); \
-			__asm__ volatile("" : : "r"(got));                                  \
-		}                                                                           \
-	}                                                                                   \
-	static void compare_exchange_##BYTES(void *word, uint64_t n)                        \
-	{                                                                                   \
-		WORD now = *(WORD *)word;                                                   \
-                                                                                            \
-		for (; n; n--)                                                              \
-			if (__atomic_compare_exchange_n((WORD *)word, &now, now + 1, false, \
-							__ATOMIC_RELAXED, __ATOMIC_RELAXED)) \
-				now++;                                                      \
+#define ALL(BYTES, WORD)                                                                         \
+	static void load_##BYTES(void *word, uint64_t n)                                         \
+	{                                                                                        \
+		for (; n; n--)                                                                   \
+			word = (char *)word + (__atomic_load_n((WORD *)word, __ATOMIC_RELAXED) & \
+					       *(const volatile uint64_t *)&nothing);            \
+		__asm__ volatile("" : : "r"(word));                                              \
+	}                                                                                        \
+	static void store_##BYTES(void *word, uint64_t n)                                        \
+	{                                                                                        \
+		for (; n; n--)                                                                   \
+			__atomic_store_n((WORD *)word, (WORD)n, __ATOMIC_RELAXED);               \
+	}                                                                                        \
+	static void add_##BYTES(void *word, uint64_t n)                                          \
+	{                                                                                        \
+		for (WORD got; n; n--) {                                                         \
+			got = __atomic_fetch_add((WORD *)word, 1, __ATOMIC_RELAXED);             \
+			__asm__ volatile("" : : "r"(got));                                       \
+		}                                                                                \
+	}                                                                                        \
+	static void exchange_##BYTES(void *word, uint64_t n)                                     \
+	{                                                                                        \
+		for (WORD got; n; n--) {                                                         \
+			got = __atomic_exchange_n((WORD *)word, (WORD)n, __ATOMIC_RELAXED);      \
+			__asm__ volatile("" : : "r"(got));                                       \
+		}                                                                                \
+	}                                                                                        \
+	static void compare_exchange_##BYTES(void *word, uint64_t n)                             \
+	{                                                                                        \
+		WORD now = *(WORD *)word;                                                        \
+                                                                                                 \
+		for (; n; n--)                                                                   \
+			if (__atomic_compare_exchange_n((WORD *)word, &now, now + 1, false,      \
+							__ATOMIC_RELAXED, __ATOMIC_RELAXED))     \
+				now++;                                                           \
 	}
 ALL(1, uint8_t)
 ALL(2, uint16_t)
@@ -183,8 +181,7 @@ int main(int argc, char **argv)
 	unsigned pairs;
 	bool differ = false;
 
-	if (!beside_begin(&program, argc, argv, "atoms",
-			  "usage: atoms [PAIRS], from 6 to 1000"))
+	if (!beside_begin(&program, argc, argv, "atoms", "usage: atoms [PAIRS], from 6 to 1000"))
 		return 2;
 	m = program.machine;
 	pairs = program.pairs;

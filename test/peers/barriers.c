@@ -81,7 +81,8 @@ OTHER(other_central)
 		const uint64_t number = ++from;
 
 		if (__atomic_add_fetch((uint64_t *)&first->arrivals, 1, __ATOMIC_ACQ_REL) %
-			    THREADS == 0)
+			    THREADS ==
+		    0)
 			tell(&first->leave, number, lag);
 		else
 			look(&first->leave, number, lag);
@@ -211,9 +212,7 @@ static bool compare(const struct machine *machine, const struct cpu *const cpus[
 		exit(2);
 	}
 	m = (struct meeting){ .kind = kind };
-	m.duet = (struct duet){
-		block, &m, THREADS, { cpus[0]->number, cpus[1]->number }, BLOCKS
-	};
+	m.duet = (struct duet){ block, &m, THREADS, { cpus[0]->number, cpus[1]->number }, BLOCKS };
 	m.barrier = (struct barrier){ .threads = THREADS,
 				      .spins = LOCK_SPINS,
 				      .posts = region_base(posts),

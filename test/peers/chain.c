@@ -193,8 +193,7 @@ int main(int argc, char **argv)
 	bool differ = false;
 	size_t l1, l2, top;
 
-	if (!beside_begin(&program, argc, argv, "chain",
-			  "usage: chain [PAIRS], from 6 to 1000"))
+	if (!beside_begin(&program, argc, argv, "chain", "usage: chain [PAIRS], from 6 to 1000"))
 		return 2;
 	m = program.machine;
 	pairs = program.pairs;

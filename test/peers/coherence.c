@@ -391,7 +391,7 @@ static int compare(const struct machine *m, struct owner *owner, const struct wh
 		for (unsigned turn = 0; turn < 2; turn++)
 			if ((i + turn) % 2)
 				ours[i] = undisturbed(what->fill ? stream_as_locus : walk_as_locus,
-						    &s);
+						      &s);
 			else
 				theirs[i] = undisturbed(
 					what->fill ? stream_as_other : walk_as_other, &s);

@@ -101,7 +101,8 @@ FAULT(no_summary, t->b.summary = NULL, ".summary is missing: what `locus list` s
 FAULT(no_version, t->b.protocol.version = 0, ".protocol.version is 0; the first is 1")
 FAULT(no_text, t->b.protocol.text = "", ".protocol.text is missing: how a number comes about")
 FAULT(no_unit, t->b.unit.name = NULL, ".unit.name is missing: what a worker counts in `done`")
-FAULT(half_a_part, t->b.unit.part = "line", ".unit has only one of part and parts: give both or none")
+FAULT(half_a_part, t->b.unit.part = "line",
+      ".unit has only one of part and parts: give both or none")
 FAULT(no_needs, t->b.needs = NULL, ".needs is missing: it says how many bytes a trial maps")
 FAULT(no_preset, t->b.preset[QUICK].sample = 0,
       ".preset[QUICK].sample is 0: the target length of a sample in seconds, as 1e-3")
@@ -125,7 +126,8 @@ FAULT(two_metrics_of_a_name, t->metric[COST].name = "time",
       "metrics, row 1: another is named time, too")
 FAULT(no_time, t->metric[TIME].name = "duration", "metrics: the row TIME_METRIC() is missing")
 FAULT(amount_and_kind, (t->metric[COST].amount = amount, t->metric[COST].kind = M_FAIRNESS),
-      "metric cost has both amount() and .kind: give amount() for an amount over time, .kind for collect()")
+      "metric cost has both amount() and .kind: give amount() for an amount over time, .kind for "
+      "collect()")
 FAULT(ratio_of_a_count, t->ratio[0].parameter = COUNT,
       "ratios, row 0 (gain): .parameter must be a P_CHOICE, P_VARIANT or P_THREADS")
 FAULT(ratio_of_no_value, t->ratio[0].of = "fanciest",
@@ -135,7 +137,8 @@ FAULT(ratio_to_no_variant, t->ratio[1].to = "newer",
 FAULT(ratio_of_no_metric, t->ratio[0].metric = "price",
       "ratios, row 0 (gain): no metric is named price")
 FAULT(ratio_without_help, t->ratio[1].help = "", "ratios, row 1: name or help is missing")
-FAULT(unexplained, t->counter[0].what = NULL, "counters, row 0: the event or its explanation is missing")
+FAULT(unexplained, t->counter[0].what = NULL,
+      "counters, row 0: the event or its explanation is missing")
 FAULT(no_variant, (t->b.variants = NULL, t->b.n_variants = 0),
       "it has no variant: give ROWS(variants, ...) at least one row")
 FAULT(variant_without_summary, t->variant[0].summary = NULL,

@@ -194,13 +194,12 @@ static void tables(void **state)
 			"2.000 s\n",
 		[FORMAT_CSV] = "benchmark,id,trial,metric,unit,value,low,high,spread,ok,of,tried\n"
 			       "\"b\",\"a\",\"a\",\"time\",\"s\",1.5,1,2,0.666666667,2,2,2\n",
-		[FORMAT_MARKDOWN] =
-			"\nb: runs of series 00000000000000ab\n\n"
-			"| trial | metric |  median | between runs | runs ok | "
-			"interval, or range |\n"
-			"|---|---|--:|--:|--:|---|\n"
-			"| a     | time   | 1.500 s |         67 % |  2 of 2 | "
-			"range of 2: 1.000 s to 2.000 s |\n",
+		[FORMAT_MARKDOWN] = "\nb: runs of series 00000000000000ab\n\n"
+				    "| trial | metric |  median | between runs | runs ok | "
+				    "interval, or range |\n"
+				    "|---|---|--:|--:|--:|---|\n"
+				    "| a     | time   | 1.500 s |         67 % |  2 of 2 | "
+				    "range of 2: 1.000 s to 2.000 s |\n",
 	};
 
 	(void)state;

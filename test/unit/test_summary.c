@@ -204,9 +204,9 @@ static void test_a_skew_that_tells_is_noted(void **state)
 		for (size_t k = 0; k < s.samples.n; k++)
 			s.samples.skews[k] = table[i].skew;
 		line = summary(&s, &s, 1, 1.5, &status);
-		json_array_foreach(json_object_get(line, "notes"), j, doubt) noted |=
-			strstr(json_string_value(doubt), "begin 0.02 s apart, 2 % of a sample") !=
-			NULL;
+		json_array_foreach(json_object_get(line, "notes"), j, doubt)
+			noted |= strstr(json_string_value(doubt),
+					"begin 0.02 s apart, 2 % of a sample") != NULL;
 		assert_int_equal(noted, table[i].noted);
 		json_decref(line);
 		series_close(&s);

@@ -183,7 +183,9 @@ static void test_nodes_without_memory(void **state)
 /* A parameter of type P_DERIVED is set by the benchmark's resolve(), not by the user. */
 static void test_what_is_found_cannot_be_given(void **state)
 {
-	static const struct parameter found = { .name = "rows", .help = "found", .type = P_DERIVED };
+	static const struct parameter found = { .name = "rows",
+						.help = "found",
+						.type = P_DERIVED };
 
 	(void)state;
 	refuse(&found, "3", 2, "");
