@@ -83,7 +83,7 @@ def test_a_trial_is_a_row_of_told_parsed(db: duckdb.DuckDBPyConnection) -> None:
         for trial in some(database.measured(db, name)):
             assert trial.keys() == keys
             assert all(of.keys() == metric for of in some([*trial["metrics"].values()]))
-            assert all(of.keys() == ratio for of in trial["ratios"])
+            assert all(of.keys() == ratio for of in some(trial["ratios"]))
     (trial,) = database.measured(db, "core-to-core")
     assert trial["pairs"]
     assert trial["pairs"].keys() == typing.get_type_hints(rows.Pairs).keys()

@@ -25,7 +25,7 @@ def trials(plan):
     for found in some([*re.finditer(r"^  [0-9a-f]{16}  (\S+?)/(\S+) (.*)$", plan, re.M)]):
         words = dict(word.split("=", 1) for word in found[3].split() if "=" in word)
         own = {key: int(value) if value.isdigit() else value for key, value in words.items()}
-        yield Trial(found[1], found[2], own, own["threads"])
+        yield Trial(found[1], found[2], own, int(own["threads"]))
 
 
 @pytest.mark.parametrize(("topology", "l3", "lacking"), MACHINES)

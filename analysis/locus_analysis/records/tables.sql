@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the report shows, from trials (trials.sql). database.py makes two more tables: words_of(name,
--- value, unit, label) has each parameter in words; each combination of those in
+-- What the report shows, from trials (trials.sql). database.py makes two more tables:
+-- words_of(name, value, unit, label) has each parameter in words; each combination of those in
 -- panel_parameter(benchmark, name) gets a panel of its own, and the others tell its rows apart.
 
 CREATE TABLE label AS

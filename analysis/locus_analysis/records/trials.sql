@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- From lines to trials, and what each measured. database.py fills `line`, and `host`: the machine of
--- each run by a name that no other has.
+-- From lines to trials, and what each measured. database.py fills `line`, and `host`: the machine
+-- of each run by a name that no other has.
 
 -- What a record leaves to its readers, since it follows from the estimates of the batches: how far
 -- they lie apart, as (max - min) / median. `allocations` has the number of batches in each.
