@@ -78,12 +78,11 @@ def test_a_query_with_other_columns_is_refused(db: duckdb.DuckDBPyConnection) ->
 
 
 def test_a_trial_is_a_row_of_told_parsed(db: duckdb.DuckDBPyConnection) -> None:
-    keys, metric, ratio = (k.__required_keys__ for k in (rows.Trial, rows.Metric, rows.Ratio))
+    keys, metric = (k.__required_keys__ for k in (rows.Trial, rows.Metric))
     for name in ("numa", "core-to-core"):
         for trial in some(database.measured(db, name)):
             assert trial.keys() == keys
             assert all(of.keys() == metric for of in some([*trial["metrics"].values()]))
-            assert all(of.keys() == ratio for of in some(trial["ratios"]))
     (trial,) = database.measured(db, "core-to-core")
     assert trial["pairs"]
     assert trial["pairs"].keys() == typing.get_type_hints(rows.Pairs).keys()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small concurrent histories of the concurrent map are linearizable: in a bucket and in its chain, at
- * rest and while buckets move.
+ * Small concurrent histories of the concurrent map are linearizable: in a bucket and in its chain,
+ * at rest and while buckets move.
  */
 #include <limits.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The concurrent map in several threads, more than CPUs: each knows what becomes of its own keys. */
+/* The concurrent map in more threads than CPUs: each knows what becomes of its own keys. */
 #include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executors: which thread runs an actor, when threads wake, and what waits meanwhile. A lost wake-up
- * would leave threads asleep for ever: the alarm ends the test.
+ * Executors: which thread runs an actor, when threads wake, and what waits meanwhile. A lost
+ * wake-up would leave threads asleep for ever: the alarm ends the test.
  */
 #include <string.h>
 #include <unistd.h>
