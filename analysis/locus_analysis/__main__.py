@@ -328,7 +328,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _command(
-    commands: Any,
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
     name: str,
     run: Callable[[argparse.Namespace], int],
     beside: str = "",

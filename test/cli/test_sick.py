@@ -35,7 +35,9 @@ def test_each_component_has_two_metrics(locus, topology, l3, lacking):
 
     plan = locus("suite --profile quick --dry-run --topology", topology)
     assert plan.status == 0, plan
-    caches, count, pairs = components.Caches(32768, MiB, l3), {}, {}
+    caches = components.Caches(32768, MiB, l3)
+    count: dict[str, int] = {}
+    pairs: dict[tuple, int] = {}
     for trial in trials(plan.out):
         if fit := components.fit(trial, caches):
             count[fit.component] = count.get(fit.component, 0) + 1
