@@ -328,7 +328,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    commands: Any,
     name: str,
     run: Callable[[argparse.Namespace], int],
     beside: str = "",
