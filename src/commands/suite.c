@@ -139,7 +139,7 @@ static void print_card(const struct options *o, int file, int status)
 		printed = run_python(file >= 0 ? "-" : o->output, file);
 	}
 	if (is_wanted(o) && measured && !printed)
-		printf("for the card of this machine, which needs Python: %slocus summary %s\n",
+		printf("for this machine's card (needs Python): %slocus summary %s\n",
 		       o->output ? "" : "locus suite --output FILE, and ", kept(o));
 	if (file >= 0)
 		close(file);

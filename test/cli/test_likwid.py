@@ -124,7 +124,7 @@ def test_runs_leave_the_counts_of_the_last_one(locus, read, wrapped, marked, tmp
     file = tmp_path / "a.jsonl"
     words = "dummy --variant steady --repeats 2 --runs 2 --quiet --output"
     done = locus(words, file, env=wrapped())
-    assert done.status == 0 and "its table will be that of the last run" in done.err
+    assert done.status == 0 and "its table will show the last run" in done.err
     calls = [t["region"]["calls"] for t in trial_lines(read(file))]
     assert len(calls) == 2 and all(calls)
     assert [sum(found.values()) for found in marked().values()] == calls[-1:]

@@ -240,7 +240,7 @@ def test_numa_on_one_node_measures_the_kernels_once(locus):
 
     once, out = variants(ONE_NODE)
     assert once == {"static"}
-    assert "variants left out: there is one NUMA node here" in out
+    assert "variants left out: this machine has one NUMA node" in out
     assert len(variants(TWO_NODES)[0]) == 9
     assert variants(ONE_NODE, "--variant", "single,static")[0] == {"single", "static"}
 
