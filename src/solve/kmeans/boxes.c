@@ -29,7 +29,7 @@ enum {
  * so of points in clumps; and once they were tried. (Measured on a Zen 4, with blobs and others, 4
  * to 64 dimensions.)
  */
-#define MOST_COST_FIRST	 0.28
+#define MOST_COST_FIRST	 0.32
 #define MOST_COST_CLUMPS 0.2
 #define MOST_COST	 0.5
 /*
@@ -49,7 +49,8 @@ static bool pays(const struct problem *p)
 	return p->k >= LEAST_CENTRES && sorted_points(p) >= (size_t)LEAST_BOXES * FULL;
 }
 
-static void lay_out(struct boxes *x, struct carver *c, size_t n, unsigned d, unsigned k,
+/* n: points of the share; `all`: of the rank. */
+static void lay_out(struct boxes *x, struct carver *c, size_t n, size_t all, unsigned d, unsigned k,
 		    enum real real)
 {
 	const size_t row = d * sizeof(float);
@@ -71,7 +72,7 @@ static void lay_out(struct boxes *x, struct carver *c, size_t n, unsigned d, uns
 					     .extent = corner + (size_t)3 * d };
 	}
 	x->block = carve(c, most * FULL * row);
-	tree_lay_out(&x->tree, c, n, n, d);
+	tree_lay_out(&x->tree, c, all, n, d);
 	x->other = carve(c, n * sizeof(*x->other));
 	x->least = carve(c, 2 * row);
 	x->most = carve(c, 2 * row);
@@ -91,7 +92,7 @@ static size_t bytes(const struct problem *p, size_t n)
 	struct carver c = { .memory = NULL };
 	struct boxes x;
 
-	lay_out(&x, &c, n, p->points.d, p->k, p->points.real);
+	lay_out(&x, &c, n, p->points.n, p->points.d, p->k, p->points.real);
 	return c.used;
 }
 
@@ -100,7 +101,7 @@ static void build(struct share *s, const struct stage *g)
 	struct carver c = { .memory = s->memory };
 	struct boxes *x = s->memory;
 
-	lay_out(x, &c, s->n, g->d, g->k, g->real);
+	lay_out(x, &c, s->n, s->joint->points, g->d, g->k, g->real);
 	share_labels_before(s, x->points.label);
 }
 
@@ -374,14 +375,14 @@ static void assign_branch(struct boxes *x, struct share *s, const struct stage *
  * for each dimension of the space or, if points lie near a surface, of that. The extremes of a
  * sample are a little closer together than all.
  */
-static void guess(struct boxes *x, const struct share *s, const struct stage *g, size_t sampled,
+static void guess(struct boxes *x, size_t points, const struct stage *g, size_t sampled,
 		  const struct box *box)
 {
 	struct tree *t = &x->tree;
 	const unsigned levels = t->levels;
 	const size_t first = sampled / SAMPLED * SAMPLED;
 	const double wider = (double)(SAMPLED + 1) / (SAMPLED - 1),
-		     left = log2((double)(s->n >> levels) / FULL);
+		     left = log2((double)(points >> levels) / FULL);
 	const float *point = t->sample + (size_t)t->order[sampled] * g->d;
 	double shrink;
 
@@ -395,25 +396,24 @@ static void guess(struct boxes *x, const struct share *s, const struct stage *g,
 }
 
 /*
- * Makes the top; finds whether boxes promise to take less time than brute force: guesses some. To
- * leave centres out takes an eighth of brute force's time (measured, 2M x 8).
+ * Guesses some boxes of n points `from`, and finds whether boxes promise to take less time than
+ * brute force. To leave centres out takes an eighth of brute force's time (measured, 2M x 8).
  */
-static void find_promise(struct boxes *x, const struct share *s, const struct stage *g)
+static void guess_promise(struct boxes *x, const struct share *s, const struct stage *g,
+			  const void *from, size_t n)
 {
-	const size_t sample = (size_t)SAMPLED << tree_levels(s->n),
-		     boxes = s->n / FULL / GUESSED_BOXES,
+	const size_t sample = (size_t)SAMPLED << tree_levels(n), boxes = n / FULL / GUESSED_BOXES,
 		     guesses = boxes < GUESSES ? boxes + 1 : GUESSES;
 	const double left = g->iterations ? (double)(g->iterations - g->iteration) : FOREVER,
 		     most = (s->built ? MOST_COST : MOST_COST_FIRST) * g->k;
 	double cost = (double)g->k / 8, sum = 0, inverses = 0, rivals;
 	bool clumps;
 
-	x->tried = true;
-	tree_plant(&x->tree, s->x, s->n, g);
-	if (s->n < sample || g->forced)
+	tree_plant(&x->tree, from, n, g);
+	if (n < sample || g->forced)
 		return;
 	for (size_t i = 0; i < guesses && cost < most; i++) {
-		guess(x, s, g, share_begin(sample, i, guesses), x->box);
+		guess(x, n, g, share_begin(sample, i, guesses), x->box);
 		rivals = find_rivals(x, x->box, &x->rough.centres);
 		sum += rivals;
 		inverses += 1 / rivals;
@@ -422,6 +422,23 @@ static void find_promise(struct boxes *x, const struct share *s, const struct st
 	clumps = sum * inverses > CLUMPS * (double)guesses * (double)guesses;
 	x->promised = cost < (clumps && !s->built ? MOST_COST_CLUMPS * g->k : most) &&
 		      left * ((double)g->k - cost) * (g->d + 1.6) > MAKING;
+}
+
+/*
+ * Makes the top, and finds the promise. In the first iteration all workers look at the points of
+ * all: alone, one of them could decide otherwise, and the rest would wait for it.
+ */
+static void find_promise(struct boxes *x, const struct share *s, const struct stage *g)
+{
+	const bool together = s->dealt && !s->built;
+
+	x->tried = true;
+	if (together)
+		guess_promise(x, s, g, s->joint->row, s->joint->points);
+	else
+		guess_promise(x, s, g, s->x, s->n);
+	if (together && (x->promised || g->forced))
+		tree_plant(&x->tree, s->x, s->n, g);
 }
 
 /* ---- the method ---- */
