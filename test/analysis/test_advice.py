@@ -27,10 +27,16 @@ from make_records import (
 
 CURVE = Wish("latency", (("variant", "cycle"), ("size", "4K..2G*2")))
 MIB = 1 << 20
+LITTLE = {  # what advice asks of a machine
+    "topology": {"allowed": None, "nodes": [{}]},
+    "memory": {"available": None},
+    "cgroup": None,
+}
 
 
 def command(reason: str, *runs: Run, wish: Wish = CURVE, **machine: Any) -> str:
-    found = advice.of(Place(machine, runs), reason, wish)
+    known: Any = {**LITTLE, **machine}
+    found = advice.of(Place(known, runs), reason, wish)
     return found.before + found.command or f"none: {found.none}"
 
 
@@ -85,8 +91,12 @@ def test_what_had_an_hour_is_no_advice() -> None:
 @pytest.mark.parametrize(
     ("wish", "machine", "why"),
     [
-        (Wish("sharing", cpus=2), {"topology": {"allowed": "3"}}, "only one CPU may be used"),
-        (Wish("sharing", cpus=2), {"topology": {"allowed": "0,4"}}, ""),
+        (
+            Wish("sharing", cpus=2),
+            {"topology": {"allowed": "3", "nodes": [{}]}},
+            "only one CPU may be used",
+        ),
+        (Wish("sharing", cpus=2), {"topology": {"allowed": "0,4", "nodes": [{}]}}, ""),
         (Wish("numa", nodes=2), {"topology": {"allowed": "0-7", "nodes": [{}]}}, "one NUMA node"),
         (Wish("latency", size=64 * MIB), {"memory": {"available": 100 * MIB}}, "64 MiB are more"),
         (

@@ -249,11 +249,15 @@ def test_a_distance_that_was_left_out_keeps_the_answer_open(status: str) -> None
     assert (found.padding.low, found.padding.least) == (48, 128)
     assert not found.padding.is_certain and found.padding.sure == 128
     assert found.said == f"128 B (found 48..128 B; 64 B, 96 B {status})"
-    text = padding.verdict([found], advice.Place({"topology": {"caches": CACHES}}))
+    text = padding.verdict([found], advice.Place(LINES_OF_64))
     assert "less may do: one line is 64 B" in text and "prefetcher" not in text
 
 
-CACHES = [{"type": "data", "line": 64}]
+LINES_OF_64: Any = {
+    "topology": {"allowed": "0-3", "nodes": [{}], "caches": [{"type": "data", "line": 64}]},
+    "memory": {"available": None},
+    "cgroup": None,
+}
 
 
 def test_a_narrow_bracket_is_certain() -> None:

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import duckdb
 
 from ..base import units
-from ..records.database import is_sound, rows
-
-Row = Any  # not typed yet
+from ..records.database import is_sound, select
+from ..records.lines import Header, Machine
+from ..records.rows import HasStatus, Outcome
 
 ABSENT = "not measured"
 SHORT = "the time was spent before"
@@ -83,7 +83,7 @@ class Run:
 class Place:
     """A machine, and what was run on it."""
 
-    machine: Row = field(default_factory=dict)
+    machine: Machine
     runs: tuple[Run, ...] = ()
 
 
@@ -128,24 +128,22 @@ def _asked(run: Run, wish: Wish, remedy: Remedy) -> bool:
     return run.benchmark == wish.benchmark and all(same) and (bool(same) or not asked)
 
 
-def _lack(machine: Row, wish: Wish) -> str:
+def _lack(machine: Machine, wish: Wish) -> str:
     """What this machine lacks for it."""
-    topology = machine.get("topology") or {}
-    if wish.cpus > max(1, count_of(topology.get("allowed") or "0-1")):
+    topology = machine["topology"]
+    if wish.cpus > max(1, count_of(topology["allowed"] or "0-1")):
         return "only one CPU may be used"
-    if wish.nodes > max(1, len(topology.get("nodes") or [])):
+    if wish.nodes > max(1, len(topology["nodes"])):
         return "there is one NUMA node"
     if wish.size > room(machine):
         return f"{units.size(wish.size)} are more than memory has room for"
     return ""
 
 
-def room(machine: Row) -> float:
+def room(machine: Machine) -> float:
     """Bytes that a working set may have."""
-    limits = [
-        (machine.get("memory") or {}).get("available"),
-        (machine.get("cgroup") or {}).get("memory_limit"),
-    ]
+    cgroup = machine["cgroup"]
+    limits = [machine["memory"]["available"], cgroup and cgroup["memory_limit"]]
     return min((limit for limit in limits if limit), default=float("inf")) / 2
 
 
@@ -162,13 +160,13 @@ def _duration(seconds: float) -> str:
 # ---- why something is missing ----
 
 
-def why(trials: Iterable[Row]) -> str:
+def why(trials: Iterable[HasStatus]) -> str:
     """Why these trials of a record do not answer: by the status that most of them have."""
     reasons = [reason for t in trials if (reason := _of_status(t))]
     return max(sorted(set(reasons)), key=reasons.count, default=ABSENT)
 
 
-def _of_status(trial: Row) -> str:
+def _of_status(trial: HasStatus) -> str:
     if is_sound(trial):
         return "" if trial["status"] == "ok" else WIDE
     return {"noisy": NOISY, "bimodal": BIMODAL, "interrupted": SHORT}.get(
@@ -176,11 +174,12 @@ def _of_status(trial: Row) -> str:
     )
 
 
-def left_out(trials: Sequence[Row], parameter: str, most: int = 3) -> str:
-    """Points of a curve that do not count: "64 B noisy, 128 B and 2 more interrupted"."""
+def left_out(points: Iterable[tuple[int, HasStatus]], most: int = 3) -> str:
+    """Points of a curve that do not count, each with its size: "64 B noisy, 128 B and 2 more
+    interrupted"."""
     by_status: dict[str, list[str]] = {}
-    for t in trials:
-        by_status.setdefault(str(t["status"]), []).append(units.size(t[parameter]))
+    for size, point in points:
+        by_status.setdefault(point["status"], []).append(units.size(size))
     return ", ".join(f"{units.some(points, most)} {s}" for s, points in by_status.items())
 
 
@@ -190,17 +189,17 @@ def left_out(trials: Sequence[Row], parameter: str, most: int = 3) -> str:
 @lru_cache(maxsize=1)
 def places(db: duckdb.DuckDBPyConnection) -> dict[str, Place]:
     """By run: its machine, and what was run on that host."""
-    found = rows(db, "FROM outcome ORDER BY ordinal")
+    found = select(db, Outcome, "FROM outcome ORDER BY ordinal")
     runs: dict[str, list[Run]] = {}
-    headers = {r["run"]: json.loads(r["header"]) for r in found}
+    headers: dict[str, Header] = {r["run"]: json.loads(r["header"]) for r in found}
     for r in found:
         runs.setdefault(r["host"], []).append(_run(headers[r["run"]], r["elapsed"]))
     return {r["run"]: Place(headers[r["run"]]["machine"], tuple(runs[r["host"]])) for r in found}
 
 
-def _run(header: Row, elapsed: Optional[float]) -> Run:
-    words = [str(word) for word in header.get("command") or []][1:]
-    had = max((header.get("budget") or {}).get("time") or 0.0, elapsed or 0.0)
+def _run(header: Header, elapsed: Optional[float]) -> Run:
+    words = header["command"][1:]
+    had = max(header["budget"]["time"] or 0.0, elapsed or 0.0)
     return Run(words[0] if words else "", _options(words[1:]), had)
 
 

@@ -89,7 +89,7 @@ def usable(curve: Curve) -> tuple[list[Sized], list[str]]:
             remarks.append(f"{_so_many(len(small))} not on huge pages after all, and left out")
     left = [p for p in curve.points if p not in good and p not in small]
     if left:
-        remarks.append(f"left out: {advice.left_out(left, 'size')}")
+        remarks.append(f"left out: {advice.left_out((p['size'], p) for p in left)}")
     shaky = sum(p["status"] in ("noisy", "unconverged") for p in good)
     if shaky:
         remarks.append(f"{shaky} of {len(good)} points are noisy or unconverged")
@@ -201,7 +201,7 @@ def narrower(finding: Finding, place: Place) -> str:
         curve_to(finding.pages, top, FINE),
     )
     names = ", ".join(level.name for level in wide)
-    left = f" ({advice.left_out(doubtful, 'size')})" if doubtful else ""
+    left = f" ({advice.left_out((p['size'], p) for p in doubtful)})" if doubtful else ""
     return found.after(f"to be certain of {names}{left}")
 
 

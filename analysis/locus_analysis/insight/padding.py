@@ -171,7 +171,7 @@ def _leave_out(padding: Padding, points: Sequence[Apart], good: Sequence[Apart])
     left = [p for p in points if p not in good]
     if not left:
         return
-    told = f"left out: {advice.left_out(left, 'distance')}"
+    told = f"left out: {_left_out(left)}"
     few = f"{len(left)} of {len(points)} distances left out: {_statuses(left)}"
     low, high = padding.low, padding.least
     padding.left = [p for p in left if low and high and low < p["distance"] < high]
@@ -181,6 +181,10 @@ def _leave_out(padding: Padding, points: Sequence[Apart], good: Sequence[Apart])
         padding.why = few
     else:
         padding.remarks.append(told)
+
+
+def _left_out(points: Sequence[Apart]) -> str:
+    return advice.left_out((p["distance"], p) for p in points)
 
 
 def _statuses(left: Sequence[Apart]) -> str:
@@ -225,7 +229,7 @@ def said(padding: Padding, brief: bool = False) -> str:
     if padding.low:
         notes.append(f"found {bracketed((padding.low, padding.least), units.size)}")
     if padding.left:
-        notes.append(advice.left_out(padding.left, "distance"))
+        notes.append(_left_out(padding.left))
     if padding.sure is None and not brief:
         notes.append("intervals are too wide, or lacking, to be sure")
     text = units.size(padding.least) + (" or more" if padding.sure is None else "")

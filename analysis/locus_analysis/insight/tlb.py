@@ -270,5 +270,5 @@ def narrower(finding: Finding, place: Place) -> str:
     ):
         return ""
     reason = advice.why(doubtful) if doubtful else advice.COARSE
-    left = f"{advice.left_out(doubtful, 'size')}; " if doubtful else ""
+    left = f"{advice.left_out((p['size'], p) for p in doubtful)}; " if doubtful else ""
     return advice.of(place, reason, wish(FINE)).after(f"{left}to be certain")
