@@ -17,6 +17,7 @@ from locus_analysis.insight.evidence import AGREES, DIFFERS, IN_PART, UNSURE
 from locus_analysis.page import peers, scaling
 from locus_analysis.pictures import draw
 from locus_analysis.records import database, description
+from locus_analysis.records.rows import Trial
 from make_records import (
     FLAGS,
     PEERS,
@@ -40,7 +41,7 @@ RUN = run_id("a")
 EIGHT = Machine("n8", "a machine", cpu_nodes=1, cores=8)
 
 
-def told(*runs: list[Line]) -> list[dict[str, Any]]:
+def told(*runs: list[Line]) -> list[Trial]:
     brief = [line for lines in runs for line in lines if line["type"] != "samples"]
     given = of_lines(brief)
     return run_variation.of_time(database.tables(given), "kmeans")

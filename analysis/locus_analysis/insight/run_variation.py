@@ -8,15 +8,40 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import comb
 from statistics import median
-from typing import Any, Optional
+from typing import Optional, TypedDict, TypeVar, cast
 
 import duckdb
 
-from ..records import database
-from ..records.database import by_run, rows
+from ..records import database, lines
+from ..records.database import by_run, select
+from ..records.rows import Metric, OverRuns, PairLevel, Pairs, Range, Ratio, Trial, Value
 
-Row = Any  # not typed yet
 Series = list[list[str]]  # the wholes of each, in their order
+
+
+class _Wholes(TypedDict):
+    wholes: list[str]
+
+
+class _Level(Value):
+    """A value over runs."""
+
+    range: Optional[Range]
+    between: Optional[float]
+    sound_runs: int
+
+
+class Told(Value, OverRuns):
+    """What runs tell of a metric or ratio."""
+
+    variant: str
+    everything: str
+    metric: str
+    unit: str
+    range: Optional[Range]
+
+
+T = TypeVar("T")
 
 COVERS = 0.95
 SAME = ("name", "parameter", "of", "to", "metric", "trial")  # keys that tell ratios apart
@@ -25,8 +50,9 @@ SAME = ("name", "parameter", "of", "to", "metric", "trial")  # keys that tell ra
 @lru_cache(maxsize=1)
 def series(db: duckdb.DuckDBPyConnection) -> Series:
     """A run that was not repeated is in none."""
-    found = rows(
+    found = select(
         db,
+        _Wholes,
         "SELECT list(run ORDER BY ordinal) AS wholes FROM run"
         " WHERE run IN (SELECT whole FROM part) GROUP BY host, series"
         " HAVING count(*) > 1 AND count(*) FILTER (repeats) >= count(*) - 1"
@@ -43,11 +69,11 @@ def about(runs: int) -> str:
     return "about this run, one process: --runs 6 tells how far others differ"
 
 
-def judged(trials: Sequence[Row], given: Series) -> list[Row]:
+def judged(trials: Sequence[Trial], given: Series) -> list[Trial]:
     """What conclusions rest on: for a series its merged trials, as those of its last run; else the
     trials of a run."""
     of = {whole: wholes for wholes in given for whole in wholes}
-    found: list[Row] = []
+    found: list[Trial] = []
     for whole, own in by_run(trials):
         wholes = of.get(whole)
         if not wholes:
@@ -57,7 +83,7 @@ def judged(trials: Sequence[Row], given: Series) -> list[Row]:
     return found
 
 
-def of(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
+def of(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Trial]:
     """judged(), but a trial that was ok in no run of a series is that of the last run."""
     measured = database.measured(db, benchmark)
     last = {(t["whole"], t["id"]): t for t in measured}
@@ -67,55 +93,99 @@ def of(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
     ]
 
 
-def of_time(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
+def of_time(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Trial]:
     """of(), but `value`, `low` and `high` are those of the time."""
-    return [{**t, **t["metrics"]["time"]} for t in of(db, benchmark)]
+    return [_valued(t, t["metrics"]["time"]) for t in of(db, benchmark)]
 
 
-def merged(trials: Sequence[Row]) -> list[Row]:
+def _valued(trial: Trial, metric: Metric) -> Trial:
+    found: Trial = {
+        **trial,
+        "value": metric["value"],
+        "low": metric["low"],
+        "high": metric["high"],
+        "range": metric["range"],
+        "with_noise": metric["with_noise"],
+        "modes": metric["modes"],
+        "unit": metric["unit"],
+        "why": metric["why"],
+    }
+    if "tried" in metric:
+        found["sound_runs"], found["tried"] = metric["sound_runs"], metric["tried"]
+        found["between"] = metric["between"]
+    return found
+
+
+def merged(trials: Sequence[Trial]) -> list[Trial]:
     """A row for the runs of each trial: `value`, `low` and `high` of its metrics and ratios are
     those between the runs in which it is ok; the rest is of the last of these."""
-    runs: dict[str, list[Row]] = {}
+    runs: dict[str, list[Trial]] = {}
     for t in trials:
         runs.setdefault(t["id"], []).append(t)
     sound = {(t["whole"], t["id"]) for t in trials if t["status"] == "ok"}
     return [{**_merged(own, sound), "whole": trials[-1]["whole"]} for own in runs.values()]
 
 
-def told(found: Sequence[Row]) -> Iterator[Row]:
+def told(found: Sequence[Trial]) -> Iterator[Told]:
     """A row for each metric and ratio of merged trials."""
     for t in found:
         for name, m in t["metrics"].items():
             if m["tried"]:
-                yield {**t, **m, "metric": name}
+                yield _told(t, m, m["range"], name, m["unit"])
         for r in t["ratios"]:
-            name = f"{r['name']} {r['of']}/{r['to']}"
-            yield {**t, **r, "metric": name, "unit": "1"}
+            yield _told(t, r, r["range"], f"{r['name']} {r['of']}/{r['to']}", "1")
 
 
-def _merged(runs: Sequence[Row], sound: set[tuple[str, str]]) -> Row:
-    ok = [t for t in runs if (t["whole"], t["id"]) in sound]
-    of = (ok or runs)[-1]
-    metrics = {}
-    for name, m in of["metrics"].items():
-        level = _level([(t["metrics"].get(name) or {}).get("value") for t in ok])
-        tried = sum((t["metrics"].get(name) or {}).get("value") is not None for t in runs)
-        metrics[name] = {**m, **level, "tried": tried}
-    own = metrics.get(of["metric"], {})
+def _told(t: Trial, of: Metric | Ratio, range: Optional[Range], name: str, unit: str) -> Told:
     return {
-        **of,
-        **{k: own.get(k) for k in ("value", "low", "high", "range", "sound_runs", "tried")},
-        "metrics": metrics,
-        "ratios": [_ratio(r, runs, sound) for r in of["ratios"] if r["value"] is not None],
-        "pairs": of["pairs"] and _pairs([t["pairs"] for t in ok or runs]),
+        "variant": t["variant"],
+        "everything": t["everything"],
+        "metric": name,
+        "unit": unit,
+        "value": of["value"],
+        "low": of["low"],
+        "high": of["high"],
+        "range": range,
+        "between": of["between"],
+        "sound_runs": of["sound_runs"],
+        "tried": of["tried"],
     }
 
 
-def _pairs(runs: Sequence[Row]) -> Row:
+def _merged(runs: Sequence[Trial], sound: set[tuple[str, str]]) -> Trial:
+    ok = [t for t in runs if (t["whole"], t["id"]) in sound]
+    of = (ok or runs)[-1]
+    metrics: dict[str, Metric] = {}
+    for name, m in of["metrics"].items():
+        level = _level([_value(t, name) for t in ok])
+        tried = sum(_value(t, name) is not None for t in runs)
+        metrics[name] = {**m, **level, "modes": [], "tried": tried}
+    own = metrics.get(of["metric"])
+    found: Trial = {
+        **of,
+        "value": own and own["value"],
+        "low": own and own["low"],
+        "high": own and own["high"],
+        "range": own and own["range"],
+        "metrics": metrics,
+        "ratios": [_ratio(r, runs, sound) for r in of["ratios"] if r["value"] is not None],
+        "pairs": of["pairs"] and _pairs([t["pairs"] for t in ok or runs if t["pairs"]]),
+    }
+    if own:
+        found["sound_runs"], found["tried"] = own["sound_runs"], own["tried"]
+    return found
+
+
+def _value(trial: Trial, metric: str) -> Optional[float]:
+    own = trial["metrics"].get(metric)
+    return own["value"] if own else None
+
+
+def _pairs(runs: Sequence[Pairs]) -> Pairs:
     """Meetings of pairs of CPUs: of each level the medians of the runs, and `runs`, the median of
     each; CPUs that stand out do so in more than half of them; the rest is of the last."""
-    by_level: dict[str, list[Row]] = {}
-    by_cpu: dict[Any, list[Row]] = {}
+    by_level: dict[str, list[PairLevel]] = {}
+    by_cpu: dict[tuple[str, int], list[lines.Outstanding]] = {}
     for pairs in runs:
         for own in pairs["levels"]:
             by_level.setdefault(own["level"], []).append(own)
@@ -128,16 +198,21 @@ def _pairs(runs: Sequence[Row]) -> Row:
     }
 
 
-def _middle(values: Sequence[Any]) -> Any:
+def _middle(values: Sequence[T]) -> T:
     """The median of numbers, also within objects; the last of anything else."""
+    return cast("T", _middle_of(values))
+
+
+def _middle_of(values: Sequence[object]) -> object:
     last = values[-1]
     if isinstance(last, dict):
-        return {k: _middle([v[k] for v in values if k in v]) for k in last}
+        alike = [v for v in values if isinstance(v, dict)]
+        return {k: _middle_of([v[k] for v in alike if k in v]) for k in last}
     known = [v for v in values if isinstance(v, float)]
     return median(known) if isinstance(last, float) else last
 
 
-def _ratio(ratio: Row, runs: Sequence[Row], sound: set[tuple[str, str]]) -> Row:
+def _ratio(ratio: Ratio, runs: Sequence[Trial], sound: set[tuple[str, str]]) -> Ratio:
     """A ratio over runs: those in which both of its trials are ok."""
     same = [
         (t, r)
@@ -148,28 +223,36 @@ def _ratio(ratio: Row, runs: Sequence[Row], sound: set[tuple[str, str]]) -> Row:
     level = _level(
         [r["value"] for t, r in same if {(t["whole"], t["id"]), (t["whole"], r["trial"])} <= sound]
     )
+    found: Ratio = {**ratio, **level, "modes": [], "tried": len(same)}
     if level["sound_runs"]:
-        level.update(status="ok", flag=None, reasons=[])
-    return {**ratio, **level, "tried": len(same)}
+        found["status"], found["flag"], found["reasons"] = "ok", None, []
+    return found
 
 
-def _level(values: Sequence[Optional[float]]) -> Row:
+def _level(values: Sequence[Optional[float]]) -> _Level:
     """The median of the runs, its interval (order statistics), or where they are too few for one
     their range, and how far they lie apart: (max - min) / median."""
     known = sorted(v for v in values if v is not None)
     n = len(known)
     if not known:
-        empty = dict.fromkeys(("value", "low", "high", "range", "between"))
-        return {**empty, "modes": [], "sound_runs": 0}
+        return {
+            "value": None,
+            "low": None,
+            "high": None,
+            "range": None,
+            "between": None,
+            "sound_runs": 0,
+        }
     value, outside = median(known), _outside(n)
-    few = {"of": n, "low": known[0], "high": known[-1]} if outside is None else None
+    few: Optional[Range] = None
+    if n > 1 and outside is None:
+        few = {"of": n, "low": known[0], "high": known[-1]}
     return {
         "value": value,
         "low": None if outside is None else known[outside],
         "high": None if outside is None else known[-1 - outside],
-        "range": few if n > 1 else None,
+        "range": few,
         "between": (known[-1] - known[0]) / value if n > 1 and value else None,
-        "modes": [],
         "sound_runs": n,
     }
 

@@ -80,7 +80,11 @@ class Judged(Value, Verdict):
     modes: list[float]  # those of the value; empty where there is one
 
 
-class Ratio(Judged, OverRuns):
+class _RatioMay(OverRuns, total=False):
+    range: Optional[Range]  # of runs
+
+
+class Ratio(Judged, _RatioMay):
     """A ratio to another trial, with the graver status of the two."""
 
     name: str
