@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Optional
 
 from .base import streams
 from .cluster import command as sick_command
@@ -93,9 +93,11 @@ def _lacking(module: str) -> str:
 
 def _is_shortage(error: BaseException) -> bool:
     """Of memory, or of room for temporary files. Not every command imports the database."""
-    database: Any = sys.modules.get("duckdb")
-    short = (database.OutOfMemoryException, database.IOException) if database else ()
-    return isinstance(error, short)
+    if "duckdb" not in sys.modules:
+        return False
+    import duckdb
+
+    return isinstance(error, (duckdb.OutOfMemoryException, duckdb.IOException))
 
 
 def _fault(error: BaseException) -> int:
@@ -328,14 +330,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _command(
-    commands: Any,
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
     name: str,
     run: Callable[[argparse.Namespace], int],
+    *,
+    help: str,
+    description: str,
+    epilog: str,
     beside: str = "",
-    **words: str,
 ) -> argparse.ArgumentParser:
     """A command that reads records. `beside`: what else it reads."""
-    command: argparse.ArgumentParser = commands.add_parser(name, **words)
+    command = commands.add_parser(name, help=help, description=description, epilog=epilog)
     told = GIVEN + beside
     command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=told)
     command.set_defaults(run=run)

@@ -37,17 +37,18 @@ class Processes:
         self.started: list[Process] = []
         atexit.register(self._end)
 
-    def call(self, function: str, *arguments: Any) -> Future[Any]:
+    def call(self, function: str, *arguments: object) -> Future[Any]:
         """An argument may be the result of another call, for which this one waits."""
         return self._threads.submit(self._call, function, arguments)
 
-    def _call(self, function: str, arguments: tuple[Any, ...]) -> Any:
+    def _call(self, function: str, arguments: tuple[object, ...]) -> object:
         known = [a.result() if isinstance(a, Future) else a for a in arguments]
         process = self._process()
         try:
+            assert process.stdin and process.stdout
             pickle.dump((function, known), process.stdin)
             process.stdin.flush()
-            found = pickle.load(process.stdout)
+            found: object = pickle.load(process.stdout)
         except (EOFError, BrokenPipeError):
             raise ChildProcessError(
                 0, f"the process {self._module} ended with status {process.wait()}"
@@ -56,7 +57,7 @@ class Processes:
             raise found
         return found
 
-    def _process(self) -> Any:
+    def _process(self) -> Process:
         if not hasattr(self._own, "process"):
             isolated = ["-I"] if sys.flags.isolated else []
             self._own.process = subprocess.Popen(
@@ -65,7 +66,8 @@ class Processes:
                 stdout=subprocess.PIPE,
             )
             self.started.append(self._own.process)
-        return self._own.process
+        process: Process = self._own.process
+        return process
 
     def _end(self) -> None:
         for process in self.started:
@@ -73,7 +75,7 @@ class Processes:
             process.communicate()
 
 
-def serve(*functions: Callable[..., Any]) -> None:
+def serve(*functions: Callable[..., object]) -> None:
     """What such a process does: answers calls of these functions until its standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C reaches the process that calls, too
     answers = os.fdopen(os.dup(1), "wb")
@@ -82,7 +84,7 @@ def serve(*functions: Callable[..., Any]) -> None:
     try:
         while True:
             name, arguments = pickle.load(sys.stdin.buffer)
-            answer: Any
+            answer: object
             try:
                 answer = of_name[name](*arguments)
             except Exception as error:

@@ -8,7 +8,6 @@ import math
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ..compare import command_line
 from ..records import likwid, sources
@@ -18,7 +17,7 @@ from .components import NAMES
 NODES = "nodes.tsv"  # of locus-job: each node of the job, and how it ended
 
 
-def add(commands: Any) -> None:
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command to argparse's subparsers."""
     command = commands.add_parser(
         "sick",

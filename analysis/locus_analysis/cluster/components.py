@@ -9,7 +9,12 @@ the core's clock count in cycles, so that a slow clock is told once, as the cloc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple, Optional
+
+from ..records.rows import Parameter
+
+if TYPE_CHECKING:
+    from ..compare.observations import Run
 
 KiB = 1 << 10
 NAMES = (
@@ -39,7 +44,7 @@ class Trial(NamedTuple):
 
     benchmark: str
     variant: str
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Parameter]
     threads: int
 
 
@@ -48,13 +53,14 @@ class Fit(NamedTuple):
     cycles: bool = False  # the time counts in cycles of the core
 
 
+Pair = tuple[int, tuple[tuple[str, Parameter], ...]]  # threads, and parameters by name
 Test = Callable[[Trial, Caches], bool]
 
 
-def caches_of(machine: Mapping[str, Any]) -> Caches:
-    """From a header's machine."""
+def caches_of(run: Run) -> Caches:
+    """Of a run's machine."""
     size = {1: 0, 2: 0, 3: 0}
-    for cache in machine["topology"]["caches"]:
+    for cache in run["topology"]["caches"] or []:
         if cache["type"] != "instruction" and cache["level"] in size:
             size[cache["level"]] = max(size[cache["level"]], int(cache["size"] or 0))
     return Caches(size[1], size[2], size[3])
@@ -78,7 +84,7 @@ def _base(trial: Trial) -> bool:
     return trial.parameters.get("pages") == "base"
 
 
-def _nodes_of(places: Any) -> list[int]:
+def _nodes_of(places: Parameter) -> list[int]:
     """The nodes with threads, of a layout such as 8+0."""
     return [node for node, n in enumerate(str(places).split("+")) if n not in ("0", "")]
 
@@ -155,11 +161,11 @@ def fit(trial: Trial, caches: Caches) -> Optional[Fit]:
     return next((fit for fit, test in TABLE if test(trial, caches)), None)
 
 
-def huge_pair(trial: Trial, caches: Caches) -> Optional[tuple[Any, ...]]:
+def huge_pair(trial: Trial, caches: Caches) -> Optional[Pair]:
     """What a trial has in common with the one on the other kind of pages, where working sets are so
     large that translation costs something: the ratio of the two shows whether huge pages help."""
     pages = trial.parameters.get("pages")
     if not _chase(trial) or pages not in ("base", "thp") or _size(trial) <= 2 * caches.l2:
         return None
     others = {k: v for k, v in trial.parameters.items() if k != "pages"}
-    return trial.threads, *sorted(others.items())
+    return trial.threads, tuple(sorted(others.items()))

@@ -15,11 +15,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = NDArray[np.float64]
+Whole = NDArray[np.int_]
 
 LEAST_HOSTS = 5  # fewer have no scatter of their own
 NEEDED = 2  # metrics of a component that have to agree
@@ -41,7 +42,7 @@ class Reference:
     score of a healthy host."""
 
     components: tuple[str, ...]
-    columns: tuple[Array, ...]  # of each component
+    columns: tuple[Whole, ...]  # of each component
     middle: Array
     deviation: Array
     limit: Array
@@ -53,8 +54,8 @@ class Look:
 
     score: Array
     effect: Array  # logarithm, of the metric that has the score
-    beyond: Array  # metrics that are beyond the limit by themselves
-    known: Array  # metrics that the host has
+    beyond: Whole  # metrics that are beyond the limit by themselves
+    known: Whole  # metrics that the host has
 
 
 def of_host(y: Array) -> Array:
@@ -94,7 +95,7 @@ def healthy_named(hosts: int) -> float:
     return float(np.interp(np.log(max(hosts, 1)), np.log(sizes), named))
 
 
-def is_beyond(class_: Reference, at: Look, least: Array) -> Array:
+def is_beyond(class_: Reference, at: Look, least: Array) -> NDArray[np.bool_]:
     """By host and component: whether the score is one of no healthy host, and the effect large
     enough."""
     return np.asarray((at.score > class_.limit) & (at.effect > least))
@@ -112,7 +113,7 @@ def _middle_of(y: Array) -> Array:
     return middle
 
 
-def _deviation_of(y: Array, columns: Sequence[Array]) -> Array:
+def _deviation_of(y: Array, columns: Sequence[Whole]) -> Array:
     """The scatter of hosts, from the median absolute deviation, which outliers do not move, or from
     the upper tenth, where a second mode may lie; of few hosts it follows the component's other
     metrics. (Small samples: Croux and Rousseeuw 1992.)"""
@@ -132,7 +133,7 @@ def _deviation_of(y: Array, columns: Sequence[Array]) -> Array:
 def _scores(
     y: Array,
     components: Sequence[str],
-    columns: Sequence[Array],
+    columns: Sequence[Whole],
     middle: Array,
     deviation: Array,
 ) -> tuple[Array, Array]:

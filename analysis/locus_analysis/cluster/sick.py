@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import numpy as np
 
 from ..base import units
 from ..compare import observations
-from ..compare.observations import Side
+from ..compare.observations import Run, Side
 from ..records.database import STATUSES
 from . import components, rule
 from .rule import Array
@@ -112,7 +112,7 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
     return Verdict(n, judged, findings, lookers, rule.healthy_named(n), [])
 
 
-def _campaign(run: Mapping[str, Any]) -> str:
+def _campaign(run: Run) -> str:
     return str(run["tags"].get("campaign") or Path(run["file"]).parent)
 
 
@@ -196,7 +196,7 @@ def _matrix(part: Side) -> Matrix:
     clock = part.cycle[:, part.places(first)]
     columns: list[Array] = []
     names: list[str] = []
-    pairs: dict[tuple[Any, ...], dict[str, Array]] = {}
+    pairs: dict[components.Pair, dict[str, Array]] = {}
     for i, key in enumerate(keys):
         m = part.metrics[key]
         threads = m["threads"] or 1
@@ -256,6 +256,15 @@ class _Campaign:
     y: Array
 
 
+class _Seen(NamedTuple):
+    """What a campaign shows of a component of a host."""
+
+    beyond: bool
+    strong: bool  # beyond, by as much as a sick host needs
+    look: _Campaign
+    row: int  # of the host
+
+
 def _by_host(y: Array, places: Sequence[Place], campaign: str) -> tuple[list[str], Array]:
     rows: dict[str, list[int]] = {}
     for i, place in enumerate(places):
@@ -271,21 +280,21 @@ def _conclude(
     of: Matrix,
     places: Sequence[Place],
 ) -> tuple[list[Finding], list[Finding]]:
-    seen: dict[tuple[str, int], list[tuple[bool, bool, _Campaign, int]]] = {}
+    seen: dict[tuple[str, int], list[_Seen]] = {}
     for look in looks:
         beyond = rule.is_beyond(look.class_, look.seen, np.asarray(rule.SLIGHT))
         strong = rule.is_beyond(look.class_, look.seen, least)
         for h, c in zip(*np.nonzero(np.isfinite(look.seen.score))):
             seen.setdefault((look.hosts[h], int(c)), []).append(
-                (bool(beyond[h, c]), bool(strong[h, c]), look, int(h))
+                _Seen(bool(beyond[h, c]), bool(strong[h, c]), look, int(h))
             )
     findings: list[Finding] = []
     lookers: list[Finding] = []
     for (host, c), own in seen.items():
-        suspected = [i for i, s in enumerate(own) if s[0]]
+        suspected = [i for i, s in enumerate(own) if s.beyond]
         if not suspected:
             continue
-        sick = any(s[1] for j, s in enumerate(own) if any(i != j for i in suspected))
+        sick = any(s.strong for j, s in enumerate(own) if any(i != j for i in suspected))
         finding = _finding(host, main.components[c], c, [own[i] for i in suspected])
         if sick:
             finding.verdict = SICK
@@ -296,16 +305,16 @@ def _conclude(
     )
 
 
-def _finding(host: str, component: str, c: int, own: Sequence[Any]) -> Finding:
-    effect = np.median([look.seen.effect[h, c] for _, _, look, h in own])
-    _, _, look, h = own[-1]
+def _finding(host: str, component: str, c: int, own: Sequence[_Seen]) -> Finding:
+    effect = np.median([s.look.seen.effect[s.row, c] for s in own])
+    last = own[-1]
     return Finding(
         SUSPECT,
         host,
         component,
         float(np.exp(effect)),
-        int(look.seen.beyond[h, c]),
-        int(look.seen.known[h, c]),
+        int(last.look.seen.beyond[last.row, c]),
+        int(last.look.seen.known[last.row, c]),
         len(own),
     )
 
@@ -386,7 +395,7 @@ def _wrong(part: Side) -> list[Finding]:
     return found
 
 
-def _modes(runs: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, int]]:
+def _modes(runs: Iterable[Run]) -> dict[str, tuple[str, int]]:
     """The value of each fact that most hosts have, and how many do; of facts in which nearly all
     are alike."""
     of_host = {r["host"]: r["settings"] for r in runs}
@@ -398,7 +407,7 @@ def _modes(runs: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, int]]:
     return {name: mode for name, mode in modes.items() if mode[1] >= ALIKE * len(of_host)}
 
 
-def _facts(run: Mapping[str, Any], modes: Mapping[str, tuple[str, int]]) -> list[str]:
+def _facts(run: Run, modes: Mapping[str, tuple[str, int]]) -> list[str]:
     found = []
     for name, (usual, n) in modes.items():
         own = json.dumps(run["settings"].get(name))

@@ -8,17 +8,20 @@ import json
 from concurrent.futures import Future, wait
 from functools import cache
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
 from ..base import processes
 from ..base.processes import Processes
-from .charts import Picture
+from .charts import Dense, Picture
+from .vega_lite import Spec
 
 SCALE = 1.5  # pixels of a PNG to a pixel of its chart
 DENSE = 2  # the same where a cell has to have whole pixels
 KINDS = ("svg", "png", "pdf", "vl.json")  # of files, by what their names end in
-SMALL = {"data": {"values": [{}]}, "mark": {"type": "text", "text": "a"}}
+SMALL: Spec = {"data": {"values": [{}]}, "mark": {"type": "text", "text": "a"}}
 MOST = 4  # processes: to load Vega, and to compile it as it runs, takes a third of all their time
+
+_File = tuple[Future[str], str, float, Optional[Dense]]  # arguments of as_files()
 
 
 @cache
@@ -38,8 +41,8 @@ class Drawing:
 
     def __init__(self, folder: Optional[Path] = None) -> None:
         self._folder = folder
-        self._begun: list[Future[Any]] = []
-        self._files: list[tuple[Any, ...]] = []  # arguments of as_files()
+        self._begun: list[Future[str]] = []
+        self._files: list[_File] = []
 
     def __enter__(self) -> Drawing:
         return self
@@ -63,6 +66,6 @@ class Drawing:
             else:
                 self._files.append((picture.drawn, file, SCALE, None))
 
-    def _call(self, function: str, *arguments: Any) -> Future[Any]:
+    def _call(self, function: str, *arguments: object) -> Future[str]:
         self._begun.append(painters().call(function, *arguments))
         return self._begun[-1]

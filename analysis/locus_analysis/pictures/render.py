@@ -9,13 +9,14 @@ import html
 import json
 import re
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from ..base import processes
 from . import slim
-
-Row = Any  # not typed yet
+from .charts import Dense
+from .vega_lite import Spec
 
 SVG = "{http://www.w3.org/2000/svg}"
 POINTED_AT = {"bar", "point", "rect"}  # marks with text on hover; others are thin, or lie on these
@@ -27,14 +28,14 @@ ElementTree.register_namespace("", SVG[1:-1])
 ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
 
 
-def as_svg(spec: Row, name: str) -> str:
+def as_svg(spec: Spec, name: str) -> str:
     """A picture; its name makes its ids unique in a page."""
     import vl_convert  # here: processes.serve() tells what is missing
 
     return _tidied(vl_convert.vegalite_to_svg(_described(spec)), name)
 
 
-def as_files(svg: str, file: str, scale: float, cells: Optional[Row]) -> str:
+def as_files(svg: str, file: str, scale: float, cells: Optional[Dense]) -> str:
     """Writes SVG, PNG with so many pixels to one of the SVG, and PDF; returns the SVG. With `cells`
     (Picture.dense) it is one around the PNG."""
     import vl_convert
@@ -47,23 +48,27 @@ def as_files(svg: str, file: str, scale: float, cells: Optional[Row]) -> str:
     return whole
 
 
-def _described(part: Any) -> Any:
+def _described(part: Spec) -> Spec:
     """Makes descriptions of the tooltips of marks, since only these reach an SVG."""
-    if isinstance(part, list):
-        return [_described(item) for item in part]
-    if not isinstance(part, dict):
-        return part
-    whole = {k: v if k in ("data", "datasets") else _described(v) for k, v in part.items()}
-    mark, encoding = whole.get("mark"), whole.get("encoding", {})
+    whole = {k: v if k in ("data", "datasets") else _in_parts(v) for k, v in part.items()}
+    mark, encoding = whole.get("mark"), whole.get("encoding")
+    if not isinstance(encoding, dict):
+        return whole
     tips = encoding.pop("tooltip", [])
-    if tips and mark and mark["type"] in POINTED_AT:
+    if tips and isinstance(mark, dict) and mark["type"] in POINTED_AT:
         told = " + '\\n' + ".join(_line(tip) for tip in tips)
         whole["mark"] = {**mark, "aria": True}
         encoding["description"] = {"value": {"expr": told}}
     return whole
 
 
-def _line(tip: dict[str, Any]) -> str:
+def _in_parts(part: object) -> object:
+    if isinstance(part, list):
+        return [_in_parts(item) for item in part]
+    return _described(part) if isinstance(part, dict) else part
+
+
+def _line(tip: dict[str, str]) -> str:
     """A line of a tooltip, as an expression of Vega."""
     field = tip["field"]
     value = f"datum[{field!r}]"
@@ -91,7 +96,7 @@ def _tidied(svg: str, name: str) -> str:
             elif "#" in value:
                 of[key] = re.sub(r"^(url\()?#(?=[a-z_]+\d)", rf"\1#{name}-", value)
         if said and not said.startswith(WRITTEN):
-            title = ElementTree.Element(SVG + "title")
+            title = Element(SVG + "title")
             title.text = said
             element.insert(0, title)
     slim.slim(root)
@@ -100,10 +105,12 @@ def _tidied(svg: str, name: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _around(png: bytes, scale: float, svg: str, cells: dict[str, Any]) -> str:
+def _around(png: bytes, scale: float, svg: str, cells: Dense) -> str:
     """An SVG around a PNG, in its size without the scale; the page's script finds its cells."""
     width, height = (int.from_bytes(png[i : i + 4], "big") / scale for i in (16, 20))
-    x, y = _corner(ElementTree.fromstring(svg))
+    corner = _corner(ElementTree.fromstring(svg))
+    assert corner
+    x, y = corner
     told = html.escape(json.dumps({"x": x, "y": y, **cells}, separators=(",", ":")))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0'
@@ -112,7 +119,9 @@ def _around(png: bytes, scale: float, svg: str, cells: dict[str, Any]) -> str:
     )
 
 
-def _corner(element: Any, x: float = 0.0, y: float = 0.0, within: bool = False) -> Any:
+def _corner(
+    element: Element, x: float = 0.0, y: float = 0.0, within: bool = False
+) -> Optional[tuple[float, float]]:
     """The corner at which the cells begin: the least of their coordinates; None: no cell."""
     moved = re.match(r"translate\(([-\d.]+),\s*([-\d.]+)\)", element.get("transform", ""))
     if moved:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
-from xml.etree import ElementTree
+from typing import Optional
+from xml.etree.ElementTree import Element
 
 SVG = "{http://www.w3.org/2000/svg}"
 USUAL = {  # defaults: attributes with these values are left out
@@ -36,8 +36,10 @@ INHERITED = (
 PLACES = ("d", "transform", "x", "y", "x2", "y2", "width", "height")
 MOVED = re.compile(r"translate\(([-\d.]+),([-\d.]+)\)$")
 
+Look = tuple[tuple[str, str], ...]  # attributes
 
-def slim(element: Any) -> None:
+
+def slim(element: Element) -> None:
     """Shrinks an element in place, with all that it contains."""
     for child in list(element):
         slim(child)
@@ -53,9 +55,9 @@ def slim(element: Any) -> None:
             del element.attrib["class"]
 
 
-def share_clips(root: Any) -> None:
+def share_clips(root: Element) -> None:
     """Keeps the first of equal clips, and points the references to the others at it."""
-    first: dict[Any, str] = {}
+    first: dict[tuple[Look, ...], str] = {}
     same: dict[str, str] = {}
     for defs in root.iter(f"{SVG}defs"):
         for clip in list(defs.iter(f"{SVG}clipPath")):
@@ -65,8 +67,9 @@ def share_clips(root: Any) -> None:
             if same[name] != name:
                 defs.remove(clip)
     for element in root.iter():
-        if element.get("clip-path") in same:
-            element.set("clip-path", same[element.get("clip-path")])
+        clip_path = element.get("clip-path")
+        if clip_path in same:
+            element.set("clip-path", same[clip_path])
 
 
 def _rounded(of: dict[str, str]) -> None:
@@ -80,7 +83,7 @@ def _rounded(of: dict[str, str]) -> None:
             del of[key]
 
 
-def _is_empty(element: Any) -> bool:
+def _is_empty(element: Element) -> bool:
     """Whether it draws nothing."""
     if element.tag == f"{SVG}g":
         return len(element) == 0
@@ -91,25 +94,25 @@ def _is_empty(element: Any) -> bool:
     )
 
 
-def _is_bare(element: Any) -> bool:
+def _is_bare(element: Element) -> bool:
     return bool(element.tag == f"{SVG}g" and not element.attrib)
 
 
-def _merged(marks: Sequence[Any]) -> list[Any]:
+def _merged(marks: Sequence[Element]) -> list[Element]:
     """Joins neighbours that look alike and have no text on hover into one path."""
-    found: list[Any] = []
+    found: list[Element] = []
     for key, group in groupby(marks, _look):
         own = list(group)
         if key is None or len(own) == 1:
             found += own
             continue
-        path = ElementTree.Element(f"{SVG}path", dict(key))
+        path = Element(f"{SVG}path", dict(key))
         path.set("d", "".join(_outline(m) for m in own))
         found.append(path)
     return found
 
 
-def _look(mark: Any) -> Any:
+def _look(mark: Element) -> Optional[Look]:
     """A key that marks share if they look alike; None: keep the mark as it is."""
     of = {k: v for k, v in mark.attrib.items() if k not in ("d", "transform", "x2", "y2")}
     is_line = mark.tag == f"{SVG}line" and MOVED.match(mark.get("transform", "translate(0,0)"))
@@ -117,7 +120,7 @@ def _look(mark: Any) -> Any:
     return tuple(of.items()) if len(mark) == 0 and (is_line or is_shape) else None
 
 
-def _outline(mark: Any) -> str:
+def _outline(mark: Element) -> str:
     if mark.tag == f"{SVG}path":
         return str(mark.get("d"))
     at = MOVED.match(mark.get("transform", "translate(0,0)"))
@@ -125,11 +128,12 @@ def _outline(mark: Any) -> str:
     return f"M{at[1]},{at[2]}l{mark.get('x2', '0')},{mark.get('y2', '0')}"
 
 
-def _share(group: Any) -> None:
+def _share(group: Element) -> None:
     """Moves attributes that all marks share to the group."""
     for key in INHERITED:
         values = {mark.get(key) for mark in group}
-        if len(group) > 1 and len(values) == 1 and None not in values:
-            group.set(key, values.pop())
+        alike = values.pop() if len(group) > 1 and len(values) == 1 else None
+        if alike is not None:
+            group.set(key, alike)
             for mark in group:
                 del mark.attrib[key]

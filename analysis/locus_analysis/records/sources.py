@@ -13,7 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Optional
+from typing import IO, TYPE_CHECKING, Optional
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 # Bytes of a line: more than 10,000 samples in full precision need, and still no burden.
 LONGEST = 1 << 26
@@ -140,7 +143,7 @@ class _Encoding:
     magic: bytes
     name: str
     decode: str
-    reader: Optional[Callable[[IO[bytes]], Any]] = None
+    reader: Optional[Callable[[IO[bytes]], io.BufferedIOBase]] = None
 
 
 class _Damaged(Exception):
@@ -150,50 +153,56 @@ class _Damaged(Exception):
 class _Decoded(io.RawIOBase):
     """Any error of a decoder is a flaw of the data, but not one of the file beneath."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: io.BufferedIOBase) -> None:
         self._file = file
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        room = memoryview(buffer)
         try:
-            piece = self._file.read(len(buffer))
+            piece = self._file.read(len(room))
         except EOFError as error:
             raise _Damaged("were cut off") from error
         except Exception as error:
             if isinstance(error, OSError) and error.errno:
                 raise
             raise _Damaged(f"are damaged ({error})") from error
-        buffer[: len(piece)] = piece
+        room[: len(piece)] = piece
         return len(piece)
 
 
-def _gzip(file: IO[bytes]) -> Any:
+def _gzip(file: IO[bytes]) -> io.BufferedIOBase:
     import gzip
 
     return gzip.GzipFile(fileobj=file)
 
 
-def _xz(file: IO[bytes]) -> Any:
+def _xz(file: IO[bytes]) -> io.BufferedIOBase:
     import lzma  # which a Python may have been built without
 
     return lzma.LZMAFile(file)
 
 
-def _bzip2(file: IO[bytes]) -> Any:
+def _bzip2(file: IO[bytes]) -> io.BufferedIOBase:
     import bz2
 
     return bz2.BZ2File(file)
 
 
-def _zstd(file: IO[bytes]) -> Any:
+def _zstd(file: IO[bytes]) -> io.BufferedIOBase:
     """Python has it since 3.14; before, a package may be there. Not zstandard, which says nothing
     of data that were cut off."""
     for module in ("compression.zstd", "backports.zstd"):
         with suppress(ImportError):
-            return importlib.import_module(module).ZstdFile(file)
-    return importlib.import_module("pyzstd").ZstdFile(file)
+            return _zstd_of(module, file)
+    return _zstd_of("pyzstd", file)
+
+
+def _zstd_of(module: str, file: IO[bytes]) -> io.BufferedIOBase:
+    found: io.BufferedIOBase = importlib.import_module(module).ZstdFile(file)
+    return found
 
 
 ENCODINGS = (
