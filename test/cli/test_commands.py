@@ -386,7 +386,10 @@ def test_more_threads_than_cores_use_siblings_last(locus):
 def test_what_is_about_places_cannot_float(locus, words):
     done = locus(f"{words} --profile quick --bind float --oversubscribe --dry-run")
     assert done.status == 0
-    assert "impossible: it needs threads that stay on their CPUs, and --bind float lets them" in done.out
+    assert (
+        "impossible: it needs threads that stay on their CPUs, and --bind float lets them"
+        in done.out
+    )
 
 
 def test_more_trials_than_a_plan_has(locus):

@@ -141,7 +141,7 @@ ON_SMALL = {
 @pytest.mark.guest("uneven", {name: command for name, (command, *_) in ON_SMALL.items()})
 def test_what_has_no_room_on_its_node_is_refused_with_the_arithmetic(done):
     ((need, node),) = [words for command, *words in ON_SMALL.values() if command == done.command]
-    needs = rf"it needs {need} and \d\.?\d* MiB beside it \(page tables, samples\) on node {node}"
+    needs = rf"it needs {need}, and \d\.?\d* MiB for page tables and samples, on node {node}"
     for reason in reasons(done):
         found = re.search(rf"{needs}, which has (\d+) MiB (?:available|free) of (\d+) MiB", reason)
         assert found and int(found[1]) <= int(found[2]), reason
@@ -157,7 +157,7 @@ ON_NODE_1 = "locus numa --variant single,bind --to 1 --layout node:1"
 @pytest.mark.guest("uneven", f"{FULL}; locus doctor; {ON_NODE_1} --size 200M {ONCE}")
 def test_a_full_node_has_no_room(done):
     for reason in reasons(done):
-        found = re.search(r"200 MiB .* on node 1, which has ([\d.]+) MiB .* of \d+ MiB", reason)
+        found = re.search(r"200 MiB.* on node 1, which has ([\d.]+) MiB .* of \d+ MiB", reason)
         assert found and float(found[1]) < 180, reason
     left = said(done, r"\[--\] memory +([\d.]+) MiB of \d+ MiB available on node 1, the least")
     assert float(left[0]) < 180

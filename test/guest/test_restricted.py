@@ -305,7 +305,7 @@ def test_counters_that_are_forbidden(done):
     )
     said(
         done,
-        r"\[--\] software counters +forbidden by perf_event_paranoid=4\n.*\n.*sysctl"
+        r"\[--\] software counters +forbidden by perf_event_paranoid=4\n.*\n.*\n.*sysctl"
         r" kernel.perf_event_paranoid=1",
     )
 

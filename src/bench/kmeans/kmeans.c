@@ -52,8 +52,7 @@ static const struct parameter parameters[] = {
 				 [PRUNE_NONE] = "computes every distance",
 				 [PRUNE_CELLS] = "grid of cells, up to 3 dimensions",
 				 [PRUNE_BALLS] = "balls of points (metric trees: Moore)",
-				 [PRUNE_BOXES] = "boxes of points in a k-d tree (filtering: "
-						 "Kanungo et al.)" },
+				 [PRUNE_BOXES] = "boxes of points in a k-d tree (Kanungo et al.)" },
 		    .value = { "auto" } },
 	[SAVE_LABELS] = { "save-labels", NULL,
 			  "FILE (NPY) for the cluster of each point; none: not saved", P_PATH,

@@ -193,7 +193,8 @@ static bool prepared_alone(struct series *s)
 	if (!agree_any(s->planned->trial.ranks, s->task.quarantine && s->task.quarantine->n))
 		return false;
 	watchdog_away("giving back the memory of");
-	quarantine_free(s->task.quarantine);
+	if (s->task.quarantine)
+		quarantine_free(s->task.quarantine);
 	watchdog_back();
 	free(s->evidence.failure);
 	free(s->evidence.impossible);

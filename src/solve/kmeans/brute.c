@@ -170,6 +170,12 @@ static void move(const struct rough *r, struct share *s, const struct stage *g,
 				 m->to[e]);
 }
 
+/* n <= 64 */
+static uint64_t first_bits(unsigned n)
+{
+	return (n < 64 ? UINT64_C(1) << n : 0) - 1;
+}
+
 /* For doubles: floats first. A distance computed in float counts as half. */
 static void force_roughly(struct rough *r, uint32_t *label, struct share *s, const struct stage *g,
 			  size_t first, size_t last)
@@ -189,7 +195,7 @@ static void force_roughly(struct rough *r, uint32_t *label, struct share *s, con
 			round_points(r, s, g, first, n);
 		others = ~r->floats->nearest_apart(r->block + first * g->d, &r->centres,
 						   (double)r->margin, now);
-		undecided += decide(r, s, g, first, others & UINT64_MAX >> (64 - n), now);
+		undecided += decide(r, s, g, first, others & first_bits(n), now);
 		move(r, s, g, &movers);
 		list(&movers, s, g, first, n, label + first, now);
 	}
