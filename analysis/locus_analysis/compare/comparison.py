@@ -200,13 +200,14 @@ def words(metrics: Sequence[Metric]) -> list[str]:
 
 def too_few(old: int, new: int, paired: bool, what: str) -> str:
     """Why these runs can show no change, and how many could."""
-    if inference.least_p(old, new, paired) <= LEVEL:
+    least = inference.least_p(old, new, paired)
+    if least <= LEVEL:
         return ""
     enough = next(n for n in range(2, 99) if inference.least_p(n, n, False) <= LEVEL)
     if old == new == 1:
         return f"no verdict: one {what} a side; {enough} or more show changes"
     alone = "; or compare one node at a time: its runs count then" if what == "node" else ""
     return (
-        f"{old} and {new} {what}s have {inference.labelings(old, new, paired)} ways to be labelled:"
-        f" no change can be shown at {100 * LEVEL:.0f} %; {enough} a side can show one{alone}"
+        f"{old} and {new} {what}s are too few: their least p is {least:.2g}, so that no change can"
+        f" be shown at {100 * LEVEL:.0f} %; {enough} a side can show one{alone}"
     )

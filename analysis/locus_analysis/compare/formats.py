@@ -23,6 +23,7 @@ from .observations import Lost, Side
 NARROW, WIDE = 60, 100  # columns of the table, at least and at most
 SHOWN = 20  # metrics, where the output is no terminal
 NAME = 24  # characters of a metric's name, at least, for which the interval is left out
+FEW = 0.01  # a least p that runs can reach is told beyond this
 MANY = 9.995  # a change so great is told as a factor
 TEXT = 30  # characters of a value of a setting, where a line has two
 COLUMNS = (
@@ -62,12 +63,12 @@ def worst(made: Comparison, most: int) -> list[Compared]:
 def heading(made: Comparison) -> list[str]:
     """The sides, and what differs: candidates for the cause."""
     old, new = made.units
-    all_ways = inference.labelings(old, new, made.paired)
-    ways = str(all_ways) if all_ways <= inference.MOST else f"{inference.MOST} of all"
+    least = inference.least_p(old, new, made.paired)
     how = "in pairs" if made.paired else "not paired"
     hosts = [", ".join(s.hosts[:2]) + (", ..." if len(s.hosts) > 2 else "") for s in _sides(made)]
     many = f"{old} {made.what}{'s' * (old > 1)} of {hosts[0]} against {new} of {hosts[1]}"
-    lines = [f"{many}, {how}; {ways} ways to label them"]
+    few = f"; the least p of so few is {least:.2g}" if FEW < least <= LEVEL else ""
+    lines = [f"{many}, {how}{few}"]
     if made.reason:
         lines.append(made.reason)
     elif not made.paired and _in_blocks(made):
