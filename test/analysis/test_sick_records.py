@@ -146,6 +146,32 @@ def test_odd_setting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "ODD      n004  no value differs; differs: frequency.governor powersave (9: perf" in out
 
 
+def test_one_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All of its components beside its class, the worst first, and what it differs in."""
+
+    def governed(name: str, lines: list[Line]) -> None:
+        if name == "n003":
+            lines[0]["machine"]["frequency"]["governor"] = "powersave"
+
+    machine = replace(ONE, governor="performance")
+    folder = campaign(tmp_path / "a", named(10), slow_memory, governed, machine)
+    status, out, _ = sick(capsys, folder, "--node", "n003")
+    lines = out.splitlines()
+    assert status == 4 and len(lines) <= 20 and lines[0].startswith("n003, one of 10 nodes")
+    assert lines[1].startswith("SUSPECT: memory bandwidth 0.88 of its class")
+    assert lines[4].split()[:3] == ["memory", "bandwidth", "1.141"]
+    assert lines[-1] == "differs: frequency.governor powersave (9: performance)"
+    status, out, _ = sick(capsys, folder, "--node", "n003", "--format", "json")
+    found = json.loads(out)
+    worst = found["components"][0]
+    assert status == 4 and worst["component"] == "memory bandwidth" and worst["score"] > 1
+    assert found["differs"] == ["frequency.governor powersave (9: performance)"]
+    status, out, _ = sick(capsys, folder, "--node", "n001")
+    assert status == 0 and "nothing found" in out
+    assert sick(capsys, folder, "--node", "n099")[0] == 2
+    assert sick(capsys, folder, "--node", "n003", "--format", "csv")[0] == 2
+
+
 def test_machine_of_its_own_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A node that lacks memory has another class: it is odd, and judged against the others."""
 

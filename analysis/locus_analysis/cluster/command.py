@@ -59,6 +59,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     command.add_argument("--all", action="store_true", help="also what is worth a look")
     command.add_argument(
+        "--node",
+        metavar="NAME",
+        help="all components of this node beside its class, as a table or json",
+    )
+    command.add_argument(
         "--format", choices=("table", "json", "md", "csv"), default="table", help="default: table"
     )
     command.set_defaults(run=_sick)
@@ -80,14 +85,20 @@ def _effect(words: str) -> tuple[str, float]:
 
 def _sick(options: argparse.Namespace) -> int:
     from ..compare import observations
-    from . import known, sick, told
+    from . import known, node, sick, told
 
+    if options.node and (options.again_list or options.format not in ("table", "json")):
+        raise BadInput("--node: goes with --format table or json, and without --again-list")
     likwid.refuse(options.file)
     suppressed = known.read(options.suppress) if options.suppress else []
     side, notes = observations.load(options.file, "these records")
     verdict = sick.judge(side, dict(options.effect), _lost(options.file))
     known.leave_out(verdict, suppressed)
     command_line.note(notes + verdict.notes)
+    if options.node:
+        one = node.of(verdict, options.node)
+        print(node.as_json(one) if options.format == "json" else node.table(one), flush=True)
+        return one.status
     if options.again_list:
         print(",".join(verdict.suspects), flush=True)
         return verdict.status

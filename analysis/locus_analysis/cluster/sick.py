@@ -62,6 +62,18 @@ class Finding:
 
 
 @dataclass
+class Campaign:
+    """What a campaign shows of a class; its hosts are the rows."""
+
+    name: str
+    cpu: str
+    hosts: list[str]
+    class_: rule.Reference
+    seen: rule.Look
+    y: Array
+
+
+@dataclass
 class Verdict:
     hosts: int
     classes: list[tuple[str, int]]  # CPU and hosts, of classes that can be judged
@@ -69,6 +81,8 @@ class Verdict:
     lookers: list[Finding]  # worth a look: beyond the limit once, and not confirmed, or too small
     healthy: float  # nodes that the rule would name in a healthy cluster of this size
     notes: list[str]
+    campaigns: list[Campaign]  # of classes that can be judged
+    facts: dict[str, list[str]]  # by host: in what it differs from its class
 
     @property
     def status(self) -> int:
@@ -86,6 +100,8 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
     places = [Place(r["host"], _campaign(r)) for r in side.runs]
     findings: list[Finding] = []
     lookers: list[Finding] = []
+    seen: list[Campaign] = []
+    facts: dict[str, list[str]] = {}
     judged: list[tuple[str, int]] = []
     classes = _classes(side)
     small = _odd_classes(classes, side)
@@ -100,16 +116,19 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
             why = f"{units.several(len(hosts), 'node')} of its class, 5 needed"
             findings += [_unjudged(h, why) for h in hosts]
         else:
-            found, seen = _of_class(_matrix(part), own, effects)
-            findings += found
-            lookers += seen
+            of = _of_class(_matrix(part), own, effects, part.runs[-1]["cpu"])
+            findings += of.findings
+            lookers += of.lookers
+            seen += of.campaigns
         findings += _wrong(part)
-        _add_facts(part, findings)
+        facts.update(_facts_of(part))
+    _add_facts(facts, findings)
     there = {*side.hosts}
     findings += [Finding(NO_DATA, n, reason=why) for n, why in lost.items() if n not in there]
+    facts.update({f.host: f.differs for f in findings if f.differs})
     findings.sort(key=lambda f: (VERDICTS.index(f.verdict), -abs(np.log(f.ratio or 1)), f.host))
     n = len(side.hosts)
-    return Verdict(n, judged, findings, lookers, rule.healthy_named(n), [])
+    return Verdict(n, judged, findings, lookers, rule.healthy_named(n), [], seen, facts)
 
 
 def _campaign(run: Run) -> str:
@@ -166,7 +185,7 @@ def _odd_machines(
     if len(hosts) >= rule.LEAST_HOSTS:
         both = side.of([i for i, r in enumerate(side.runs) if r["host"] in hosts | {*part.hosts}])
         places = [Place(r["host"], _campaign(r)) for r in both.runs]
-        for f in _of_class(_matrix(both), places, effects)[0]:
+        for f in _of_class(_matrix(both), places, effects, both.runs[-1]["cpu"]).findings:
             for odd in found:
                 if odd.host == f.host and f.component and not odd.component:
                     odd.component, odd.ratio = f.component, f.ratio
@@ -224,13 +243,18 @@ def _known(values: Array) -> bool:
 # ---- one class ----
 
 
+class _Judged(NamedTuple):
+    findings: list[Finding]
+    lookers: list[Finding]
+    campaigns: list[Campaign]
+
+
 def _of_class(
-    of: Matrix, places: Sequence[Place], effects: Mapping[str, float]
-) -> tuple[list[Finding], list[Finding]]:
-    """Findings, and what is worth a look."""
+    of: Matrix, places: Sequence[Place], effects: Mapping[str, float], cpu: str
+) -> _Judged:
     campaigns = Counter({p.campaign: 0 for p in places})
     campaigns.update(c for _, c in {*places})
-    looks: list[_Campaign] = []
+    looks: list[Campaign] = []
     main: Optional[rule.Reference] = None
     for name, n in campaigns.most_common():
         hosts, y = _by_host(of.y, places, name)
@@ -241,19 +265,14 @@ def _of_class(
             continue
         else:
             class_ = main
-        looks.append(_Campaign(hosts, class_, rule.look(y, class_), y))
+        looks.append(Campaign(name, cpu, hosts, class_, rule.look(y, class_), y))
     if not main:
         hosts = sorted({p.host for p in places})
-        return [_unjudged(h, "no campaign has 5 nodes of its class") for h in hosts], []
-    return _conclude(looks, main, rule.least_effects(main.components, dict(effects)), of, places)
-
-
-@dataclass
-class _Campaign:
-    hosts: list[str]
-    class_: rule.Reference
-    seen: rule.Look
-    y: Array
+        return _Judged(
+            [_unjudged(h, "no campaign has 5 nodes of its class") for h in hosts], [], []
+        )
+    least = rule.least_effects(main.components, dict(effects))
+    return _Judged(*_conclude(looks, main, least, of, places), looks)
 
 
 class _Seen(NamedTuple):
@@ -261,7 +280,7 @@ class _Seen(NamedTuple):
 
     beyond: bool
     strong: bool  # beyond, by as much as a sick host needs
-    look: _Campaign
+    look: Campaign
     row: int  # of the host
 
 
@@ -274,7 +293,7 @@ def _by_host(y: Array, places: Sequence[Place], campaign: str) -> tuple[list[str
 
 
 def _conclude(
-    looks: Sequence[_Campaign],
+    looks: Sequence[Campaign],
     main: rule.Reference,
     least: Array,
     of: Matrix,
@@ -361,7 +380,7 @@ def _medians(rows: Array) -> Array:
     return np.array([np.median(r[np.isfinite(r)]) if np.isfinite(r).any() else 0 for r in rows])
 
 
-def _too_few(looks: Sequence[_Campaign], main: rule.Reference, of: Matrix) -> list[Finding]:
+def _too_few(looks: Sequence[Campaign], main: rule.Reference, of: Matrix) -> list[Finding]:
     """Hosts with fewer than half of the metrics that most of their class have."""
     needed = np.isfinite(main.middle)
     most: dict[str, float] = {}
@@ -424,14 +443,18 @@ def _told(value: str) -> str:
     return "unknown" if known is None else str(known)[:40]
 
 
-def _add_facts(part: Side, findings: list[Finding]) -> None:
-    """What a host differs in stands behind its finding; one without is ODD."""
+def _facts_of(part: Side) -> dict[str, list[str]]:
+    """By host: what it differs in from its class."""
     modes = _modes(part.runs)
     last = {r["host"]: r for r in part.runs}
+    return {host: facts for host, run in last.items() if (facts := _facts(run, modes))}
+
+
+def _add_facts(of: Mapping[str, list[str]], findings: list[Finding]) -> None:
+    """What a host differs in stands behind its finding; one without is ODD."""
     by_host = {f.host: f for f in findings}
-    for host, run in last.items():
-        if facts := _facts(run, modes):
-            if host in by_host:
-                by_host[host].differs = facts
-            else:
-                findings.append(Finding(ODD, host, reason="no value differs", differs=facts))
+    for host, facts in of.items():
+        if host in by_host:
+            by_host[host].differs = facts
+        else:
+            findings.append(Finding(ODD, host, reason="no value differs", differs=facts))
