@@ -47,7 +47,7 @@ def told(*runs: list[Line]) -> list[Trial]:
     return run_variation.of_time(database.tables(given), "kmeans")
 
 
-def scaled(*runs: list[Line]) -> list[dict[str, Any]]:
+def scaled(*runs: list[Line]) -> list[scaling.Curve]:
     db = database.tables(of_lines([line for run in runs for line in run]))
     return scaling.found_in(description.of(db, "kmeans"), run_variation.of_time(db, "kmeans"))
 
@@ -224,9 +224,9 @@ def test_strong_and_weak_scaling_by_hand() -> None:
         == [line["ranks"] for line in weak["lines"]]
         == [1, 2, 4]
     )
-    assert [line["speed_up"]["value"] for line in strong["lines"]] == pytest.approx(
-        [1, 8 / 4.2, 3.2]
-    )
+    assert [
+        line["speed_up"] and line["speed_up"]["value"] for line in strong["lines"]
+    ] == pytest.approx([1, 8 / 4.2, 3.2])
     assert [line["efficiency"]["value"] for line in strong["lines"]] == pytest.approx(
         [1, 8 / 8.4, 0.8]
     )
@@ -266,6 +266,15 @@ def test_points_of_a_file_scale_strongly_alone() -> None:
     found = scaled(*runs)
     assert [curve["kind"] for curve in found] == ["strong"]
     assert found[0]["name"] == "best, points.npy"
+
+
+def test_speed_up_of_a_trial_with_two_modes_has_both() -> None:
+    one, two = STRONG[0], rank_run(2, (1200, 4.0, 0.1))
+    (trial,) = trials([two])
+    trial.update(status="bimodal", reasons=["two modes"])
+    trial["samples"]["modes"] = [{"time": time, "share": 0.5} for time in (4.0, 5.0)]
+    speed_up = scaled(one, two)[0]["lines"][1]["speed_up"]
+    assert speed_up and speed_up["modes"] == pytest.approx([8 / 5, 8 / 4])
 
 
 def test_of_several_runs_with_as_many_ranks_the_last_counts() -> None:

@@ -47,7 +47,7 @@ def tables(*runs: list[Line]) -> duckdb.DuckDBPyConnection:
     return database.tables(of_lines(brief))
 
 
-def scaled(*runs: list[Line]) -> list[dict[str, Any]]:
+def scaled(*runs: list[Line]) -> list[scaling.Curve]:
     db = tables(*runs)
     return scaling.found_in(description.of(db, "search"), database.measured(db, "search"))
 
@@ -258,11 +258,15 @@ def test_strong_and_weak_scaling_by_hand() -> None:
     )
     assert [line["amount"] for line in weak["lines"]] == ["1 MiB", "2 MiB", "4 MiB"]
     # More ranks are to answer more keys, whether the array grows with them or not.
-    assert [line["speed_up"]["value"] for line in strong["lines"]] == pytest.approx([1, 1.8, 3])
+    assert [
+        line["speed_up"] and line["speed_up"]["value"] for line in strong["lines"]
+    ] == pytest.approx([1, 1.8, 3])
     assert [line["efficiency"]["value"] for line in strong["lines"]] == pytest.approx(
         [1, 0.9, 0.75]
     )
-    assert [line["speed_up"]["value"] for line in weak["lines"]] == pytest.approx([1, 1.6, 2])
+    assert [
+        line["speed_up"] and line["speed_up"]["value"] for line in weak["lines"]
+    ] == pytest.approx([1, 1.6, 2])
     assert [line["efficiency"]["value"] for line in weak["lines"]] == pytest.approx([1, 0.8, 0.5])
     four = strong["lines"][2]["efficiency"]
     assert (four["low"], four["high"]) == pytest.approx((0.75 * 0.99 / 1.01, 0.75 * 1.01 / 0.99))

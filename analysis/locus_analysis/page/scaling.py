@@ -8,41 +8,93 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, Optional
+from typing import Optional, TypedDict
 
-from ..insight.evidence import ratio
+from ..insight.evidence import ratio, valued
 from ..pictures import axes, charts, curves, sweeps
 from ..pictures.axes import Point
 from ..pictures.curves import HALF, Panel, Series
 from ..records import published
-from ..records.description import Described, differing
-
-Row = Any  # not typed yet
+from ..records.database import value_of
+from ..records.description import Described, Setting, differing
+from ..records.published import RanksRule
+from ..records.rows import Judged, Trial
 
 HELP = (
     "{} over the number of MPI ranks (both axes logarithmic); lines across points are 95 %"
     " intervals. Strong: the same {} for all; weak: as much for each rank. Grey dotted: ideal"
     " scaling."
 )
-ITSELF: Row = {"value": 1.0, "low": None, "high": None, "flag": None, "status": "ok"}
+ITSELF: Judged = {
+    "value": 1.0,
+    "low": None,
+    "high": None,
+    "modes": [],
+    "flag": None,
+    "status": "ok",
+    "reasons": [],
+}
+# The amount of work, or of that of a rank; the CPU; the rest of the setting.
+Key = tuple[str, Optional[str], tuple[tuple[str, str], ...]]
 
 
-def found_in(of: Described, trials: Sequence[Row]) -> list[Row]:
+class Quantity(TypedDict):
+    value: Optional[float]
+    unit: str
+
+
+class Line(Trial):
+    """A trial on a curve, whose value is that of the curve's metric."""
+
+    amount: str
+    communication: Quantity
+    communication_share: Optional[float]
+    others: list[Quantity]
+    speed_up: Optional[Judged]
+    efficiency: Judged
+
+
+class Curve(TypedDict):
+    kind: str  # strong or weak
+    of: Described
+    metric: str
+    columns: list[str]
+    caption: str
+    setting: Setting
+    alike: str  # the setting in words, without the amount
+    name: str
+    amount: str  # in words, as the next in figures
+    number: int
+    threads: int
+    cpu: Optional[str]
+    lines: list[Line]
+    least: int  # ranks
+    faster: bool  # whether more ranks are to make it faster
+    is_rate: bool
+
+
+def found_in(of: Described, trials: Sequence[Trial]) -> list[Curve]:
     """Trials in runs that differ in the number of ranks: strong, with the same amount of work;
     weak, with the same amount for each rank. Of several with as many ranks, the last."""
     rule = published.lesson(of.name).get("ranks", {})
-    found = []
+    found: list[Curve] = []
     for kind in ("strong", "weak") if rule.get("metric") in of.metrics else ():
-        groups: dict[Any, dict[int, Row]] = {}
+        groups: dict[Key, dict[int, Trial]] = {}
         for t in trials:
             key = _curve(of, rule, t, kind) if t["variant"] in of.divided else None
-            value = t["metrics"].get(rule["metric"]) or {}
-            if key and value.get("value") and t["rank"] == 0:
-                drawn = {**t, **{k: value[k] for k in ("value", "low", "high")}}
+            own = t["metrics"].get(rule["metric"])
+            if key and own and own["value"] and t["rank"] == 0:
+                drawn: Trial = {
+                    **t,
+                    "value": own["value"],
+                    "low": own["low"],
+                    "high": own["high"],
+                }
                 groups.setdefault(key, {})[t["ranks"]] = drawn
-        for own in groups.values():
-            if len(own) > 1:
-                found.append(_scaled(of, rule, kind, [own[ranks] for ranks in sorted(own)]))
+        for by_ranks in groups.values():
+            if len(by_ranks) > 1:
+                ordered = [by_ranks[ranks] for ranks in sorted(by_ranks)]
+                found.append(_scaled(of, rule, kind, ordered))
     several = differing([curve["setting"] for curve in found])
     for curve in found:
         curve["alike"] = of.words(curve["setting"], [*several, "variant"])
@@ -55,45 +107,43 @@ def _number(text: str) -> Optional[int]:
     return int(text) if text.isdecimal() else None
 
 
-def _setting(of: Described, rule: Row, trial: Row) -> dict[str, str]:
+def _setting(of: Described, rule: RanksRule, trial: Trial) -> Setting:
     found = of.setting(trial)
     return {k: v for k, v in found.items() if k not in (rule["amount"], "oversubscribed")}
 
 
-def _curve(of: Described, rule: Row, trial: Row, kind: str) -> Any:
+def _curve(of: Described, rule: RanksRule, trial: Trial, kind: str) -> Optional[Key]:
     amount = str(trial["parameters"].get(rule["amount"], ""))
     if kind == "weak":
         n = _number(amount)
         if n is None or n % trial["ranks"]:
             return None
         amount = str(n // trial["ranks"])
-    return amount, trial["cpu"], *_setting(of, rule, trial).items()
+    return amount, trial["cpu"], tuple(_setting(of, rule, trial).items())
 
 
-def _scaled(of: Described, rule: Row, kind: str, own: list[Row]) -> Row:
+def _scaled(of: Described, rule: RanksRule, kind: str, own: list[Trial]) -> Curve:
     first, name, metric = own[0], rule["amount"], of.metrics[rule["metric"]]
     is_rate = metric["better"] == "higher"
     number = _number(str(first["parameters"].get(name, ""))) or 0
     number //= first["ranks"] if kind == "weak" else 1
     unit = metric["unit"]
-    faster = is_rate or kind == "strong"  # whether more ranks are to make it faster
-    lines = []
+    faster = is_rate or kind == "strong"
+    lines: list[Line] = []
     for t in own:
-        gain = ITSELF if t is first else ratio(t, first) if is_rate else ratio(first, t)
-        communication = t["metrics"].get("communication") or {"value": None}
-        whole = (t["metrics"].get("time") or {}).get("value")
-        known = whole and communication["value"] is not None
+        here, there = (valued(one, rule["metric"]) for one in (t, first))
+        gain = ITSELF if t is first else ratio(here, there) if is_rate else ratio(there, here)
+        assert gain  # both have a value
+        communication = _quantity(t, "communication")
+        whole, spent = _quantity(t, "time")["value"], communication["value"]
         lines.append(
             {
                 **t,
                 "unit": unit if is_rate else unit.split("/")[0],
                 "amount": of.amount(name, str(t["parameters"].get(name, "?"))),
                 "communication": communication,
-                "communication_share": communication["value"] / whole if known else None,
-                "others": [
-                    t["metrics"].get(m) or {"value": None, "unit": "1"}
-                    for m in rule.get("others", ())
-                ],
+                "communication_share": spent / whole if whole and spent is not None else None,
+                "others": [_quantity(t, m) for m in rule.get("others", ())],
                 "speed_up": gain if faster else None,
                 "efficiency": _times(gain, first["ranks"] / t["ranks"] if faster else 1.0),
             }
@@ -106,6 +156,8 @@ def _scaled(of: Described, rule: Row, kind: str, own: list[Row]) -> Row:
         "columns": [name, rule["metric"], *rule.get("others", ())],
         "caption": rule.get("caption", ""),
         "setting": _setting(of, rule, first),
+        "alike": "",
+        "name": "",
         "amount": f"{shown} a rank" if kind == "weak" else shown,
         "number": number,
         "threads": first["threads"],
@@ -117,18 +169,25 @@ def _scaled(of: Described, rule: Row, kind: str, own: list[Row]) -> Row:
     }
 
 
-def _times(value: Optional[Row], factor: float) -> Optional[Row]:
-    ends = ("value", "low", "high")
-    return value and {**value, **{k: value[k] and value[k] * factor for k in ends}}
+def _quantity(trial: Trial, metric: str) -> Quantity:
+    of = trial["metrics"].get(metric)
+    return {"value": of["value"], "unit": of["unit"]} if of else {"value": None, "unit": "1"}
 
 
-def over_ranks(found: Sequence[Row], name: str, title: str) -> list[charts.Picture]:
+def _times(of: Judged, factor: float) -> Judged:
+    value, low, high = (
+        None if end is None else end * factor for end in (of["value"], of["low"], of["high"])
+    )
+    return {**of, "value": value, "low": low, "high": high}
+
+
+def over_ranks(found: Sequence[Curve], name: str, title: str) -> list[charts.Picture]:
     """A panel for each setting, with a line for each amount of work and, of a time, its share of
     communication."""
     if not found:
         return []
     of, metric, amount = found[0]["of"], found[0]["metric"], found[0]["columns"][0]
-    drawn = []
+    drawn: list[tuple[list[Line], list[Panel]]] = []
     for _, group in groupby(sorted(found, key=_order), _panel_of):
         own = list(group)
         lines = [*_limit(own), *(_ideal(curve) for curve in own)]
@@ -144,15 +203,15 @@ def over_ranks(found: Sequence[Row], name: str, title: str) -> list[charts.Pictu
     return curves.in_parts(drawn, name, title, help_text)
 
 
-def _panel_of(curve: Row) -> tuple[bool, str, int, str]:
-    return curve["kind"] == "weak", curve["alike"], curve["threads"], curve["cpu"]
+def _panel_of(curve: Curve) -> tuple[bool, str, int, str]:
+    return curve["kind"] == "weak", curve["alike"], curve["threads"], curve["cpu"] or ""
 
 
-def _order(curve: Row) -> tuple[Any, int]:
+def _order(curve: Curve) -> tuple[tuple[bool, str, int, str], int]:
     return _panel_of(curve), curve["number"]
 
 
-def _lines(curve: Row, place: int) -> list[Series]:
+def _lines(curve: Curve, place: int) -> list[Series]:
     rows = [sweeps.point(t, t["ranks"], curve["metric"]) for t in curve["lines"]]
     whole = Series(curve["amount"], *curves.ranked(place), rows)
     spent: list[Point] = [
@@ -169,7 +228,7 @@ def _lines(curve: Row, place: int) -> list[Series]:
     ]
 
 
-def _limit(own: Sequence[Row]) -> list[Series]:
+def _limit(own: Sequence[Curve]) -> list[Series]:
     """What the machine allows, of the curve over most ranks: it hardly depends on the amount."""
     curve = max(own, key=lambda c: len(c["lines"]))
     limit = sweeps.limit_of(curve["of"], curve["metric"]) or ""
@@ -177,8 +236,8 @@ def _limit(own: Sequence[Row]) -> list[Series]:
     return [sweeps.limit_line(Series("", *curves.ranked(0), rows))] * bool(rows)
 
 
-def _ideal(curve: Row) -> Series:
+def _ideal(curve: Curve) -> Series:
     """The value if ranks cost nothing."""
-    least, most, first = curve["least"], curve["lines"][-1]["ranks"], curve["lines"][0]["value"]
+    least, most, first = curve["least"], curve["lines"][-1]["ranks"], value_of(curve["lines"][0])
     power = 1 if curve["is_rate"] else -1 if curve["faster"] else 0
     return curves.bare_line([(n, first * (n / least) ** power) for n in (least, most)])
