@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ..base import units
 from ..records import database
-from ..records.database import STATUSES, UNUSABLE, rows
-from ..records.lines import Cache
+from ..records.database import STATUSES, UNUSABLE, select
+from ..records.lines import Cache, Header
 from ..records.schema import Line
 from . import differences
 from .inference import Array
@@ -216,6 +216,37 @@ def varying(trials: Sequence[Trial]) -> list[dict[str, Optional[Value]]]:
     ]
 
 
+class _RowOfRun(TypedDict):
+    r: int
+    run: str
+    host: str
+    started: str
+    file: str
+    header: str  # JSON
+    cut: bool
+
+
+class _RowOfTrial(TypedDict):
+    id: str
+    benchmark: str
+    variant: str
+    threads: int
+    bind: str
+    oversubscribed: bool
+    parameters: str  # JSON
+    protocol: Optional[str]
+
+
+class _RowOfMetric(TypedDict):
+    m: int
+    t: int
+    id: str
+    name: str
+    unit: str
+    better: str
+    kind: str
+
+
 def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
     """One side, and notes on what was left out."""
     read = database.read(paths, samples=False, lean=lean)
@@ -225,11 +256,11 @@ def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
 def of(db: duckdb.DuckDBPyConnection, name: str) -> Side:
     """All runs of a database that has the tables of trials."""
     db.execute(NUMBERED)
-    runs = [_run(r) for r in rows(db, RUNS)]
-    trials = {r["id"]: _trial(r) for r in rows(db, TRIALS)}
+    runs = [_run(r) for r in select(db, _RowOfRun, RUNS)]
+    trials = {r["id"]: _trial(r) for r in select(db, _RowOfTrial, TRIALS)}
     if not trials:
         raise database.BadInput(f"{name}: these records hold no trial")
-    found = rows(db, "FROM a_metric ORDER BY m")
+    found = select(db, _RowOfMetric, "FROM a_metric ORDER BY m")
     of_trials = _arrays(db, RESULTS, (len(runs), len(trials)), statuses=STATUSES)
     of_metrics = _arrays(db, VALUES, (len(runs), len(found)))
     side = Side(
@@ -262,8 +293,8 @@ def lean(line: Line) -> Line:
     return told
 
 
-def _run(row: Line) -> Run:
-    header = json.loads(row["header"])
+def _run(row: _RowOfRun) -> Run:
+    header: Header = json.loads(row["header"])
     machine = header["machine"]
     return {
         "run": row["run"],
@@ -274,13 +305,13 @@ def _run(row: Line) -> Run:
         "cpu": str(machine["cpu"].get("model")),
         "tags": header["tags"],
         "topology": {"caches": machine["topology"]["caches"]},
-        "settings": dict(differences.settings(header)),
+        "settings": dict(differences.settings(cast("differences.Json", header))),
         "cut": row["cut"],
     }
 
 
-def _trial(row: Line) -> FullTrial:
-    return cast("FullTrial", {**row, "parameters": json.loads(row["parameters"])})
+def _trial(row: _RowOfTrial) -> FullTrial:
+    return {**row, "parameters": json.loads(row["parameters"])}
 
 
 def _arrays(
