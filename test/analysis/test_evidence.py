@@ -5,29 +5,50 @@ side, whatever the status; of a noisy trial the value is not told."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import inf
 from typing import Any, Optional
 
 import pytest
+from locus_analysis.card import summary
 from locus_analysis.insight import evidence
 from locus_analysis.insight.evidence import ABOVE, BELOW, OPEN, SAME
 from locus_analysis.page import ratio_pictures, sections
 from locus_analysis.records import database, description
-from make_records import ONE, TWO, Line, Point, core_to_core, latency, of_lines, record, run_id
+from locus_analysis.records.rows import Judged
+from make_records import (
+    ONE,
+    TWO,
+    Line,
+    Point,
+    core_to_core,
+    latency,
+    numa,
+    of_lines,
+    record,
+    run_id,
+)
 from some import some
 
 RUN = run_id("evidence")
 
 
-def known(value: float, low: Optional[float], high: Optional[float], **more: Any) -> Line:
+def known(
+    value: float,
+    low: Optional[float],
+    high: Optional[float],
+    status: str = "ok",
+    flag: Optional[int] = None,
+    modes: Sequence[float] = (),
+) -> Judged:
     return {
         "value": value,
         "low": low,
         "high": high,
-        "status": "ok",
-        "flag": None,
+        "modes": [*modes],
+        "status": status,
+        "flag": flag,
         "reasons": [],
-        **more,
     }
 
 
@@ -92,17 +113,20 @@ def test_a_product_has_the_modes_of_its_factors() -> None:
 # From records.
 
 
-def measured(*points: Point) -> dict[str, Line]:
-    lines = record(TWO, list(points), RUN)
+def bimodal(lines: list[Line], variant: str) -> list[Line]:
+    """Trials of a variant took half of their time now and then."""
     for line in lines:
-        modes = line.get("type") == "trial" and line["variant"] == "dense"
-        if modes:
-            time = line["metrics"][-1]["value"]
+        if line["type"] == "trial" and line["variant"] == variant:
+            time = next(m["value"] for m in line["metrics"] if m["name"] == "time")
             line["samples"]["modes"] = [
                 {"time": time * 0.5, "share": 0.3},
                 {"time": time, "share": 0.7},
             ]
-    db = database.tables(of_lines(lines))
+    return lines
+
+
+def measured(*points: Point) -> dict[str, Line]:
+    db = database.tables(of_lines(bimodal(record(TWO, list(points), RUN), "dense")))
     return {t["variant"]: {**t} for t in database.measured(db, "newcomer")}
 
 
@@ -133,6 +157,13 @@ def test_a_ratio_has_the_graver_status() -> None:
     )  # fmt: skip
     (ratio,) = measured(padded, dense)["other"]["ratios"]
     assert ratio["status"] == "noisy" and ratio["flag"] and ratio["modes"] == []
+
+
+def test_two_modes_of_a_placement_are_a_range_on_the_card() -> None:
+    lines = bimodal(record(TWO, numa(TWO), RUN), "single")
+    (made,) = summary.cards(database.tables(of_lines(lines)))
+    (line,) = (line for line in made.lines if line.name == "first touch")
+    assert line.text.startswith("by one thread takes 1.3 to 2.6x,")
 
 
 # Sentences.

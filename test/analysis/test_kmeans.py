@@ -106,7 +106,7 @@ def test_the_published_ratios_agree_with_the_lesson() -> None:
     found = claimed(ladder(1, width=0.001, q2=0.948), ladder(8, q2=7.72, padded=1.39, p3=0.648))
     assert verdicts(found) == dict.fromkeys((MANY, PADDING, OWN, ONE), AGREES)
     own = {name: c["row"] for name, c in found.items()}
-    assert [own[name]["threads"] for name in (ONE, MANY, PADDING, OWN)] == [1, 8, 8, 8]
+    assert [own[name]["trial"]["threads"] for name in (ONE, MANY, PADDING, OWN)] == [1, 8, 8, 8]
     assert [own[name]["value"] for name in (ONE, MANY, LEFT, OWN)] == pytest.approx(
         [0.948, 7.72, 1.39, 0.648]
     )
@@ -179,7 +179,7 @@ def test_many_threads_are_those_with_a_cpu_each() -> None:
     runs = [ladder(n, q2=2.0) for n in (1, 2, 4)]
     for trial in trials(runs[2:]):
         trial["oversubscribed"] = True
-    assert claimed(*runs)[MANY]["row"]["threads"] == 2
+    assert claimed(*runs)[MANY]["row"]["trial"]["threads"] == 2
 
 
 def test_without_a_mystery_there_is_no_claim() -> None:

@@ -249,7 +249,7 @@ def test_levels_are_found_in_the_medians_of_runs() -> None:
 LESSON = {"claims": [{"claim": "Padded is faster.", "value": "dense / padded", "expected": "> 3"}]}
 
 
-def verdicts(lines: list[Line], monkeypatch: pytest.MonkeyPatch) -> list[Line]:
+def verdicts(lines: list[Line], monkeypatch: pytest.MonkeyPatch) -> list[claims.ClaimRow]:
     monkeypatch.setattr(published, "lesson", lambda _: LESSON)
     db = database.tables(of_lines(lines))
     trials = run_variation.judged(database.measured(db, "sharing"), run_variation.series(db))

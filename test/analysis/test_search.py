@@ -52,7 +52,7 @@ def scaled(*runs: list[Line]) -> list[scaling.Curve]:
     return scaling.found_in(description.of(db, "search"), database.measured(db, "search"))
 
 
-def claimed(lines: list[Line]) -> dict[str, dict[str, Any]]:
+def claimed(lines: list[Line]) -> dict[str, claims.Told]:
     db = tables(lines)
     found = claims.told(description.of(db, "search"), database.measured(db, "search"))
     return {c["name"]: c for c in found}
@@ -105,7 +105,7 @@ def test_published_gains_are_those_of_the_source() -> None:
 
 def test_a_gain_is_the_product_of_its_parts() -> None:
     found = {name: c["rows"][0] for name, c in claimed(exact(BOTH)).items()}
-    values = {name: row["value"] for name, row in found.items()}
+    values = {name: database.value_of(row) for name, row in found.items()}
     assert values == pytest.approx(
         {
             "whole/divided": 2,
@@ -501,7 +501,7 @@ def test_gains_are_on_the_page(whole: Whole) -> None:
     assert f"Divided is faster than whole. This run: {conclusion}." in text
     for claim in found.values():
         for row in some(claim["rows"]):
-            assert evidence.times({**row, "flag": None}).split(" ")[0] in text
+            assert evidence.times(row).split(" ")[0] in text
     lines_of = {row["series"].split(" ", 1)[1] for row in page.rows("series", "x")}
     assert {"whole/divided", *PARTS} <= lines_of
 

@@ -348,7 +348,7 @@ def test_every_flagged_trial_is_marked(whole: Whole) -> None:
         assert f" {trial['status']}" in drawn
 
 
-def of_sharing(lines: list[Line]) -> list[dict[str, Any]]:
+def of_sharing(lines: list[Line]) -> list[claims.Told]:
     db = database.tables(of_lines(lines))
     return claims.told(description.of(db, "sharing"), database.measured(db, "sharing"))
 
@@ -380,7 +380,7 @@ def test_what_sharing_costs_is_what_the_record_says(whole: Whole) -> None:
         for row in claim["rows"]:
             assert row["setting"]["threads"] == "8"
             assert row["verdict"] == (AGREES if database.is_sound(row) else UNSURE)
-            value, ends = ratios[row["id"], layout]
+            value, ends = ratios[row["trial"]["id"], layout]
             assert row["value"] == pytest.approx(value)
             assert (row["low"], row["high"]) == pytest.approx(tuple(ends))
     text = " ".join(page.text.split())
@@ -686,12 +686,13 @@ def test_crowding_is_said(crowding: Optional[Line], end: str) -> None:
 
 def of(
     variant: str, value: Optional[float], width: Optional[float] = 0.01, status: str = "ok"
-) -> dict[str, Any]:
+) -> Any:
     known = value is not None and width is not None
     time = {
         "value": value,
         "low": value * (1 - width) if value is not None and width is not None else None,
         "high": value * (1 + width) if known and value is not None and width is not None else None,
+        "modes": None,
     }
     return {
         **time,
@@ -702,13 +703,14 @@ def of(
         "bind": "close",
         "oversubscribed": False,
         "metrics": {"time": time},
+        "ratios": [],
         "status": status,
         "flag": None if status == "ok" else 1,
         "reasons": [],
     }
 
 
-def claimed(*trials: Optional[Line]) -> dict[str, list[Line]]:
+def claimed(*trials: Any) -> dict[str, list[claims.ClaimRow]]:
     """By name, the rows of those claims of checkpoint that these trials can judge."""
     found = claims.told(description.Described("checkpoint"), [t for t in trials if t])
     return {c["name"]: c["rows"] for c in found}
@@ -807,14 +809,17 @@ def test_a_ratio_is_as_grave_as_the_graver_of_the_two() -> None:
         ("ok", "unconverged", "unconverged"),
     ):
         sides = of("quadwords", 2.0, status=one), of("together", 4.0, status=other)
-        found = evidence.ratio(*({**side, "reasons": [side["status"]]} for side in sides))
+        for side in sides:
+            side["reasons"] = [side["status"]]
+        found = evidence.ratio(*(evidence.valued(side, "time") for side in sides))
         assert found and (found["status"], found["value"]) == (graver, 0.5)
         assert found["reasons"] == [graver]
 
 
 def test_a_ratio_to_an_interval_from_zero_has_none() -> None:
-    to_zero = {**of("together", 4.0), "low": 0.0, "reasons": []}
-    found = evidence.ratio({**of("quadwords", 2.0), "reasons": []}, to_zero)
+    to_zero = evidence.valued(of("together", 4.0), "time")
+    to_zero["low"] = 0.0
+    found = evidence.ratio(evidence.valued(of("quadwords", 2.0), "time"), to_zero)
     assert found and (found["value"], found["low"], found["high"]) == (0.5, None, None)
 
 

@@ -15,7 +15,7 @@ from ..insight.caches import reported_caches
 from ..insight.evidence import ABOVE, BELOW
 from ..insight.memory_level import AGREES, BEYOND, Finding, Level, bracketed, count
 from ..insight.tlb import reported_tlb
-from ..records.database import select
+from ..records.database import select, value_of
 from ..records.rows import Cell, Judged, Metric, Trial, Value
 from .content import (
     CERTAIN,
@@ -162,7 +162,7 @@ def _pages(host: Host) -> list[Line]:
     base = by["base"]
     huge = min((t for pages, t in by.items() if pages != "base"), key=lambda t: t["value"] or 0)
     in_turn = next((r for r in base["ratios"] if r["trial"] == huge["id"] and r["value"]), None)
-    slower = in_turn or evidence.ratio(base, huge)
+    slower = in_turn or _ratio(base, huge)
     assert slower
     where = f"at {units.size(size)} ({huge['parameters']['pages']} against base pages)"
     told, word = _change(evidence.product([(slower, True)]))
@@ -174,6 +174,11 @@ def _pages(host: Host) -> list[Line]:
         return [undecided("caches", "huge pages", f"{told} {where}", then)]
     numbers = {} if evidence.is_noisy(slower) else {"ratio": 1 / (slower["value"] or 1)}
     return [Line("caches", "huge pages", f"{told} {where}", word, numbers)]
+
+
+def _ratio(one: Trial, other: Trial) -> Optional[Judged]:
+    """Of the times of two trials."""
+    return evidence.ratio(*(evidence.valued(t, "time") for t in (one, other)))
 
 
 def _change(ratio: Judged) -> tuple[str, str]:
@@ -349,9 +354,9 @@ def _rate(host: Host, name: str, trial: Trial, more: str = "") -> Line:
     if evidence.is_noisy(rate):
         then = _then(host, "numa", trial["variant"], threads=str(trial["threads"]))
         return noisy("bandwidth", name, then)
-    values = [units.quantity(v, "B/s") for v in sorted(rate["modes"]) or [rate["value"]]]
+    values = [units.quantity(v, "B/s") for v in sorted(rate["modes"]) or [value_of(rate)]]
     told = f"{' or '.join(values)}{more} ({kernel})"
-    return Line("bandwidth", name, told, sure(rate), {"bandwidth": rate["value"]})
+    return Line("bandwidth", name, told, sure(rate), {"bandwidth": value_of(rate)})
 
 
 def _filled(trial: Trial) -> int:
@@ -427,11 +432,7 @@ def placement(host: Host) -> list[Line]:
     worst_of: dict[str, tuple[Judged, int]] = {}
     for by in settings.values():
         for variant in PLACED:
-            ratio = (
-                evidence.ratio(by[variant], by["static"])
-                if {variant, "static"} <= set(by)
-                else None
-            )
+            ratio = _ratio(by[variant], by["static"]) if {variant, "static"} <= set(by) else None
             if ratio and _of(ratio) > (_of(worst_of[variant][0]) if variant in worst_of else 0):
                 worst_of[variant] = ratio, by[variant]["threads"]
     if not worst_of:

@@ -20,49 +20,83 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import Any, Optional
+from typing import Optional, TypedDict
 
 from ..base import units
 from ..records import published
-from ..records.database import graver
+from ..records.database import graver, value_of
 from ..records.description import Described, Group, Setting, differing, grouped
+from ..records.rows import Judged, Trial, Verdict
 from . import claims_published, evidence
 from .claim_terms import Term, terms
-from .evidence import AGREES, DIFFERS, MATTERS, UNSURE, is_noisy, valued
-
-Row = Any  # not typed yet
+from .evidence import AGREES, DIFFERS, MATTERS, UNSURE, Valued, is_noisy, valued
 
 
-def told(of: Described, trials: Sequence[Row]) -> list[Row]:
+class Judgement(TypedDict):
+    verdict: str  # empty: the claim is not judged
+    why: str
+
+
+class ClaimRow(Judged, Judgement):
+    """The value of a claim in one setting."""
+
+    trial: Trial  # the first of those that it is computed from
+    metric: str
+    setting: Setting
+    where: str  # the setting in words
+    told: str  # the value as far as it may be told
+
+
+class _ToldMay(TypedDict, total=False):
+    name: str
+    part: list[str]
+
+
+class Told(_ToldMay):
+    """A claim that was compared with trials."""
+
+    claim: str
+    value: str
+    rows: list[ClaimRow]
+    theirs: list[published.Figure]
+    published: Optional[str]  # in words
+    differs: str
+    conclusion: str
+
+
+def told(of: Described, trials: Sequence[Trial]) -> list[Told]:
     """Each claim that these trials bear on, with a row for each setting."""
-    found = []
+    found: list[Told] = []
     for claim in published.lesson(of.name).get("claims", []):
         own = _rows(of, trials, claim)
         if own:
             theirs = claims_published.figures(of.name, claim)
             judged = [r for r in own if r["verdict"]]
-            found.append(
-                {
-                    **claim,
-                    "value": claim.get("value") or PART.format(*claim["part"]),
-                    "rows": own,
-                    "theirs": theirs,
-                    "published": claims_published.words(theirs)
-                    or claim.get("published", {}).get("words"),
-                    "differs": claims_published.differing(claim, own),
-                    "conclusion": _conclusion(of, judged) if judged else "",
-                }
-            )
+            one: Told = {
+                "claim": claim["claim"],
+                "value": claim.get("value") or PART.format(*claim["part"]),
+                "rows": own,
+                "theirs": theirs,
+                "published": claims_published.words(theirs)
+                or claim.get("published", {}).get("words"),
+                "differs": claims_published.differing(claim, [r["trial"] for r in own]),
+                "conclusion": _conclusion(of, judged) if judged else "",
+            }
+            if "name" in claim:
+                one["name"] = claim["name"]
+            if "part" in claim:
+                one["part"] = claim["part"]
+            found.append(one)
     return found
 
 
-def result(claims: Sequence[Row]) -> Optional[str]:
+def result(claims: Sequence[Told]) -> Optional[str]:
     """The outcome of the first claim that can be judged, in a sentence."""
     first = next((c for c in claims if c["conclusion"]), None)
     if not first:
         return None
     before = "Published: " if first["published"] else ""
-    runs = max(r.get("tried") or 0 for r in first["rows"])
+    runs = max(r["trial"].get("tried") or 0 for r in first["rows"])
     about = f"{runs} runs" if runs else "This run"
     return f"{before}{first['claim']} {about}: {first['conclusion']}."
 
@@ -72,41 +106,52 @@ PART = "({0} - {1}) / ({0} - {2})"
 # The rows of a claim, from trials.
 
 
-def _rows(of: Described, trials: Sequence[Row], claim: Row) -> list[Row]:
+def _rows(of: Described, trials: Sequence[Trial], claim: published.Claim) -> list[ClaimRow]:
     parsed = [p for v in claim.get("part") or [claim["value"]] for p in terms(v)]
     metric = claim.get("metric", of.headline)
     without = {k for t in parsed for k, _ in t.where}
     without |= {"variant"} if any(t.names for t in parsed) else set()
-    without |= set(claim.get("any", []))
     own = [t for t in trials if _has(t, metric) and any(_may_be(of, t, p) for p in parsed)]
 
-    def rest(t: Row) -> Setting:
+    def rest(t: Trial) -> Setting:
         return {k: v for k, v in of.setting(t).items() if k not in without}
 
-    found = []
+    found: list[ClaimRow] = []
     for group in _asked(grouped(own, rest), claim.get("where", {})):
         picked = [_best(of, [t for t in group.trials if _may_be(of, t, p)], metric) for p in parsed]
         given = [t for t in picked if t]
         if len(given) == len(parsed):
             values = [valued(t, metric) for t in given]
             if "part" in claim:
-                told = _part(values)
+                value, judgement = _part(values)
             else:
                 value = _in_turn(parsed, given, metric) or evidence.product(
                     [(v, p.divides) for v, p in zip(values, parsed)]
                 )
-                told = {**value, **_judged(claim.get("expected"), value, values)}
-            told["told"] = _told(told, values)
-            found.append({**given[0], **told, "setting": group.setting, "metric": metric})
+                judgement = _judged(claim.get("expected"), value, values)
+            found.append(
+                {
+                    **value,
+                    **judgement,
+                    "trial": given[0],
+                    "metric": metric,
+                    "setting": group.setting,
+                    "where": "",
+                    "told": _told(value, values),
+                }
+            )
     several = differing([r["setting"] for r in found])
-    return [{**r, "where": of.words(r["setting"], several)} for r in found]
+    for r in found:
+        r["where"] = of.words(r["setting"], several)
+    return found
 
 
-def _has(trial: Row, metric: str) -> bool:
-    return bool((trial["metrics"].get(metric) or {}).get("value"))
+def _has(trial: Trial, metric: str) -> bool:
+    own = trial["metrics"].get(metric)
+    return own is not None and bool(own["value"])
 
 
-def _may_be(of: Described, trial: Row, term: Term) -> bool:
+def _may_be(of: Described, trial: Trial, term: Term) -> bool:
     setting = of.setting(trial)
     return (not term.names or trial["variant"] in term.names) and all(
         setting.get(k) in v.split("|") for k, v in term.where
@@ -132,37 +177,46 @@ def _asked(groups: Sequence[Group], where: Setting) -> list[Group]:
     return [g for g in groups if all(fits(g.setting.get(k), v) for k, v in where.items())]
 
 
-def _best(of: Described, trials: Sequence[Row], metric: str) -> Optional[Row]:
+def _best(of: Described, trials: Sequence[Trial], metric: str) -> Optional[Trial]:
     sign = -1 if of.meaning(metric)["better"] == "higher" else 1
-    return min(trials, key=lambda t: sign * float(t["metrics"][metric]["value"]), default=None)
+    return min(trials, key=lambda t: sign * value_of(t["metrics"][metric]), default=None)
 
 
-def _in_turn(parsed: Sequence[Term], trials: Sequence[Row], metric: str) -> Optional[Row]:
+def _in_turn(parsed: Sequence[Term], trials: Sequence[Trial], metric: str) -> Optional[Judged]:
     """The record's ratio of these two trials, if they were sampled in turn."""
     if [p.divides for p in parsed] != [False, True]:
         return None
     one, other = trials
-    for r in one.get("ratios", []):
+    for r in one["ratios"]:
         if (r["metric"], r["trial"]) == (metric, other["id"]) and r["value"] is not None:
-            return {k: r[k] for k in ("value", "low", "high", "modes", "flag", "status", "reasons")}
+            return {
+                "value": r["value"],
+                "low": r["low"],
+                "high": r["high"],
+                "modes": r["modes"],
+                "flag": r["flag"],
+                "status": r["status"],
+                "reasons": r["reasons"],
+            }
     return None
 
 
-def _part(values: Sequence[Row]) -> Row:
+def _part(values: Sequence[Valued]) -> tuple[Judged, Judgement]:
     """The share of a cost that the cure removes."""
     worse, better, base = values
     names = {"worse": worse["variant"], "better": better["variant"], "base": base["variant"]}
     gain, cost = evidence.ratio(worse, better), evidence.ratio(worse, base)
     why = evidence.unfit(*values)
-    grave: Row = {**dict.fromkeys(("flag", "value", "low", "high")), "status": "ok", "reasons": []}
+    grave: Verdict = {"flag": None, "status": "ok", "reasons": []}
     for v in values:
-        grave.update(graver(grave, v))
+        grave = graver(grave, v)
+    none: Judged = {"value": None, "low": None, "high": None, "modes": [], **grave}
     if why or not gain or not cost:
-        return {**grave, "verdict": UNSURE, "why": why}
+        return none, {"verdict": UNSURE, "why": why}
     if evidence.holds(gain, 0, MATTERS):
         faster = evidence.holds(gain, 0, 1 / MATTERS)
         why = "{worse} is even faster" if faster else "{better} gains less than 5 % over {worse}"
-        return {**grave, "verdict": DIFFERS, "why": why.format(**names)}
+        return none, {"verdict": DIFFERS, "why": why.format(**names)}
     if not evidence.holds(gain, MATTERS, inf):
         why = "the intervals allow that {better} gains nothing"
     elif evidence.holds(cost, 0, MATTERS):
@@ -171,11 +225,11 @@ def _part(values: Sequence[Row]) -> Row:
         why = "whether {worse} costs anything over {base} is open"
     else:
         part = evidence.taken_away(worse, better, base)
-        return {**grave, **part, "verdict": evidence.of_most(part), "why": ""}
-    return {**grave, "verdict": UNSURE, "why": why.format(**names)}
+        return {**none, **part}, {"verdict": evidence.of_most(part), "why": ""}
+    return none, {"verdict": UNSURE, "why": why.format(**names)}
 
 
-def _judged(expected: Optional[str], value: Row, trials: Sequence[Row]) -> Row:
+def _judged(expected: Optional[str], value: Judged, trials: Sequence[Valued]) -> Judgement:
     """Judges by the bounds and modes (evidence.py)."""
     if not expected:
         return {"verdict": "", "why": ""}
@@ -191,12 +245,12 @@ def _judged(expected: Optional[str], value: Row, trials: Sequence[Row]) -> Row:
     return {"verdict": AGREES if held else DIFFERS, "why": "" if held else f"expected {expected}"}
 
 
-def _told(row: Row, values: Sequence[Row]) -> str:
+def _told(value: Judged, values: Sequence[Valued]) -> str:
     """The value as far as it may be told; of noisy trials the reason why it may not be."""
-    if row["value"] is None:
+    if value["value"] is None:
         return ""
     noisy = next((v for v in values if is_noisy(v)), None)
-    return f"{noisy['variant']} is noisy: value not told" if noisy else evidence.told(row)
+    return f"{noisy['variant']} is noisy: value not told" if noisy else evidence.told(value)
 
 
 def bounds(expected: str) -> tuple[float, float]:
@@ -208,7 +262,7 @@ def bounds(expected: str) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _conclusion(of: Described, rows: Sequence[Row]) -> str:
+def _conclusion(of: Described, rows: Sequence[ClaimRow]) -> str:
     """The value, if there is one setting; else how many settings agree, named where they differ in
     one parameter."""
     if len(rows) == 1:

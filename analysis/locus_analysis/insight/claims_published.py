@@ -5,20 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Optional
+from typing import Optional
 
 from ..base import units
 from ..records import published
-from ..records.published import Figure
+from ..records.published import Claim, ClaimRule, Figure
+from ..records.rows import Trial
 from .claim_terms import terms
 
-Row = Any  # not typed yet
 
-
-def figures(benchmark: str, claim: Row) -> list[Figure]:
+def figures(benchmark: str, claim: Claim) -> list[Figure]:
     """The published values of a claim: ratios as published, or computed from published figures that
     differ in the variant alone; of repeats the median."""
-    rule = claim.get("published", {})
+    rule: ClaimRule = claim.get("published", {})
     if not {"ratio", "figures"} & set(rule):
         return []
     names = rule.get("names", {})
@@ -33,7 +32,7 @@ def figures(benchmark: str, claim: Row) -> list[Figure]:
             for f in published.ratios(benchmark)
             if rule["ratio"] in (f.variant, f.parameters.get("compare")) and _speaks_of(claim, f)
         ]
-    groups: dict[Any, dict[str, list[Figure]]] = {}
+    groups: dict[tuple[object, ...], dict[str, list[Figure]]] = {}
     for f in published.figures(benchmark, rule["figures"]):
         key = (f.machine, f.threads, *sorted(theirs(f, 0).parameters.items()))
         groups.setdefault(key, {}).setdefault(f.variant, []).append(f)
@@ -50,19 +49,19 @@ def figures(benchmark: str, claim: Row) -> list[Figure]:
     return found
 
 
-def differing(claim: Row, rows: Sequence[Row]) -> str:
-    """What is not as published in the trials of these rows: parameters in which they differ from
-    the `geometry` of the claim's rule, and what differs anyway."""
-    rule = claim.get("published") or {}
+def differing(claim: Claim, trials: Sequence[Trial]) -> str:
+    """What is not as published in these trials: parameters in which they differ from the `geometry`
+    of the claim's rule, and what differs anyway."""
+    rule: ClaimRule = claim.get("published", {})
     said = []
     for name, theirs in rule.get("geometry", {}).items():
-        ours = {str(r["parameters"][name]) for r in rows if name in r["parameters"]} - {theirs}
+        ours = {str(t["parameters"][name]) for t in trials if name in t["parameters"]} - {theirs}
         if ours:
             said.append(f"{name} {', '.join(sorted(ours))} instead of {theirs}")
     return "; ".join([*said, *filter(None, [rule.get("otherwise")])])
 
 
-def _speaks_of(claim: Row, f: Figure) -> bool:
+def _speaks_of(claim: Claim, f: Figure) -> bool:
     wanted = claim.get("where", {}).get("threads")
     if f.threads is None or wanted is None:
         return True

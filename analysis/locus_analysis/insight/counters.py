@@ -16,6 +16,8 @@ import duckdb
 
 from ..base import units
 from ..records import database
+from ..records.database import graver
+from ..records.rows import Judged
 from .event_meanings import KERNEL, KERNELS_OWN, meaning
 from .evidence import ratio
 from .kernel_events import by_reason, kernel
@@ -284,8 +286,19 @@ def cost(trials: Iterable[Row]) -> Optional[Row]:
 
 def _ratio(trial: Row, c: Row) -> Optional[Row]:
     """The time of batches that counted over that of the others."""
-    counted, bare = (
-        {**trial, "value": c[of], "low": c[f"{of}_low"], "high": c[f"{of}_high"]}
-        for of in ("counted", "bare")
-    )
+    verdict = graver(trial, trial)
+    counted: Judged = {
+        "value": c["counted"],
+        "low": c["counted_low"],
+        "high": c["counted_high"],
+        "modes": [],
+        **verdict,
+    }
+    bare: Judged = {
+        "value": c["bare"],
+        "low": c["bare_low"],
+        "high": c["bare_high"],
+        "modes": [],
+        **verdict,
+    }
     return ratio(counted, bare)

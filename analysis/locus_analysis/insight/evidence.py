@@ -10,12 +10,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product as corners
 from math import inf, prod
-from typing import Any, Optional
+from typing import Optional, TypedDict
 
 from ..base import units
-from ..records.database import UNUSABLE, graver
+from ..records.database import UNUSABLE, graver, value_of
+from ..records.rows import HasStatus, Judged, OverRuns, Trial, Value, Verdict
 
-Row = Any  # not typed yet
+
+class Valued(Judged, OverRuns):
+    """A metric of a trial."""
+
+    variant: str
+
+
+class Part(TypedDict):
+    """A share of a cost."""
+
+    value: float
+    low: float
+    high: float
+
 
 AGREES, IN_PART, DIFFERS, UNSURE = "agrees", "agrees in part", "differs", "cannot be told"
 MOST = 0.5  # of a cost: a cause explains at least that much, and a cure removes as much
@@ -25,16 +39,16 @@ ABOVE, BELOW, SAME, OPEN = "above", "below", "no difference", "open"
 MATTERS = 1.05  # a ratio within this factor of 1 counts as no difference
 
 
-def reach(of: Row) -> Optional[tuple[float, float]]:
+def reach(of: Judged) -> Optional[tuple[float, float]]:
     """From the least to the greatest of a value's bounds and modes; None without an interval, and
     where the value is not that of the trial."""
-    if of.get("status") in UNUSABLE or of["low"] is None or of["high"] is None:
+    if of["status"] in UNUSABLE or of["low"] is None or of["high"] is None:
         return None
-    ends = [of["low"], of["high"], *of.get("modes", [])]
+    ends = [of["low"], of["high"], *of["modes"]]
     return min(ends), max(ends)
 
 
-def holds(of: Row, low: float, high: float) -> Optional[bool]:
+def holds(of: Judged, low: float, high: float) -> Optional[bool]:
     """Whether a value lies between these limits: true where all of its reach does, false where none
     of it does. None: it is not told."""
     ends = reach(of)
@@ -45,7 +59,7 @@ def holds(of: Row, low: float, high: float) -> Optional[bool]:
     return False if ends[1] < low or high < ends[0] else None
 
 
-def side(ratio: Row) -> str:
+def side(ratio: Judged) -> str:
     """On which side of 1 a ratio is."""
     if holds(ratio, 1 / MATTERS, MATTERS):
         return SAME
@@ -54,70 +68,85 @@ def side(ratio: Row) -> str:
     return BELOW if holds(ratio, 0, 1) else OPEN
 
 
-def is_noisy(of: Row) -> bool:
+def is_noisy(of: HasStatus) -> bool:
     """Whether its value is not to be told."""
-    return bool(of.get("status") == "noisy")
+    return of["status"] == "noisy"
 
 
-def told(of: Row) -> str:
+def told(of: Judged) -> str:
     """As much of a value as may be told; of a noisy one nothing."""
     if is_noisy(of) or of["value"] is None:
         return ""
     ends = reach(of)
-    if not of.get("modes") or not ends:
+    if not of["modes"] or not ends:
         return times(of)
     return f"{units.number(ends[0])} to {units.number(ends[1])}, in two modes"
 
 
-def valued(trial: Row, metric: str) -> Row:
+def valued(trial: Trial, metric: str) -> Valued:
     """A metric of a trial: value, interval and modes, with the trial's variant and status."""
     own = trial["metrics"][metric]
-    known = {key: own.get(key) for key in ("value", "low", "high", "sound_runs", "tried")}
-    return {
-        **known,
-        "modes": [mode["value"] for mode in own.get("modes") or []],
+    found: Valued = {
+        "value": own["value"],
+        "low": own["low"],
+        "high": own["high"],
+        "modes": [mode["value"] for mode in own["modes"] or []],
         "variant": trial["variant"],
-        **graver(trial, trial),
+        "flag": trial["flag"],
+        "status": trial["status"],
+        "reasons": trial["reasons"],
     }
+    if "tried" in own:
+        found["sound_runs"], found["tried"] = own["sound_runs"], own["tried"]
+    return found
 
 
-def ratio(one: Row, other: Row) -> Optional[Row]:
+def ratio(one: Judged, other: Judged) -> Optional[Judged]:
     """The value of one trial over that of another, with the bounds that both intervals allow."""
     return product([(one, False), (other, True)]) if one["value"] and other["value"] else None
 
 
-def product(factors: Sequence[tuple[Row, bool]]) -> Row:
+def product(factors: Sequence[tuple[Judged, bool]]) -> Judged:
     """The product of values, or of their inverses, and the interval and modes that theirs allow."""
-    known = all(v["low"] and v["high"] for v, _ in factors)
-    found: Row = {"value": 1.0, "low": 1.0 if known else None, "high": 1.0 if known else None}
+    value, ends = 1.0, (1.0, 1.0)
+    known = True
+    worst: Verdict = factors[0][0]
     for v, divides in factors:
-        ends = ("high", "low") if divides else ("low", "high")
-        for key, end in zip(found, ("value", *ends)):
-            if found[key] is not None:
-                found[key] = found[key] / v[end] if divides else found[key] * v[end]
-    worst = factors[0][0]
-    for v, _ in factors:
+        value = value / value_of(v) if divides else value * value_of(v)
+        low, high = v["low"], v["high"]
+        if low and high:
+            ends = (ends[0] / high, ends[1] / low) if divides else (ends[0] * low, ends[1] * high)
+        else:
+            known = False
         worst = graver(worst, v)
-    return {**found, "modes": _modes(factors), **worst}
+    return {
+        "value": value,
+        "low": ends[0] if known else None,
+        "high": ends[1] if known else None,
+        "modes": _modes(factors),
+        "flag": worst["flag"],
+        "status": worst["status"],
+        "reasons": worst["reasons"],
+    }
 
 
-def _modes(factors: Sequence[tuple[Row, bool]]) -> list[float]:
-    if not any(v.get("modes") for v, _ in factors):
+def _modes(factors: Sequence[tuple[Judged, bool]]) -> list[float]:
+    if not any(v["modes"] for v, _ in factors):
         return []
     each = [
-        [m**-1 if divides else m for m in v.get("modes") or [v["value"]]] for v, divides in factors
+        [m**-1 if divides else m for m in v["modes"] or [value_of(v)]] for v, divides in factors
     ]
     return sorted(prod(corner) for corner in corners(*each))
 
 
-def taken_away(worse: Row, better: Row, base: Row) -> Row:
+def taken_away(worse: Judged, better: Judged, base: Judged) -> Part:
     """How much of the cost of `worse` over `base` the `better` one removes, with the bounds
     that the three intervals allow."""
     ends = [
         _part(*corner) for corner in corners(*(reach(of) or () for of in (worse, better, base)))
     ]
     return {
-        "value": _part(worse["value"], better["value"], base["value"]),
+        "value": _part(*map(value_of, (worse, better, base))),
         "low": min(ends),
         "high": max(ends),
     }
@@ -127,7 +156,7 @@ def _part(worse: float, better: float, base: float) -> float:
     return (worse - better) / (worse - base)
 
 
-def unfit(*trials: Row) -> str:
+def unfit(*trials: Valued) -> str:
     """Why these trials allow no conclusion, in words; empty if they do."""
     for t in trials:
         if t["status"] in UNUSABLE:
@@ -137,18 +166,18 @@ def unfit(*trials: Row) -> str:
     return "" if all(map(reach, trials)) else "there is no interval"
 
 
-def of_most(part: Row) -> str:
+def of_most(part: Part) -> str:
     """Judges whether a part is at least MOST of a cost."""
     return AGREES if part["low"] >= MOST else IN_PART if part["high"] < MOST else UNSURE
 
 
-def times(ratio: Row) -> str:
-    if ratio["low"] is None:
-        return units.number(ratio["value"])
+def times(ratio: Value) -> str:
+    if ratio["low"] is None or ratio["high"] is None:
+        return units.number(value_of(ratio))
     ends = f"{units.number(ratio['low'])} to {units.number(ratio['high'])}"
-    return f"{units.number(ratio['value'])} ({ends})"
+    return f"{units.number(value_of(ratio))} ({ends})"
 
 
-def flag(of: Row) -> str:
+def flag(of: Verdict) -> str:
     """The mark of a trial in the table of flaws."""
     return "" if of["flag"] is None else f" ▲{of['flag']}"

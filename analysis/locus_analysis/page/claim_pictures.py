@@ -5,29 +5,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Optional
 
 from ..insight import claims_published
+from ..insight.claims import ClaimRow, Told
 from ..pictures import bars, curves, sweeps
 from ..pictures.charts import Picture
 from ..pictures.sweeps import Scene
 from ..records import published
 from ..records.description import Described, Meaning
-
-Row = Any  # not typed yet
+from ..records.lines import Machine
+from ..records.rows import Metric, Trial
 
 KIND = "ratio"  # the metric that a claim's rows have
 HELP = "Ratios of published claims (grey: as published); {}. Lines across are 95 % intervals."
 
 
 def pictures(
-    of: Described, claims: Sequence[Row], machine: Row, name: str, title: str
+    of: Described, claims: Sequence[Told], machine: Machine, name: str, title: str
 ) -> list[Picture]:
     """Curves where there is an x axis; else bars, with the published ones in grey."""
     claims = [c for c in claims if "part" not in c]
     cites = any(c["published"] for c in claims)
     title = f"{title}: {'published claims' if cites else 'settings compared'}"
-    ours = [_drawn(of, c, r) for c in claims for r in c["rows"]]
+    ours = [_drawn(c, r) for c in claims for r in c["rows"]]
     meant = {c["name"]: c["claim"].rstrip(".") for c in claims}
     metric: Meaning = {"unit": "1", "better": None, "help": "the ratio that each claim is about"}
     alike = replace(
@@ -47,19 +48,37 @@ def pictures(
     return found + bars.ratios(rows, KIND, file, title, said, cited, curves.NOTES)
 
 
-def _drawn(of: Described, claim: Row, row: Row) -> Row:
+def _drawn(claim: Told, row: ClaimRow) -> Trial:
     """The row as if it were a trial."""
-    setting = row["setting"]
-    parameters = {k: v for k, v in row["parameters"].items() if k in setting}
-    value = {**{k: row[k] for k in ("value", "low", "high")}, "unit": "1"}
+    trial, setting = row["trial"], row["setting"]
+    parameters = {k: v for k, v in trial["parameters"].items() if k in setting}
+    if "variant" in setting:
+        parameters["of"] = setting["variant"]
+    value: Metric = {
+        "value": row["value"],
+        "low": row["low"],
+        "high": row["high"],
+        "range": None,
+        "with_noise": None,
+        "modes": None,
+        "unit": "1",
+        "kind": "value",
+        "why": None,
+    }
     return {
-        **row,
-        **value,
+        **trial,
+        "value": row["value"],
+        "low": row["low"],
+        "high": row["high"],
+        "range": None,
+        "modes": None,
+        "unit": "1",
+        "flag": row["flag"],
+        "status": row["status"],
+        "reasons": row["reasons"],
         "variant": claim["name"],
-        "parameters": {
-            **parameters,
-            **({"of": setting["variant"]} if "variant" in setting else {}),
-        },
+        "parameters": parameters,
+        "metric": row["metric"],
         "metrics": {KIND: value},
         "better": None,
         "setting": row["where"],
@@ -68,7 +87,7 @@ def _drawn(of: Described, claim: Row, row: Row) -> Row:
     }
 
 
-def _bars(claim: Row, rows: Sequence[Row]) -> list[Row]:
+def _bars(claim: Told, rows: Sequence[Trial]) -> list[bars.RatioBar]:
     """Bars of one claim: published values, then ours."""
     groups: dict[str, list[float]] = {}
     for t in claim["theirs"]:
@@ -76,8 +95,9 @@ def _bars(claim: Row, rows: Sequence[Row]) -> list[Row]:
             filter(None, (published.short(t.machine), claims_published.said_threads(t.threads)))
         )
         groups.setdefault(said, []).append(t.value)
+    name = claim["name"]
     theirs = [
-        {**NO_TRIAL, "point": f"published: {said}{word}", "theirs": True, "value": value}
+        _bar(name, f"published: {said}{word}", value)
         for said, values in groups.items()
         for word, value in (
             (("", values[0]),)
@@ -85,9 +105,23 @@ def _bars(claim: Row, rows: Sequence[Row]) -> list[Row]:
             else ((", least", min(values)), (", most", max(values)))
         )
     ]
-    ours = [{**r, "point": r["where"] or "here", "theirs": False} for r in rows]
-    name = claim["name"]
-    return [{**r, "variant": name, "trial": f"{name}, {r['point']}"} for r in [*theirs, *ours]]
+    return [*theirs, *(_bar(name, r["point"] or "here", r["value"], r) for r in rows)]
 
 
-NO_TRIAL: Row = {"id": None, "low": None, "high": None, "flag": None, "status": "ok"}
+def _bar(
+    name: str, point: str, value: Optional[float], trial: Optional[Trial] = None
+) -> bars.RatioBar:
+    """Of a published value where there is no trial."""
+    return {
+        "id": trial and trial["id"],
+        "flag": trial and trial["flag"],
+        "status": trial["status"] if trial else "ok",
+        "reasons": trial["reasons"] if trial else [],
+        "value": value,
+        "low": trial and trial["low"],
+        "high": trial and trial["high"],
+        "variant": name,
+        "point": point,
+        "trial": f"{name}, {point}",
+        "theirs": trial is None,
+    }
