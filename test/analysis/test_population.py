@@ -11,12 +11,13 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Callable
 
+import numpy as np
 import pytest
 from locus_analysis import __main__ as program
 from locus_analysis.base import processes
-from locus_analysis.cluster import sick
+from locus_analysis.cluster import rule, sick
 from locus_analysis.compare import command_line, comparison, html_page, observations
-from locus_analysis.page import population
+from locus_analysis.page import health, population
 from locus_analysis.pictures import draw
 from locus_analysis.records import database, schema
 from make_records import ONE, Line, numa, record, run_id, write
@@ -57,10 +58,38 @@ def test_a_few_hosts_are_drawn_one_by_one(tmp_path: Path) -> None:
     assert len(names(tmp_path)) == 3 * len(draw.KINDS) * population.FEW  # bars, claims, steadiness
 
 
+def test_hosts_beside_their_class(many: tuple[Path, Page]) -> None:
+    """A heat map of hosts and components: the slow one is framed, and healthy cells are left to
+    the background."""
+    drawn = json.loads((many[0] / "report-pictures" / "health.vl.json").read_text())
+    (rows,) = drawn["datasets"].values()
+    framed = {(r["host"], r["component"]) for r in rows if r["score"] > 1}
+    assert framed == {(SLOW, "memory bandwidth")}
+    assert max(r["ratio"] for r in rows) == pytest.approx(4 / 3, rel=0.01)
+    assert all(abs(r["ratio"] - 1) > 0.009 for r in rows)
+
+
+@pytest.mark.parametrize(("hosts", "shown"), [(1000, 1000), (1001, 200)])
+def test_the_worst_of_very_many_hosts(hosts: int, shown: int) -> None:
+    y = np.random.default_rng(1).normal(0, 0.005, (hosts, 8))
+    y[77] += 0.2
+    class_ = rule.refer(y, ["L2"] * 8)
+    named = [f"n{i:04}" for i in range(hosts)]
+    found = health.pictures(
+        [sick.Campaign("a", "a CPU", 1, named, class_, rule.look(y, class_), y)]
+    )
+    chart: Any = found[0].spec["vconcat"]
+    rows: Any = found[0].spec["datasets"]
+    assert len(found) == 1 and found[0].title.endswith("worst") == (shown < hosts)
+    domain = chart[0]["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert len(domain) == shown and "n0077" in domain
+    assert any(r["host"] == "n0077" and r["score"] > 1 for own in rows.values() for r in own)
+
+
 def test_many_hosts_are_distributions(many: tuple[Path, Page], tmp_path: Path) -> None:
     folder, page = many
     make(tmp_path, *hosts(population.FEW + 1))
-    drawn = sorted(f"numa-hosts.{kind}" for kind in draw.KINDS)
+    drawn = sorted(f"{name}.{kind}" for name in ("health", "numa-hosts") for kind in draw.KINDS)
     assert names(folder) == names(tmp_path) == drawn
     assert "20 hosts" in page.text and "20 runs" in page.text
     assert page.ids.count("machines") == 1 and page.text.count(ONE.model) == 2
@@ -68,7 +97,7 @@ def test_many_hosts_are_distributions(many: tuple[Path, Page], tmp_path: Path) -
 
 def test_who_stands_out_is_named(many: tuple[Path, Page]) -> None:
     _, page = many
-    points = list(page.rows("host", "ratio"))
+    points = list(page.rows("host", "ratio", "status"))
     assert {row["host"] for row in some(points)} == {SLOW}
     assert all(0.7 < row["ratio"] < 0.8 for row in some(points))
     assert "Verdict on the nodes (1)" in page.text and "memory bandwidth 0.75" in page.text

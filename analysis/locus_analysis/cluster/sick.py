@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, Optional
 
@@ -67,6 +67,7 @@ class Campaign:
 
     name: str
     cpu: str
+    group: int  # the number of its class
     hosts: list[str]
     class_: rule.Reference
     seen: rule.Look
@@ -119,7 +120,7 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
             of = _of_class(_matrix(part), own, effects, part.runs[-1]["cpu"])
             findings += of.findings
             lookers += of.lookers
-            seen += of.campaigns
+            seen += [replace(c, group=len(judged)) for c in of.campaigns]
         findings += _wrong(part)
         facts.update(_facts_of(part))
     _add_facts(facts, findings)
@@ -265,7 +266,7 @@ def _of_class(
             continue
         else:
             class_ = main
-        looks.append(Campaign(name, cpu, hosts, class_, rule.look(y, class_), y))
+        looks.append(Campaign(name, cpu, 0, hosts, class_, rule.look(y, class_), y))
     if not main:
         hosts = sorted({p.host for p in places})
         return _Judged(

@@ -35,7 +35,7 @@ from ..pictures.draw import Drawing
 from ..records import database, provenance
 from ..records.database import CannotWrite, Records, column, select
 from ..records.rows import Headline, Mark, Outcome
-from . import likwid_tables, population, sections
+from . import health, likwid_tables, population, sections
 from .population import Machine, ShownRun
 
 # A link from a page to one of its pictures.
@@ -131,6 +131,7 @@ def _sick(db: duckdb.DuckDBPyConnection) -> dict[str, Any]:
         "head": told.head(verdict),
         "foot": told.foot(verdict, True),
         "rows": told.joined(found),
+        "pictures": health.pictures(verdict.campaigns),
     }
 
 
@@ -161,6 +162,9 @@ def _compose(given: Records, drawing: Drawing, link: str) -> str:
     steadiness = [] if many else _steadiness(db, names)
     for picture in steadiness:
         drawing.begin(picture)
+    judged = _sick(db) if many else None
+    for picture in judged["pictures"] if judged else []:
+        drawing.begin(picture)
     flaws = (
         select(db, Headline, "FROM headline WHERE flag IS NOT NULL ORDER BY flag")
         if not many
@@ -186,7 +190,7 @@ def _compose(given: Records, drawing: Drawing, link: str) -> str:
         meaning=MEANING,
         statuses=[(s, statuses[s]) for s in ("ok", *MEANING) if statuses[s]],
         machines=population.machines(_machines(runs)) if many else _machines(runs),
-        sick=_sick(db) if many else None,
+        sick=judged,
         hosts=len({r["host"] for r in runs}) if many else 0,
     )
 
