@@ -444,7 +444,8 @@ def test_each_benchmark_with_a_curve_has_one_of_its_counters(
     machine = database.machines(db)[run_id("a")]
     columns = counters.section(db, own)[run_id("a")]["columns"]
     of = description.of(db, benchmark)
-    pictures = counter_curves.pictures(Scene(of, own, machine), columns, benchmark, benchmark)
+    scene = Scene(of, own, machine)
+    pictures = counter_curves.pictures(scene, own, columns, benchmark, benchmark)
     assert {p.title.split(" over ")[1].split(" (")[0] for p in pictures} == over
     assert len({p.name for p in pictures}) == len(pictures)
     shown = [i for p in pictures for i in p.shows]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Optional
+from typing import Optional, TypedDict
 
 from ..insight import counters
 from ..pictures import axes, curves, sweeps
@@ -16,9 +16,7 @@ from ..pictures.curves import HALF, WIDE, Panel, Series
 from ..pictures.sweeps import Scene
 from ..records import description
 from ..records.description import Group, place_of
-from ..records.rows import Value
-
-Row = Any  # not typed yet
+from ..records.rows import Counter, Metric, Trial, Value
 
 HELP = (
     "On top the time, below it the counts per {per}, over the same axis; lines across points are"
@@ -28,25 +26,38 @@ ROWS = 4  # counters in a picture, below the time: it fits a printed page
 COLUMNS, SMALL = 3, 205  # settings side by side, at most; pixels of a panel's width then
 HIGH, LOW = 190, 115  # pixels: the time, a counter
 DECADES = 100  # greatest over least value: above it the axis is logarithmic
-NO_VALUE: Row = {"value": None, "low": None, "high": None, "unit": "1"}
 
 
-def pictures(scene: Scene, columns: Sequence[Row], name: str, title: str) -> list[Picture]:
-    """The pictures of one run and benchmark; `columns` are its counters. A trial is drawn in the
-    first curve that has it as a point."""
+class Counted(Trial):
+    counters: dict[str, Counter]
+
+
+class Column(TypedDict):
+    """A counter of the run."""
+
+    name: str
+    per: Optional[str]
+    unit: str
+
+
+def pictures(
+    scene: Scene, trials: Sequence[Counted], columns: Sequence[Column], name: str, title: str
+) -> list[Picture]:
+    """The pictures of one run and benchmark, whose trials are those of the scene. A trial is drawn
+    in the first curve that has it as a point."""
     drawn: list[Picture] = []
-    of, left = scene.of, [_as_metrics(t, columns) for t in scene.trials if not t["in_matrix"]]
+    of, left = scene.of, [_as_metrics(t, columns) for t in trials if not t["in_matrix"]]
     for x, found in description.curved(of, left):
         ids = {t["id"] for t in left}
         groups = [Group(g.setting, [t for t in g.trials if t["id"] in ids]) for g in found]
         groups = [g for g in groups if len({place_of(of, t, x) for t in g.trials}) > 1]
-        trials = [t for g in groups for t in g.trials]
-        left = [t for t in left if t["id"] not in {shown["id"] for shown in trials}]
-        drawn += _over(replace(scene, trials=trials), x, groups, columns, name, title)
+        own = [t for g in groups for t in g.trials]
+        left = [t for t in left if t["id"] not in {shown["id"] for shown in own}]
+        drawn += _over(replace(scene, trials=own), x, groups, columns, name, title)
     return drawn
 
 
-def _as_metrics(trial: Row, columns: Sequence[Row]) -> Row:
+def _as_metrics(trial: Counted, columns: Sequence[Column]) -> Counted:
     """The trial with its counters among its metrics, and the time beside which they are drawn."""
     counted = {c["name"]: _drawable(trial["counters"].get(c["name"])) for c in columns}
     return {**trial, "metrics": {**trial["metrics"], **counted, TIME: counters.headline(trial)}}
@@ -55,17 +66,26 @@ def _as_metrics(trial: Row, columns: Sequence[Row]) -> Row:
 TIME = "time beside counters"
 
 
-def _drawable(counter: Optional[Row]) -> Row:
-    if counter is None or counters.is_zero_in_doubt(counter):
-        return NO_VALUE
-    return counter
+def _drawable(counter: Optional[Counter]) -> Metric:
+    own = None if counter is None or counters.is_zero_in_doubt(counter) else counter
+    return {
+        "value": own and own["value"],
+        "low": own and own["low"],
+        "high": own and own["high"],
+        "unit": own["unit"] if own else "1",
+        "range": None,
+        "with_noise": None,
+        "modes": None,
+        "kind": "value",
+        "why": None,
+    }
 
 
 def _over(
     scene: Scene,
     x: str,
     groups: Sequence[Group],
-    columns: Sequence[Row],
+    columns: Sequence[Column],
     name: str,
     title: str,
 ) -> list[Picture]:
@@ -134,7 +154,7 @@ def _panel(
     return Panel(title, x, y, lines, width, height, marks=marks)
 
 
-def _words_of(column: Row) -> sweeps.Words:
+def _words_of(column: Column) -> sweeps.Words:
     def words(value: Value, unit: str) -> Said:
         counter = {**value, "unit": column["unit"]}
         return {
@@ -146,7 +166,7 @@ def _words_of(column: Row) -> sweeps.Words:
     return lambda value, unit: {} if value["value"] is None else words(value, unit)
 
 
-def _per(column: Row) -> str:
+def _per(column: Column) -> str:
     return f"per {column['per']}" if column["per"] else ""
 
 

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 from urllib.parse import quote
 
 import duckdb
@@ -37,6 +37,7 @@ from ..records.database import CannotWrite, Records, column, select
 from ..records.rows import Headline, Mark, Outcome
 from . import health, likwid_tables, population, sections
 from .population import Machine, ShownRun
+from .sections import Section
 
 # A link from a page to one of its pictures.
 LINK = re.compile(r'href="[^"/]*/([A-Za-z0-9_-]+\.(?:svg|png|pdf|vl\.json))"')
@@ -123,8 +124,15 @@ def _keep_others(pictures: Path, made: set[str], new: Path) -> None:
             shutil.copy2(path, kept, follow_symlinks=False)
 
 
-def _sick(db: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+class _Sick(TypedDict):
     """What `locus sick` says of the same records."""
+
+    head: str
+    foot: str
+    rows: list[tuple[str, str, str]]  # verdict, nodes, what is seen
+
+
+def _sick(db: duckdb.DuckDBPyConnection) -> _Sick:
     verdict = sick.judge(observations.of(db, "these records"), {}, {})
     found = [(f.verdict, f.host, told.text(f)) for f in verdict.findings]
     return {
@@ -146,7 +154,7 @@ def _compose(given: Records, drawing: Drawing, link: str) -> str:
         " benchmark, NULL FROM peer) GROUP BY benchmark ORDER BY min(place) NULLS LAST, name",
     )
     many = population.is_one(db)
-    each: Iterable[dict[str, Any]]
+    each: Iterable[Section]
     if many:
         each = sections.over_hosts(db, benchmarks)
     else:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby, permutations
-from typing import Any, Optional, TypedDict
+from typing import Optional, TypedDict
 
 import duckdb
 
@@ -19,15 +19,74 @@ from ..pictures.charts import Picture
 from ..pictures.sweeps import Scene
 from ..records import database, description, published
 from ..records.database import UNUSABLE, select
-from ..records.description import Described
-from ..records.rows import Headline, Judged, MatrixCell, Pages, Peer, Trial
-from . import claim_pictures, counter_curves, generic, peers, population, ratio_pictures, scaling
+from ..records.description import Bands, Described
+from ..records.rows import Headline, Judged, MatrixCell, Metric, Pages, Peer, Trial
+from . import (
+    claim_pictures,
+    counter_curves,
+    generic,
+    likwid_tables,
+    peers,
+    population,
+    ratio_pictures,
+    scaling,
+)
 
-Row = Any  # not typed yet
 Names = dict[str, str]  # of runs
+Claims = dict[str, list[claims.Told]]  # by run
+FindBands = Callable[[str, Sequence[Trial]], Optional[Bands]]  # by axis
 
 
-def section(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> Row:
+class Protocol(TypedDict):
+    protocol: Optional[str]
+
+
+class Counters(TypedDict):
+    runs: Mapping[str, object]
+    pictures: list[Picture]
+
+
+class Answers(TypedDict, total=False):
+    """Of an insight, by run."""
+
+    answer: dict[str, str]  # instead of a generic one
+    said: dict[str, list[str]]
+
+
+class OfSeries(TypedDict):
+    """How many runs a series has, and a row for each trial and metric."""
+
+    runs: int
+    rows: list[run_variation.Told]
+
+
+class _OfRuns(TypedDict, total=False):
+    results: list[str]  # sentences
+    metrics: list[str]
+    measured: dict[tuple[str, str], dict[str, Metric]]
+    ratios: list[ratio_pictures.Line]
+    trials: list[Headline]
+
+
+class Section(_OfRuns):
+    """Of a benchmark. `hosts`: where there are too many for the part on each run."""
+
+    name: str
+    id: str
+    own: Mapping[str, object]  # what an insight found
+    scaled: list[scaling.Curve]
+    claims: Claims
+    pictures: list[Picture]
+    first: list[Picture]  # those that are unfolded
+    series: dict[str, OfSeries]  # by its last run
+    protocols: list[Protocol]
+    peers: list[peers.Compared]
+    counters: Counters
+    likwid: list[likwid_tables.Group]
+    hosts: Optional[population.Section]
+
+
+def section(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> Section:
     """A benchmark: for each run its pictures and its table."""
     trials = select(db, Headline, "FROM headline WHERE benchmark = ? ORDER BY place", benchmark)
     counters.drop_notes(db, trials)
@@ -64,12 +123,14 @@ def section(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> Row:
         "trials": trials,
         "peers": compared_with,
         "counters": _counters(db, of, names, bands),
+        "likwid": [],
+        "hosts": None,
     }
 
 
-def _series(measured: Sequence[Trial], given: run_variation.Series) -> dict[str, Row]:
-    """By the last run of each series: how many runs it has, and a row for each trial and metric."""
-    found = {}
+def _series(measured: Sequence[Trial], given: run_variation.Series) -> dict[str, OfSeries]:
+    """By the last run of each series."""
+    found: dict[str, OfSeries] = {}
     for wholes in given:
         own = [t for t in measured if t["whole"] in wholes]
         if own:
@@ -84,10 +145,6 @@ def _peers(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[peers.Compared
     )
 
 
-class Protocol(TypedDict):
-    protocol: Optional[str]
-
-
 def _protocols(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Protocol]:
     query = "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol"
     return select(db, Protocol, query, benchmark)
@@ -98,8 +155,8 @@ def _pictures(
     of: Described,
     trials: Sequence[Trial],
     names: Names,
-    bands: Any,
-    claimed: dict[str, list[Row]],
+    bands: FindBands,
+    claimed: Claims,
 ) -> list[Picture]:
     """What is drawn from a benchmark's line in the record, run by run."""
     machines, drawn = database.machines(db), []
@@ -127,7 +184,7 @@ def file_name(what: str, names: Names, run: str) -> str:
     return f"{what}-{place}-{re.sub(r'[^A-Za-z0-9-]+', '_', names[run])[:60]}"
 
 
-def over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> list[Row]:
+def over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> list[Section]:
     """A section for each benchmark, over all hosts: there are no more pictures for more hosts."""
     found = population.sections(db)
     return [
@@ -144,6 +201,7 @@ def over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> list
             "protocols": _protocols(db, benchmark),
             "peers": _peers(db, benchmark),
             "counters": {"runs": {}, "pictures": []},
+            "likwid": [],
         }
         for benchmark in benchmarks
     ]
@@ -153,8 +211,8 @@ def _results(
     of: Described,
     judged: Sequence[Trial],
     names: Names,
-    claimed: dict[str, list[Row]],
-    insight: Row,
+    claimed: Claims,
+    insight: Answers,
 ) -> list[str]:
     """For each run, or series of runs, a sentence: the insight's own answer, or the ratio furthest
     from 1; without ratios, the two variants furthest apart at the same setting. Then what else the
@@ -194,8 +252,7 @@ def _furthest(trials: Sequence[Trial]) -> str:
 def _over(one: Trial, other: Trial) -> Judged:
     """The headline of one trial over that of another."""
     values = (evidence.valued(t, t["metric"]) for t in (one, other))
-    found: Judged = evidence.product(list(zip(values, (False, True))))
-    return found
+    return evidence.product(list(zip(values, (False, True))))
 
 
 def _alone(trial: Trial) -> str:
@@ -219,7 +276,9 @@ def _apart(ratio: Judged, most: Trial, least: Trial) -> str:
     return f"{better['variant']} beats {worse['variant']}{by}{at}{told}."
 
 
-def _counters(db: duckdb.DuckDBPyConnection, of: Described, names: Names, bands: Any) -> Row:
+def _counters(
+    db: duckdb.DuckDBPyConnection, of: Described, names: Names, bands: FindBands
+) -> Counters:
     """The counts of each run, with pictures; empty if there are none."""
     trials, machines = counters.counted(db, of.name), database.machines(db)
     runs = counters.section(db, trials)
@@ -227,7 +286,7 @@ def _counters(db: duckdb.DuckDBPyConnection, of: Described, names: Names, bands:
     for whole, own in database.by_run(trials):
         file, title = file_name(of.name, names, whole), f"{of.name} on {names[whole]}"
         scene = Scene(of, own, machines[whole], bands)
-        pictures += counter_curves.pictures(scene, runs[whole]["columns"], file, title)
+        pictures += counter_curves.pictures(scene, own, runs[whole]["columns"], file, title)
     return {"runs": runs, "pictures": pictures}
 
 
