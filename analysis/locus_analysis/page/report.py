@@ -130,6 +130,7 @@ class _Sick(TypedDict):
     head: str
     foot: str
     rows: list[tuple[str, str, str]]  # verdict, nodes, what is seen
+    pictures: list[Picture]
 
 
 def _sick(db: duckdb.DuckDBPyConnection) -> _Sick:
