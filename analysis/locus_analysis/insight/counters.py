@@ -10,19 +10,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import Any, Optional
+from typing import Optional, TypedDict, TypeVar
 
 import duckdb
 
 from ..base import units
 from ..records import database
-from ..records.database import graver
-from ..records.rows import Judged
+from ..records.database import graver, select, value_of
+from ..records.rows import (
+    Counter,
+    CountersAsked,
+    Counting,
+    Event,
+    Judged,
+    Metric,
+    Shown,
+    Value,
+)
 from .event_meanings import KERNEL, KERNELS_OWN, meaning
 from .evidence import ratio
-from .kernel_events import by_reason, kernel
-
-Row = Any  # not typed yet
+from .kernel_events import Counted, Kernel, Reason, by_reason, kernel
 
 SOURCES = {
     "papi": "PAPI",
@@ -36,10 +43,84 @@ FEW = 100  # events: with fewer, differences among threads are chance
 EACH = 8  # threads: up to so many are shown one by one
 
 
-def counted(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
+class Quantity(Value):
+    unit: str
+
+
+class InPart(TypedDict):
+    part: str
+
+
+P = TypeVar("P", bound=InPart)
+
+_Pass = TypedDict("_Pass", {"pass": Optional[int]})
+
+
+class Column(_Pass):
+    name: str
+    meaning: str
+    per: Optional[str]
+    heading: str
+    unit: str
+    source: Optional[str]  # in words
+    scope: str  # in words
+
+
+class Cell(TypedDict):
+    text: str
+    below: str  # paler
+    why: Optional[str]
+
+
+class Line(Counted):
+    time: Metric
+    cells: list[Cell]
+
+
+class Unequal(Counted):
+    """A count that differs among threads."""
+
+    name: str
+    text: str
+    even: float  # the share of each thread if all were equal
+
+
+class Compared(Counted):
+    """The time of batches that counted and of those that did not."""
+
+    counted: Optional[float]
+    bare: Optional[float]
+    ratio: Judged
+
+
+class Cost(TypedDict):
+    """The effect of counting on times."""
+
+    n: int  # trials
+    median: float
+    least: float
+    most: float
+    known: int  # have intervals
+    apart: list[Compared]  # have intervals that do not overlap
+
+
+class OfRun(TypedDict):
+    """A run's part of the page about counters."""
+
+    asked: Optional[CountersAsked]
+    columns: list[Column]
+    lines: list[Line]
+    lacking: list[Reason]
+    untrusted: list[Reason]
+    unequal: list[Unequal]
+    cost: Optional[Cost]
+    kernel: Optional[Kernel]
+
+
+def counted(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Counted]:
     """The trials of a benchmark with counts, or with events that could not be counted: `counters`
     by name, in the order of the record; `counting`."""
-    trials: dict[tuple[str, str], Row] = {
+    trials: dict[tuple[str, str], Counted] = {
         (t["whole"], t["id"]): {**t, "counters": {}, "counting": None}
         for t in database.measured(db, benchmark)
         if t["metrics"]["time"]["value"] is not None
@@ -48,48 +129,63 @@ def counted(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
         "SELECT c.* FROM counter c JOIN trial USING (whole, id) WHERE benchmark = ?"
         " ORDER BY whole, id, counter_place"
     )
-    for c in database.rows(db, query, benchmark):
+    for c in select(db, Counter, query, benchmark):
         if (c["whole"], c["id"]) in trials:
             trials[c["whole"], c["id"]]["counters"][c["name"]] = _in_base_units(c)
-    for cost in database.rows(db, "FROM counting"):
+    for cost in select(db, Counting, "FROM counting"):
         if (cost["whole"], cost["id"]) in trials:
             trials[cost["whole"], cost["id"]]["counting"] = cost
     return [t for t in trials.values() if t["counters"]]
 
 
-def _in_base_units(counter: Row) -> Row:
+def _in_base_units(counter: Counter) -> Counter:
     """Converts nJ, in which PAPI has energies."""
     factor, unit = PREFIXED.get(counter["unit"], (1.0, counter["unit"]))
     if factor == 1:
         return counter
-    scaled = {
-        key: None if counter[key] is None else counter[key] * factor
-        for key in ("value", "low", "high", "total")
+
+    def scaled(value: Optional[float]) -> Optional[float]:
+        return None if value is None else value * factor
+
+    return {
+        **counter,
+        "unit": unit,
+        "value": scaled(counter["value"]),
+        "low": scaled(counter["low"]),
+        "high": scaled(counter["high"]),
+        "total": scaled(counter["total"]),
+        "per_thread": counter["per_thread"] and [scaled(part) for part in counter["per_thread"]],
     }
-    parts = counter["per_thread"] and [
-        None if part is None else part * factor for part in counter["per_thread"]
-    ]
-    return {**counter, **scaled, "unit": unit, "per_thread": parts}
 
 
-def drop_notes(db: duckdb.DuckDBPyConnection, trials: Iterable[Row]) -> None:
+class _Doubt(TypedDict):
+    whole: str
+    id: str
+    name: str
+    why: Optional[str]
+
+
+def drop_notes(db: duckdb.DuckDBPyConnection, trials: Iterable[Shown]) -> None:
     """Removes those of the trials' `notes` that the page gives once for all trials."""
-    doubts = database.rows(db, "SELECT whole, id, name, why FROM counter WHERE NOT trusted")
+    doubts = select(db, _Doubt, "SELECT whole, id, name, why FROM counter WHERE NOT trusted")
     said = {(c["whole"], c["id"], f"{c['name']} is not to be trusted: {c['why']}") for c in doubts}
     for t in trials:
         t["notes"] = [note for note in t["notes"] if (t["whole"], t["id"], note) not in said]
 
 
-def section(db: duckdb.DuckDBPyConnection, trials: Sequence[Row]) -> dict[str, Row]:
+def section(db: duckdb.DuckDBPyConnection, trials: Sequence[Counted]) -> dict[str, OfRun]:
     """Each run's part of the page about counters; {} for records without any."""
-    found = {}
+    found: dict[str, OfRun] = {}
     for whole in dict.fromkeys(t["whole"] for t in trials):
         own = [t for t in trials if t["whole"] == whole]
         events = _measured(
-            own, database.rows(db, "FROM event WHERE whole = ? ORDER BY ordinal, place", whole)
+            own, select(db, Event, "FROM event WHERE whole = ? ORDER BY ordinal, place", whole)
         )
         asked = _measured(
-            own, database.rows(db, "FROM counters_asked WHERE whole = ? ORDER BY ordinal", whole)
+            own,
+            select(
+                db, CountersAsked, "FROM counters_asked WHERE whole = ? ORDER BY ordinal", whole
+            ),
         )
         most = max((a["passes"] for a in asked), default=0)
         by_name = {e["name"]: e for e in events}  # as the last run that asked for it found it
@@ -99,14 +195,16 @@ def section(db: duckdb.DuckDBPyConnection, trials: Sequence[Row]) -> dict[str, R
     return found
 
 
-def _measured(trials: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
+def _measured(trials: Iterable[Counted], rows: Iterable[P]) -> list[P]:
     """The rows of runs that measured some of these trials. In a resumed record another run may have
     measured none of them, and asked for other events."""
     parts = {t["part"] for t in trials}
     return [row for row in rows if row["part"] in parts]
 
 
-def _of_run(trials: list[Row], events: Sequence[Row], asked: Optional[Row]) -> Row:
+def _of_run(
+    trials: Sequence[Counted], events: Sequence[Event], asked: Optional[CountersAsked]
+) -> OfRun:
     names = shown(trials, events)
     here = {name for t in trials for name in t["counters"]}
     own_events = [e for e in events if e["name"] in here]
@@ -127,7 +225,7 @@ def _of_run(trials: list[Row], events: Sequence[Row], asked: Optional[Row]) -> R
     }
 
 
-def shown(trials: Iterable[Row], events: Iterable[Row]) -> list[str]:
+def shown(trials: Iterable[Counted], events: Iterable[Event]) -> list[str]:
     """Events that were asked for and counted at least once, and their quotients. Without the
     kernel's own events that nobody asked for."""
     asked = {e["name"] for e in events}
@@ -139,44 +237,45 @@ def shown(trials: Iterable[Row], events: Iterable[Row]) -> list[str]:
     return [name for name, has_value in by_name.items() if has_value]
 
 
-def is_zero_in_doubt(counter: Row) -> bool:
+def is_zero_in_doubt(counter: Counter) -> bool:
     return counter["value"] is not None and not counter["trusted"]
 
 
-def _column(name: str, trials: Iterable[Row], events: Iterable[Row]) -> Row:
+def _column(name: str, trials: Iterable[Counted], events: Iterable[Event]) -> Column:
     any_of = next(
         t["counters"][name]
         for t in trials
         if name in t["counters"] and t["counters"][name]["value"] is not None
     )
-    per = None if any_of["source"] == "ratio" else any_of["per"]
-    event: Row = next((e for e in events if e["name"] == name), {})
+    source = any_of["source"]
+    per = None if source == "ratio" else any_of["per"]
+    event = next((e for e in events if e["name"] == name), None)
     return {
         "name": name,
         "meaning": meaning(name),
         "per": per,
         "heading": f"{name} per {per}" if per else name,
         "unit": any_of["unit"],
-        "source": SOURCES.get(any_of["source"], any_of["source"]),
+        "source": SOURCES.get(source or "", source),
         "scope": (
             "once a package"
             if any_of["scope"] == "package"
             else "each thread"
-            if any_of["source"] != "ratio"
+            if source != "ratio"
             else ""
         ),
-        "pass": event.get("pass"),
+        "pass": event["pass"] if event else None,
     }
 
 
-def headline(trial: Row) -> Row:
+def headline(trial: Counted) -> Metric:
     """The time beside the counts: the benchmark's headline if less of it is better (search-time for
     search), else the time per unit."""
     first = trial["metrics"].get(trial["metric"])
     return {**(first if trial["better"] == "lower" and first else trial["metrics"]["time"])}
 
 
-def _line(trial: Row, names: Sequence[str]) -> Row:
+def _line(trial: Counted, names: Sequence[str]) -> Line:
     cells = [cell(trial["counters"].get(name)) for name in names]
     return {
         **trial,
@@ -185,7 +284,7 @@ def _line(trial: Row, names: Sequence[str]) -> Row:
     }
 
 
-def cell(counter: Optional[Row]) -> Row:
+def cell(counter: Optional[Counter]) -> Cell:
     """The content of a cell: a text, and a paler one below it."""
     if counter is None or counter["value"] is None:
         return {"text": "", "below": "", "why": counter["why"] if counter else None}
@@ -194,18 +293,18 @@ def cell(counter: Optional[Row]) -> Row:
     return {"text": said(counter), "below": interval(counter), "why": None}
 
 
-def said(counter: Row) -> str:
-    return units.count(counter["value"], counter["unit"])
+def said(counter: Quantity) -> str:
+    return units.count(value_of(counter), counter["unit"])
 
 
-def interval(counter: Row) -> str:
+def interval(counter: Quantity) -> str:
     low, high = counter["low"], counter["high"]
     if low is None or high is None:
         return ""
     return f"{units.count(low, counter['unit'])} to {units.count(high, counter['unit'])}"
 
 
-def lacking(trials: Iterable[Row], events: Sequence[Row]) -> list[Row]:
+def lacking(trials: Iterable[Counted], events: Sequence[Event]) -> list[Reason]:
     """Events that could not be counted, in all trials or in some."""
     in_all = [(e["why"] or "", e["name"], None) for e in events if not e["source"]]
     told = {name for _, name, _ in in_all} | (KERNELS_OWN - {e["name"] for e in events})
@@ -218,7 +317,7 @@ def lacking(trials: Iterable[Row], events: Sequence[Row]) -> list[Row]:
     return by_reason([*in_all, *in_some])
 
 
-def untrusted(trials: Iterable[Row]) -> list[Row]:
+def untrusted(trials: Iterable[Counted]) -> list[Reason]:
     """Zeros of counters that may not have counted."""
     return by_reason(
         (c["why"] or "", name, t["id"])
@@ -228,7 +327,7 @@ def untrusted(trials: Iterable[Row]) -> list[Row]:
     )
 
 
-def unequal(trial: Row, counter: Row) -> Optional[Row]:
+def unequal(trial: Counted, counter: Counter) -> Optional[Unequal]:
     """Counts that differ among threads by more than chance."""
     parts = [(i, p) for i, p in enumerate(counter["per_thread"] or []) if p is not None]
     whole = math.fsum(p for _, p in parts)
@@ -257,34 +356,39 @@ def _share(part: tuple[int, float]) -> float:
     return part[1]
 
 
-def cost(trials: Iterable[Row]) -> Optional[Row]:
+def cost(trials: Iterable[Counted]) -> Optional[Cost]:
     """The effect of counting on the times: how many were compared, and those whose two intervals do
     not overlap."""
-    compared = [
-        (t, t["counting"])
-        for t in trials
-        if t["counting"] and t["counting"]["counted"] and t["counting"]["bare"]
-    ]
+    compared: list[tuple[Compared, Counting]] = []
+    for t in trials:
+        c = t["counting"]
+        of = _ratio(t, c) if c else None
+        if c and of:
+            line: Compared = {**t, "counted": c["counted"], "bare": c["bare"], "ratio": of}
+            compared.append((line, c))
     if not compared:
         return None
-    lines = [{**t, **c, "ratio": _ratio(t, c)} for t, c in compared]
-    known = [line for line in lines if line["ratio"]["low"] is not None]
-    ratios = [line["ratio"]["value"] for line in lines]
+    known = [(line, c) for line, c in compared if line["ratio"]["low"] is not None]
+    ratios = [value_of(line["ratio"]) for line, _ in compared]
     return {
-        "n": len(lines),
+        "n": len(compared),
         "median": median(ratios),
         "least": min(ratios),
         "most": max(ratios),
         "known": len(known),
-        "apart": [
-            c
-            for c in known
-            if c["counted_low"] > c["bare_high"] or c["counted_high"] < c["bare_low"]
-        ],
+        "apart": [line for line, c in known if _is_apart(c)],
     }
 
 
-def _ratio(trial: Row, c: Row) -> Optional[Row]:
+def _is_apart(c: Counting) -> bool:
+    """Whether the two intervals do not overlap."""
+    low, high = c["counted_low"], c["counted_high"]
+    bare_low, bare_high = c["bare_low"], c["bare_high"]
+    assert low and high and bare_low and bare_high  # for the ratio has an interval
+    return low > bare_high or high < bare_low
+
+
+def _ratio(trial: Counted, c: Counting) -> Optional[Judged]:
     """The time of batches that counted over that of the others."""
     verdict = graver(trial, trial)
     counted: Judged = {

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Optional
+from typing import Optional, TypedDict
 
 import duckdb
 
@@ -15,21 +14,29 @@ from ..base import units
 from ..pictures import cpu_pairs
 from ..records import database
 from ..records.description import Bands
+from ..records.lines import Machine
+from ..records.rows import Trial
 from . import advice, evidence, inflight, knee, levels, memory_level, padding, run_variation
 
-Row = Any  # not typed yet
+Tables = dict[str, list[cpu_pairs.Table]]  # by run
+
+
+class Found(TypedDict, total=False):
+    answer: dict[str, str]  # by run: the sentence that comes first, instead of a generic one
+    said: dict[str, list[str]]  # by run: further sentences
+    findings: list[memory_level.Finding]
+    runs: Tables | dict[str, list[padding.Finding]]
 
 
 @dataclass(frozen=True)
 class Insight:
-    # The content of its part of the page; by run, `answer`: the sentence that comes first, instead
-    # of a generic one, and `said`: further sentences.
-    find: Callable[[duckdb.DuckDBPyConnection], Row]
+    # The content of its part of the page.
+    find: Callable[[duckdb.DuckDBPyConnection], Found]
     # Of what was found: what belongs to a curve of these trials over this axis.
-    bands: Callable[[Row, str, Sequence[Row]], Optional[Bands]] = lambda found, x, trials: None
+    bands: Callable[[Found, str, Sequence[Trial]], Optional[Bands]] = lambda found, x, trials: None
 
 
-def _latency(db: duckdb.DuckDBPyConnection) -> Row:
+def _latency(db: duckdb.DuckDBPyConnection) -> Found:
     machines, runs = database.machines(db), database.by_run(run_variation.of_time(db, "latency"))
     findings = levels.findings(db)
     of_caches = [f for f in findings if f.first and f.what == "caches" and f.levels]
@@ -54,15 +61,17 @@ def _time(of: memory_level.Level) -> str:
     return units.quantity(of.time, "s") + cycles
 
 
-def _levels(found: Row, x: str, trials: Sequence[Row]) -> Optional[Bands]:
+def _levels(found: Found, x: str, trials: Sequence[Trial]) -> Optional[Bands]:
     ids = {(t["whole"], t["id"]) for t in trials}
     of_curve = (f for f in found["findings"] if f.first and f.levels and f.trials & ids)
     finding = next(of_curve, None) if x == "size" else None
-    return finding and memory_level.bands(finding)
+    return memory_level.bands(finding) if finding else None
 
 
-def _sharing(db: duckdb.DuckDBPyConnection) -> Row:
-    places, found, said = advice.places(db), {}, {}
+def _sharing(db: duckdb.DuckDBPyConnection) -> Found:
+    places = advice.places(db)
+    found: dict[str, list[padding.Finding]] = {}
+    said: dict[str, list[str]] = {}
     for whole, own in database.by_run(run_variation.of_time(db, "sharing")):
         curves = padding.findings(own)
         found[whole] = curves
@@ -70,20 +79,22 @@ def _sharing(db: duckdb.DuckDBPyConnection) -> Row:
     return {"runs": found, "said": said}
 
 
-def _of_pairs(db: duckdb.DuckDBPyConnection, benchmark: str) -> Row:
+def _tables(db: duckdb.DuckDBPyConnection, benchmark: str) -> Tables:
     runs = database.by_run(run_variation.of_time(db, benchmark))
-    return {"runs": {whole: cpu_pairs.tables(own) for whole, own in runs}}
+    return {whole: cpu_pairs.tables(own) for whole, own in runs}
 
 
-def _core_to_core(db: duckdb.DuckDBPyConnection) -> Row:
-    found, machines = _of_pairs(db, "core-to-core"), database.machines(db)
-    answer = {
-        whole: _hand_over(own[0], machines[whole]) for whole, own in found["runs"].items() if own
-    }
-    return {**found, "answer": answer}
+def _coherence(db: duckdb.DuckDBPyConnection) -> Found:
+    return {"runs": _tables(db, "coherence")}
 
 
-def _hand_over(trial: Row, machine: Row) -> str:
+def _core_to_core(db: duckdb.DuckDBPyConnection) -> Found:
+    runs, machines = _tables(db, "core-to-core"), database.machines(db)
+    answer = {whole: _hand_over(own[0], machines[whole]) for whole, own in runs.items() if own}
+    return {"runs": runs, "answer": answer}
+
+
+def _hand_over(trial: cpu_pairs.Table, machine: Machine) -> str:
     if evidence.is_noisy(trial):
         return f"The time to hand over a cache line is not given: {trial['name']} is noisy."
     times = [
@@ -95,7 +106,7 @@ def _hand_over(trial: Row, machine: Row) -> str:
     return f"To hand over a cache line takes {', '.join(times)}{told} ({trial['name']})."
 
 
-def _numa(db: duckdb.DuckDBPyConnection) -> Row:
+def _numa(db: duckdb.DuckDBPyConnection) -> Found:
     runs = database.by_run(run_variation.of(db, "numa"))
     return {"said": {whole: [knee.said(c) for c in knee.curves(own)] for whole, own in runs}}
 
@@ -105,7 +116,7 @@ REGISTERED = {
     "sharing": Insight(_sharing),
     "numa": Insight(_numa),
     "core-to-core": Insight(_core_to_core),
-    "coherence": Insight(partial(_of_pairs, benchmark="coherence")),
+    "coherence": Insight(_coherence),
 }
 NONE = Insight(lambda db: {})
 

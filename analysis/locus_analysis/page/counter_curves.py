@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Optional, TypedDict
+from typing import Optional
 
 from ..insight import counters
+from ..insight.counters import Column
+from ..insight.kernel_events import Counted
 from ..pictures import axes, curves, sweeps
 from ..pictures.axes import Axis, Said
 from ..pictures.charts import Picture, numbered
@@ -16,7 +18,7 @@ from ..pictures.curves import HALF, WIDE, Panel, Series
 from ..pictures.sweeps import Scene
 from ..records import description
 from ..records.description import Group, place_of
-from ..records.rows import Counter, Metric, Trial, Value
+from ..records.rows import Counter, Metric, Value
 
 HELP = (
     "On top the time, below it the counts per {per}, over the same axis; lines across points are"
@@ -26,18 +28,6 @@ ROWS = 4  # counters in a picture, below the time: it fits a printed page
 COLUMNS, SMALL = 3, 205  # settings side by side, at most; pixels of a panel's width then
 HIGH, LOW = 190, 115  # pixels: the time, a counter
 DECADES = 100  # greatest over least value: above it the axis is logarithmic
-
-
-class Counted(Trial):
-    counters: dict[str, Counter]
-
-
-class Column(TypedDict):
-    """A counter of the run."""
-
-    name: str
-    per: Optional[str]
-    unit: str
 
 
 def pictures(
@@ -156,7 +146,7 @@ def _panel(
 
 def _words_of(column: Column) -> sweeps.Words:
     def words(value: Value, unit: str) -> Said:
-        counter = {**value, "unit": column["unit"]}
+        counter: counters.Quantity = {**value, "unit": column["unit"]}
         return {
             "text": f"{counters.said(counter)} {_per(column)}".strip(),
             "interval": counters.interval(counter) or "–",

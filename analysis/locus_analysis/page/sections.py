@@ -46,13 +46,6 @@ class Counters(TypedDict):
     pictures: list[Picture]
 
 
-class Answers(TypedDict, total=False):
-    """Of an insight, by run."""
-
-    answer: dict[str, str]  # instead of a generic one
-    said: dict[str, list[str]]
-
-
 class OfSeries(TypedDict):
     """How many runs a series has, and a row for each trial and metric."""
 
@@ -212,7 +205,7 @@ def _results(
     judged: Sequence[Trial],
     names: Names,
     claimed: Claims,
-    insight: Answers,
+    insight: plugins.Found,
 ) -> list[str]:
     """For each run, or series of runs, a sentence: the insight's own answer, or the ratio furthest
     from 1; without ratios, the two variants furthest apart at the same setting. Then what else the
