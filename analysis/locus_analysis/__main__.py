@@ -134,11 +134,14 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _levels(options: argparse.Namespace) -> int:
-    from .insight import levels, padding, run_variation
+    from .insight import levels, levels_by_class, padding, run_variation
     from .records import database
 
     with _read(options) as given:
         db = database.tables(given)
+    if levels_by_class.is_one(db):
+        print(levels_by_class.text(db) or NO_CURVE, flush=True)
+        return GOOD
     found = [text for text in (levels.text(db), padding.text(db)) if text]
     runs = max((len(wholes) for wholes in run_variation.series(db)), default=0)
     print("\n\n".join([*found, run_variation.about(runs)]) if found else NO_CURVE, flush=True)
@@ -284,7 +287,8 @@ def _parser() -> argparse.ArgumentParser:
             " names them - L1, L2, L3, memory from cycle; L1 and L2 TLB from page-random - and"
             " compares them with what the system reports. In curves of sharing over distance it"
             " finds the padding that words of different threads need, and compares it with the"
-            " cache line that the system reports."
+            " cache line that the system reports. Of more than 8 hosts it prints medians for each"
+            " class of machines, and the hosts that differ."
         ),
         epilog="Exit status: 0 good, whatever was found; 2 a file is missing or is no record.",
     )
