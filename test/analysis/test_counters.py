@@ -33,6 +33,7 @@ from make_records import (
     latency,
     machine_record,
     numa,
+    queried,
     record,
     run_id,
     search,
@@ -122,7 +123,7 @@ def test_all_that_was_counted_is_in_the_table(tmp_path: Path) -> None:
         for c in t["counters"]
         if t["samples"] or c["name"] not in OWN
     ]
-    kept = database.rows(db, "FROM counter")
+    kept = queried(db, "FROM counter")
     keys = ("id", "name", "source", "value", "low", "high", "total", "per_thread", "trusted")
     assert sorted([tuple(r[k] for k in keys) for r in kept], key=repr) == sorted(given, key=repr)
     measured = [t["id"] for t in trials([lines]) if t["samples"]]

@@ -14,7 +14,7 @@ import pytest
 from locus_analysis import __main__ as program
 from locus_analysis.records import database
 from locus_analysis.records.hosts import Machine, told_apart
-from make_records import ONE, TWO, Line, header, latency, numa, record, run_id, write
+from make_records import ONE, TWO, Line, header, latency, numa, queried, record, run_id, write
 from some import some
 
 GOOD, BAD_INPUT = 0, 2
@@ -139,5 +139,5 @@ def test_of_expected_values_each_is_a_host(
 def test_a_run_goes_on_with_none_of_another_machine_of_its_name(tmp_path: Path) -> None:
     one, two = run_of("one", ONE), run_of("two", TWO, resumes=[run_id("one")])
     db = database.tables(database.read([write(tmp_path / "a.jsonl", [*one, *two])]))
-    wholes = database.rows(db, "SELECT DISTINCT whole FROM part")
+    wholes = queried(db, "SELECT DISTINCT whole FROM part")
     assert len(wholes) == 2

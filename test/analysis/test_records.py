@@ -22,7 +22,7 @@ import pytest
 from locus_analysis import __main__ as program
 from locus_analysis.records import database, sources
 from locus_analysis.records import validate as strict
-from make_records import MACHINES, Line, as_written, header, run_id, write
+from make_records import MACHINES, Line, as_written, header, queried, run_id, write
 from make_records import machine_record as made_up
 
 BAD_INPUT = 2
@@ -39,7 +39,7 @@ def flaws(*paths: Path) -> list[str]:
 
 
 def count(given: database.Records) -> int:
-    return int(database.rows(given.db, "SELECT count(*) AS n FROM line")[0]["n"])
+    return int(queried(given.db, "SELECT count(*) AS n FROM line")[0]["n"])
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -249,11 +249,9 @@ def test_a_sketch_is_no_sample_and_is_drawn(tmp_path: Path) -> None:
     kept = sum(len(line["times"]) for line in own[1:])
     sample.update(times=None, sketch={"n": 7, "quantiles": SKETCH})
     db = database.tables(database.read([write(tmp_path / "a.jsonl", lines)]))
-    found = database.rows(db, "SELECT count(*) AS n FROM sample WHERE id = ?", sample["trial"])
+    found = queried(db, "SELECT count(*) AS n FROM sample WHERE id = ?", sample["trial"])
     assert found == [{"n": kept}] and kept > 0
-    marks = database.rows(
-        db, "SELECT sum(n) AS n FROM drift WHERE id = ? GROUP BY id", sample["trial"]
-    )
+    marks = queried(db, "SELECT sum(n) AS n FROM drift WHERE id = ? GROUP BY id", sample["trial"])
     assert marks == [{"n": kept + 7}]
 
 
@@ -265,7 +263,7 @@ def test_a_trial_of_sketches_alone_is_drawn(tmp_path: Path) -> None:
             quantiles = SKETCH
             line.update(times=None, sketch={"n": 7, "quantiles": quantiles})
     db = database.tables(database.read([write(tmp_path / "a.jsonl", lines)]))
-    marks = database.rows(
+    marks = queried(
         db,
         "SELECT DISTINCT ratio, least, greatest FROM drift WHERE id = ?",
         sample["trial"],
@@ -283,7 +281,7 @@ def test_a_sketch_of_no_times_is_valid_and_draws_nothing(tmp_path: Path) -> None
     path = write(tmp_path / "a.jsonl", lines)
     assert validate(path) == 0
     db = database.tables(database.read([path]))
-    assert database.rows(db, "SELECT * FROM drift WHERE id = ?", sample["trial"]) == []
+    assert queried(db, "SELECT * FROM drift WHERE id = ?", sample["trial"]) == []
 
 
 def test_the_start_of_a_batch_is_its_moment(tmp_path: Path) -> None:
@@ -658,7 +656,7 @@ def test_lines_and_keys_of_a_later_minor_version_are_ignored(tmp_path: Path) -> 
     path = write(tmp_path / "a.jsonl", later)
     given = database.read([path])
     assert count(given) == len(lines) and given.notes == []
-    trials = database.rows(database.tables(given), "SELECT count(*) AS n FROM headline")
+    trials = queried(database.tables(given), "SELECT count(*) AS n FROM headline")
     assert trials == [{"n": sum(line["type"] == "trial" for line in lines)}]
     told = flaws(path)
     assert "was unexpected" in told[0] and "mood" in told[1] and "more lines are wrong" in told[-1]
@@ -670,7 +668,7 @@ def test_a_run_goes_on_with_none_of_another_host(tmp_path: Path) -> None:
     db = database.tables(
         database.read([write(tmp_path / "a.jsonl", first), write(tmp_path / "b.jsonl", resumed)])
     )
-    assert {row["resumed_by"] for row in database.rows(db, "FROM outcome")} == {None}
+    assert {row["resumed_by"] for row in queried(db, "FROM outcome")} == {None}
 
 
 @pytest.mark.parametrize("started", ["2025-03-14T10:00:00.000Z", "2015-03-14T10:00:00.000Z"])
@@ -694,7 +692,7 @@ def test_a_resumed_run_is_one_whole_and_its_last_word_counts(tmp_path: Path, sta
         again,
     ]
     db = database.tables(database.read([write(tmp_path / "a.jsonl", cut + second)]))
-    trials = database.rows(db, "SELECT whole, id, status FROM headline")
+    trials = queried(db, "SELECT whole, id, status FROM headline")
     assert {row["whole"] for row in trials} == {run_id("again")}
     assert [row["status"] for row in trials if row["id"] == trial["id"]] == ["ok"]
     assert len(trials) == sum(line["type"] == "trial" for line in cut)
@@ -711,13 +709,11 @@ def test_an_appended_run_is_a_repeat(tmp_path: Path) -> None:
         *({**copy.deepcopy(trial), "run": run_id("again")} for trial in trials),
     ]
     db = database.tables(database.read([write(tmp_path / "a.jsonl", first + second)]))
-    shown = [
-        (row["whole"], row["id"]) for row in database.rows(db, "SELECT whole, id FROM headline")
-    ]
+    shown = [(row["whole"], row["id"]) for row in queried(db, "SELECT whole, id FROM headline")]
     assert trials and sorted(shown) == sorted(
         (run_id(run), trial["id"]) for run in ("one", "again") for trial in trials
     )
-    assert [row["resumed_by"] for row in database.rows(db, "FROM outcome")] == [None, None]
+    assert [row["resumed_by"] for row in queried(db, "FROM outcome")] == [None, None]
 
 
 def test_samples_of_a_moment_are_thinned_out_alike_each_time(tmp_path: Path) -> None:
@@ -762,7 +758,7 @@ def test_no_input_crashes_the_reader(tmp_path: Path) -> None:
         ten[-1].write_bytes(text)
         if len(ten) == 10:
             found = database.read(ten)
-            runs = database.rows(database.tables(found), "FROM run")
+            runs = queried(database.tables(found), "FROM run")
             refused += 10 - len(runs)
             for said in found.notes:
                 assert said.startswith(tuple(map(str, ten))) and "\n" not in said

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Optional, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Optional, TypedDict, TypeVar, cast
 
 import duckdb
 
@@ -116,13 +116,6 @@ def _columns(cursor: duckdb.DuckDBPyConnection, kind: type[R]) -> list[str]:
     wrong = set(names) ^ kind.__annotations__.keys()
     assert not wrong, f"{kind.__name__}: {wrong}"
     return names
-
-
-def rows(db: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> list[Any]:
-    """The result of a query, a dictionary for each row: for modules without types yet."""
-    cursor = db.execute(sql, list(values))
-    names = [column[0] for column in cursor.description or []]
-    return [dict(zip(names, row)) for row in cursor.fetchall()]
 
 
 def column(db: duckdb.DuckDBPyConnection, sql: str, *values: object) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
+import duckdb
 from locus_analysis.records import database
 
 from .counters import OWN
@@ -263,6 +264,13 @@ def as_written(lines: list[Line]) -> list[Line]:
 def write(path: Path, lines: list[Line]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in as_written(lines)))
     return path
+
+
+def queried(db: duckdb.DuckDBPyConnection, sql: str, *values: object) -> list[dict[str, Any]]:
+    """The result of a query, whatever its columns are."""
+    cursor = db.execute(sql, list(values))
+    names = [column[0] for column in cursor.description or []]
+    return [dict(zip(names, row)) for row in cursor.fetchall()]
 
 
 def of_lines(lines: list[Line]) -> database.Records:
