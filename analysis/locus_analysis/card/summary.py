@@ -18,6 +18,7 @@ from . import content, memory_lines, problems, thread_lines
 from .content import Card, Host, Line, Spoiler
 
 MOST = 3  # cards that are shown
+FEW = 8  # hosts; of more a class of machines has one card
 MOST_SPOILERS = 4
 
 # In the order of the card: the name that is given as missing if there are no lines, and the
@@ -47,17 +48,40 @@ def keep(db: duckdb.DuckDBPyConnection, kept: Sequence[str]) -> None:
 
 
 def text(given: database.Records) -> str:
-    """For a terminal: the cards of the first hosts."""
+    """For a terminal: the cards of the first hosts; of many, that of one host of each of the
+    largest classes of machines."""
     named = hosts(given.db)
-    if len(named) > MOST:
-        keep(given.db, named[:MOST])
+    classes = _classes(given.db) if len(named) > FEW else {}
+    shown = [own[0] for own in classes.values()] or named
+    if len(named) > min(MOST, len(shown)):
+        keep(given.db, shown[:MOST])
     told = [content.text(c) for c in cards(database.tables(given))]
-    if len(named) > MOST:
+    if classes:
+        told += [
+            f"{own[0]} is the first of {units.several(len(own), 'host')} of its class"
+            for own in [*classes.values()][:MOST]
+        ]
+        told.append(
+            "locus sick judges all of them; locus levels tells the medians of each class; locus\n"
+            "report shows them together"
+        )
+    elif len(named) > MOST:
         told.append(
             f"{len(named) - MOST} more hosts: locus summary FILE of each shows its card, locus"
             " report all of them together"
         )
     return "\n\n".join(told) or "nothing of a machine was measured: only libraries were compared"
+
+
+def _classes(db: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    """Hosts by class of machine, the largest first. Needs no table but those of records.read()."""
+    found: dict[str, list[str]] = {}
+    for host, name in db.execute(
+        "SELECT host, any_value(json_extract_string(json, '$.machine.class')) FROM line JOIN host"
+        " USING (run) WHERE type = 'header' GROUP BY host ORDER BY host"
+    ).fetchall():
+        found.setdefault(str(name), []).append(host)
+    return dict(sorted(found.items(), key=lambda c: (-len(c[1]), c[0])))
 
 
 def cards(db: duckdb.DuckDBPyConnection) -> list[Card]:
