@@ -133,9 +133,9 @@ def test_what_is_done_grows_with_the_hosts_and_no_faster(
         asked.append(sql)
         return first_select(db, kind, sql, *values)
 
-    def noted_check(line: Any, strict: bool) -> None:
+    def noted_check(line: Any, strict: bool) -> Line:
         checked.append(line)
-        first_check(line, strict)
+        return first_check(line, strict)
 
     monkeypatch.setattr(Path, "open", noted_open)
     monkeypatch.setattr(database, "select", noted_select)

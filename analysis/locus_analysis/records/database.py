@@ -358,8 +358,7 @@ def _line(given: sources.Line) -> Optional[Line]:
     kind = line.get("type") if isinstance(line, dict) else None
     if isinstance(kind, str) and kind not in schema.types():
         return None
-    schema.check(line, strict=False)
-    return dict(line)
+    return schema.check(line, strict=False)
 
 
 class _Left(TypedDict):

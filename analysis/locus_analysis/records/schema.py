@@ -9,7 +9,7 @@ import json
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn, Optional
+from typing import Any, NoReturn, Optional, cast
 
 from jsonschema_rs import Draft202012Validator, ValidationError
 
@@ -42,10 +42,10 @@ def types() -> frozenset[str]:
     return frozenset(_document()["properties"]["type"]["enum"])
 
 
-def parse(text: bytes) -> Any:
+def parse(text: bytes) -> object:
     """The line's value, whatever it is."""
     try:
-        value = json.loads(text.decode("utf-8"), parse_constant=_no_constant)
+        value: object = json.loads(text.decode("utf-8"), parse_constant=_no_constant)
         alike = text.translate(ALIKE, b"+-")
         if any(like in alike for like in LIKE) and DOUBTFUL.search(text):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -73,8 +73,9 @@ def header_of(text: bytes) -> Optional[str]:
     return found[1].decode() if found else None
 
 
-def check(line: Any, strict: bool) -> None:
-    """Raises Flaw unless it is a line of a record. With `strict` every key must be known."""
+def check(line: object, strict: bool) -> Line:
+    """Returns the line of a record; raises Flaw if it is none. With `strict` every key must be
+    known."""
     schema = line.get("schema", SCHEMA + ".0") if isinstance(line, dict) else SCHEMA + ".0"
     version = VERSION.fullmatch(schema) if isinstance(schema, str) else None
     if not version or version[1] != SCHEMA:
@@ -91,6 +92,7 @@ def check(line: Any, strict: bool) -> None:
         raise Flaw(f"is not a line of a record: $: {error}") from error
     if flaw:
         raise Flaw(f"is not a line of a record: {_where_and_what(flaw)}")
+    return cast("Line", line)
 
 
 class Declared:
@@ -128,12 +130,12 @@ def _strict() -> Draft202012Validator:
 @cache
 def _tolerant() -> Draft202012Validator:
     """Accepts a later minor version, too."""
-    document: Line = _loosened(_document())
+    document = cast("Line", _loosened(_document()))
     del document["$defs"]["header"]["properties"]["schema"]  # check() looks at it
     return Draft202012Validator(document)
 
 
-def _loosened(part: Any) -> Any:
+def _loosened(part: object) -> object:
     if isinstance(part, dict):
         return {
             key: _loosened(value)

@@ -56,8 +56,7 @@ def _flaws(path: Path, checked: Checked) -> Iterator[str]:
         try:
             if given.flaw:
                 raise schema.Flaw(given.flaw)
-            line = schema.parse(given.text)
-            schema.check(line, strict=True)
+            line = schema.check(schema.parse(given.text), strict=True)
             declared.check(line)
             if line["type"] == "header":
                 runs.add(line["run"])
