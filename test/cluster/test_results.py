@@ -163,5 +163,5 @@ def test_clocks_an_hour_apart(submit, source, read, gate):
         )
         assert first > second
         db = database.tables(database.read([job.record(node)]))
-        shown = [row["status"] for row in database.rows(db, "FROM headline")]
+        shown = [status for (status,) in db.execute("SELECT status FROM headline").fetchall()]
         assert shown and "interrupted" not in shown
