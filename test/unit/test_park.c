@@ -34,12 +34,12 @@ static void test_a_token_is_there_once(void **state)
 	assert_int_equal(atomic_load(&p.state), 0); /* no token */
 }
 
-static volatile sig_atomic_t rung;
+static _Atomic unsigned rung; /* by a signal, and read by another thread */
 
 static void ring(int signal)
 {
 	(void)signal;
-	rung++;
+	atomic_fetch_add(&rung, 1);
 }
 
 struct sleeper {
@@ -52,7 +52,7 @@ static void *wake_after_signals(void *argument)
 {
 	struct sleeper *s = argument;
 
-	while (rung < 10)
+	while (atomic_load(&rung) < 10)
 		sched_yield();
 	atomic_store(&s->woken, true);
 	unpark(&s->parking);
