@@ -71,6 +71,14 @@ def amount(value: str, unit: str = "") -> str:
     return short(value.rsplit("/", 1)[-1])
 
 
+def share(text: str) -> float:
+    """3% or 0.03; 0 if it is neither."""
+    try:
+        return float(text.rstrip("% ")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        return 0
+
+
 def several(n: int, what: str) -> str:
     return f"{n} {what}{'s' * (n != 1)}"
 

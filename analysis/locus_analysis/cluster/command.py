@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..base import units
 from ..compare import command_line
 from ..records import likwid, sources
 from ..records.sources import BadInput
@@ -71,10 +72,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def _effect(words: str) -> tuple[str, float]:
     component, _, share = words.rpartition("=")
-    try:
-        value = float(share.rstrip("% ")) / (100 if share.endswith("%") else 1)
-    except ValueError:
-        value = 0
+    value = units.share(share)
     if not 0 < value < 1 or component not in NAMES:
         raise argparse.ArgumentTypeError(
             f"'{words}': expected a component and a share, such as memory latency=3%; components:"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..base import processes, streams
+from ..base import processes, streams, units
 from ..records import likwid, sources
 
 if TYPE_CHECKING:
@@ -111,10 +111,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def _threshold(words: str) -> tuple[str, float]:
     pattern, _, share = words.rpartition("=")
-    try:
-        value = float(share.rstrip("% ")) / (100 if share.endswith("%") else 1)
-    except ValueError:
-        value = 0
+    value = units.share(share)
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"'{words}': expected a share such as 3% or latency=3%")
     return pattern or "*", value
