@@ -257,6 +257,24 @@ static inline struct options options(const struct benchmark *b, const char *coun
 				 .argc = 1 };
 }
 
+/* Before the first test of a group, and after the last. */
+static inline int begin_runs(void **state)
+{
+	const int file = mkstemp(path);
+
+	(void)state;
+	me = EVERYWHERE - 1;				 /* no rank at all */
+	program_invocation_short_name = (char *)"locus"; /* as program_main() sets it */
+	return file < 0 ? -1 : close(file);
+}
+
+static inline int end_runs(void **state)
+{
+	(void)state;
+	unlink(path); /* if a test left it */
+	return 0;
+}
+
 /* Runs without output, which other tests check. */
 static inline int quietly(const struct options *o)
 {

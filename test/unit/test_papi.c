@@ -285,10 +285,7 @@ int main(int n, char **arguments)
 	};
 
 	(void)n;
-	if (stand_in(arguments[0]))
-		return cmocka_run_group_tests(tests, NULL, NULL);
-	fprintf(stderr, "%s: no stand-in for PAPI beside it: make check builds it\n", arguments[0]);
-	return 1;
+	return stand_in(arguments[0]) ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
 }
 
 #else
