@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Optional, TypedDict
 
 SI = (
@@ -69,6 +69,18 @@ def amount(value: str, unit: str = "") -> str:
         except ValueError:
             pass
     return short(value.rsplit("/", 1)[-1])
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Container[int]) -> list[str]:
+    """A line for each row; columns `right` are flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return [
+        "  ".join(
+            cell.rjust(w) if i in right else cell.ljust(w)
+            for i, (cell, w) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def share(text: str) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from ..base import units
 from ..records.sources import BadInput
 from . import told
-from .sick import OPEN, UNHEALTHY, Finding, Verdict
+from .sick import Finding, Verdict, status_of
 
 MOST_FACTS = 3  # lines of the table
 HEAD = ("component", "time / class", "score / limit", "metrics beyond", "campaigns")
@@ -43,8 +43,7 @@ class Node:
     @property
     def status(self) -> int:
         """As that of the command, of this node alone."""
-        found = {f.verdict for f in self.findings}
-        return 1 if found & {*UNHEALTHY} else 4 if found & {*OPEN} else 0
+        return status_of(self.findings)
 
 
 def of(verdict: Verdict, host: str) -> Node:
@@ -83,14 +82,7 @@ def table(node: Node) -> str:
     lines = [f"{node.host}{beside}", _short(said), ""]
     if node.components:
         rows = [HEAD, *(_cells(c) for c in node.components)]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
-        lines += [
-            "  ".join(
-                cell.rjust(width) if i else cell.ljust(width)
-                for i, (cell, width) in enumerate(zip(row, widths))
-            ).rstrip()
-            for row in rows
-        ]
+        lines += units.aligned(rows, range(1, len(HEAD)))
     shown = node.differs if len(node.differs) <= MOST_FACTS else node.differs[: MOST_FACTS - 1]
     lines += [_short(f"differs: {fact}") for fact in shown]
     if more := len(node.differs) - len(shown):

@@ -60,28 +60,24 @@ class Look:
 
 def of_host(y: Array) -> Array:
     """The values of a host from those of its runs: the median; of two runs the better."""
-    known = np.isfinite(y).sum(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of metrics that no run has
-        middle: Array = np.nanmedian(y, axis=0)
-        return np.where(known == 2, np.nanmin(y, axis=0), middle)
+    two = np.isfinite(y).sum(0) == 2
+    return np.where(two, np.fmin.reduce(y, axis=0), _quantile_of(y))
 
 
 def refer(y: Array, of: Sequence[str]) -> Reference:
     """The class of these hosts, LEAST_HOSTS or more; `of`: the component of each metric."""
     components = tuple(dict.fromkeys(of))
     columns = tuple(np.flatnonzero([c == name for c in of]) for name in components)
-    middle, deviation = _middle_of(y), _deviation_of(y, columns)
-    score, _ = _scores(y, components, columns, middle, deviation)
+    middle, deviation = _quantile_of(y), _deviation_of(y, columns)
+    score, _ = _scores(y - middle, deviation, components, columns)
     return Reference(components, columns, middle, deviation, _limit_of(score))
 
 
-def look(y: Array, class_: Reference, middle: Array | None = None) -> Look:
-    """Scores of hosts of the class, against its medians, or against `middle`."""
-    if middle is None:
-        middle = class_.middle
-    score, effect = _scores(y, class_.components, class_.columns, middle, class_.deviation)
-    t = (y - middle) / class_.deviation
+def look(y: Array, class_: Reference) -> Look:
+    """Scores of hosts of the class, against its medians."""
+    far = y - class_.middle
+    score, effect = _scores(far, class_.deviation, class_.components, class_.columns)
+    t = far / class_.deviation
     pairs = list(zip(class_.columns, class_.limit))
     beyond = np.stack([(t[:, own] > limit).sum(1) for own, limit in pairs], axis=1)
     known = np.stack([np.isfinite(t[:, own]).sum(1) for own, _ in pairs], axis=1)
@@ -106,22 +102,21 @@ def least_effects(components: Sequence[str], own: dict[str, float]) -> Array:
     return np.array([own.get(c, CLOCK_EFFECT if c == CLOCK else EFFECT) for c in components])
 
 
-def _middle_of(y: Array) -> Array:
+def _quantile_of(y: Array, share: float = 0.5) -> Array:
+    """Of each column; NaN where nothing is known. numpy's median is much the faster of the two."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        middle: Array = np.nanmedian(y, axis=0)
-    return middle
+        found: Array = np.nanmedian(y, axis=0) if share == 0.5 else np.nanquantile(y, share, axis=0)
+    return found
 
 
 def _deviation_of(y: Array, columns: Sequence[Whole]) -> Array:
     """The scatter of hosts, from the median absolute deviation, which outliers do not move, or from
     the upper tenth, where a second mode may lie; of few hosts it follows the component's other
     metrics. (Small samples: Croux and Rousseeuw 1992.)"""
-    n, middle = np.isfinite(y).sum(0), _middle_of(y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        high = np.nanquantile(y, 0.9, axis=0) - middle
-    own = np.fmax(1.4826 * _middle_of(np.abs(y - middle)), high / 1.2816)
+    n, middle = np.isfinite(y).sum(0), _quantile_of(y)
+    high = _quantile_of(y, 0.9) - middle
+    own = np.fmax(1.4826 * _quantile_of(np.abs(y - middle)), high / 1.2816)
     own *= n / np.maximum(n - 0.8, 0.2)
     own = np.asarray(np.fmax(np.nan_to_num(own), FLOOR))
     for of in columns:
@@ -131,19 +126,20 @@ def _deviation_of(y: Array, columns: Sequence[Whole]) -> Array:
 
 
 def _scores(
-    y: Array,
+    far_from_middle: Array,
+    deviation: Array,
     components: Sequence[str],
     columns: Sequence[Whole],
-    middle: Array,
-    deviation: Array,
 ) -> tuple[Array, Array]:
-    score, effect = (np.full((len(y), len(components)), np.nan) for _ in range(2))
+    """By host and component: the score, and how far its metric is from the median."""
+    score, effect = (np.full((len(far_from_middle), len(components)), np.nan) for _ in range(2))
     for c, own in enumerate(columns):
-        t, far = (y[:, own] - middle[own]) / deviation[own], y[:, own] - middle[own]
+        far = far_from_middle[:, own]
+        t = far / deviation[own]
         rows = np.flatnonzero(np.isfinite(t).sum(1) >= NEEDED)
         if components[c] == CLOCK:
-            score[rows, c] = _middle_of(t[rows].T)
-            effect[rows, c] = _middle_of(far[rows].T)
+            score[rows, c] = _quantile_of(t[rows].T)
+            effect[rows, c] = _quantile_of(far[rows].T)
             continue
         order = np.argsort(np.where(np.isfinite(t), t, -np.inf)[rows], axis=1)
         at = order[:, -NEEDED] if len(own) >= NEEDED else np.array([], dtype=int)
@@ -157,11 +153,8 @@ def _limit_of(score: Array) -> Array:
     exponential tail through the median and the upper tenth. Of few hosts the tail is that of all
     components."""
     hosts, components = score.shape
-    known = np.isfinite(score)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        middle, high = np.nanquantile(score, (0.5, 0.9), axis=0)
-    pooled = np.quantile((score - middle)[known], 0.9)
+    middle, high = _quantile_of(score), _quantile_of(score, 0.9)
+    pooled = np.quantile((score - middle)[np.isfinite(score)], 0.9)
     weight = hosts / (hosts + POOLED)
     scale = (weight * (high - middle) + (1 - weight) * pooled) / np.log(5)
     limit: Array = middle + scale * np.log(0.5 * hosts * components / FALSE)

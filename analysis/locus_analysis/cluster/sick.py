@@ -34,7 +34,6 @@ FEW_HOSTS = 3  # a class of fewer is odd, whatever other classes there are,
 FEW_SHARE = 0.01  # and so is one of a smaller share beside a larger one of the same CPU
 ALIKE = 0.8  # of a class have the same value of a fact: then another one is told
 RESTLESS = 4  # times the class's scatter between runs
-MOST_FACTS = 4  # that a line names
 
 
 class Place(NamedTuple):
@@ -87,18 +86,22 @@ class Verdict:
 
     @property
     def status(self) -> int:
-        found = {f.verdict for f in self.findings}
-        return 1 if found & {*UNHEALTHY} else 4 if found & {*OPEN} else 0
+        return status_of(self.findings)
 
     @property
     def suspects(self) -> list[str]:
         return sorted({f.host for f in self.findings if f.verdict == SUSPECT})
 
 
+def status_of(findings: Iterable[Finding]) -> int:
+    """The exit status that they make."""
+    found = {f.verdict for f in findings}
+    return 1 if found & {*UNHEALTHY} else 4 if found & {*OPEN} else 0
+
+
 def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> Verdict:
     """`effects`: least logarithms for a sick node, by component. `lost`: nodes without a record,
     and why."""
-    places = [Place(r["host"], _campaign(r)) for r in side.runs]
     findings: list[Finding] = []
     lookers: list[Finding] = []
     seen: list[Campaign] = []
@@ -107,8 +110,7 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
     classes = _classes(side)
     small = _odd_classes(classes, side)
     for name, hosts in classes.items():
-        part = side.of([i for i, r in enumerate(side.runs) if r["host"] in hosts])
-        own = [p for p in places if p.host in hosts]
+        part = _of_hosts(side, hosts)
         if name in small:
             findings += _odd_machines(part, small[name], classes, side, effects)
             continue
@@ -117,7 +119,7 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
             why = f"{units.several(len(hosts), 'node')} of its class, 5 needed"
             findings += [_unjudged(h, why) for h in hosts]
         else:
-            of = _of_class(_matrix(part), own, effects, part.runs[-1]["cpu"])
+            of = _of_class(part, effects)
             findings += of.findings
             lookers += of.lookers
             seen += [replace(c, group=len(judged)) for c in of.campaigns]
@@ -138,6 +140,12 @@ def _campaign(run: Run) -> str:
 
 def _unjudged(host: str, why: str) -> Finding:
     return Finding(UNJUDGED, host, reason=why)
+
+
+def _of_hosts(side: Side, hosts: Iterable[str]) -> Side:
+    """Their runs alone."""
+    chosen = {*hosts}
+    return side.of([i for i, r in enumerate(side.runs) if r["host"] in chosen])
 
 
 # ---- classes ----
@@ -177,21 +185,21 @@ def _odd_machines(
     """What an odd machine differs in, and how its values lie beside those of the nearest class."""
     if near is None:
         return [Finding(ODD, h, reason="no other machine has its CPU") for h in part.hosts]
-    hosts = {*classes[near]}
-    others = side.of([i for i, r in enumerate(side.runs) if r["host"] in hosts])
-    found = []
-    for host in part.hosts:
-        facts = _facts([r for r in part.runs if r["host"] == host][-1], _modes(others.runs))
-        found.append(Finding(ODD, host, reason="a machine of its own class", differs=facts))
-    if len(hosts) >= rule.LEAST_HOSTS:
-        both = side.of([i for i, r in enumerate(side.runs) if r["host"] in hosts | {*part.hosts}])
-        places = [Place(r["host"], _campaign(r)) for r in both.runs]
-        for f in _of_class(_matrix(both), places, effects, both.runs[-1]["cpu"]).findings:
-            for odd in found:
-                if odd.host == f.host and f.component and not odd.component:
-                    odd.component, odd.ratio = f.component, f.ratio
-                    odd.beyond, odd.known, odd.campaigns = f.beyond, f.known, f.campaigns
-    return found
+    modes = _modes(_of_hosts(side, classes[near]).runs)
+    last = {r["host"]: r for r in part.runs}
+    slow: dict[str, Finding] = {}
+    if len(classes[near]) >= rule.LEAST_HOSTS:
+        both = _of_hosts(side, [*classes[near], *part.hosts])
+        slow = {f.host: f for f in reversed(_of_class(both, effects).findings) if f.component}
+    return [
+        replace(
+            slow.get(host, Finding(ODD, host)),
+            verdict=ODD,
+            reason="a machine of its own class",
+            differs=_facts(last[host], modes),
+        )
+        for host in part.hosts
+    ]
 
 
 # ---- values ----
@@ -250,9 +258,9 @@ class _Judged(NamedTuple):
     campaigns: list[Campaign]
 
 
-def _of_class(
-    of: Matrix, places: Sequence[Place], effects: Mapping[str, float], cpu: str
-) -> _Judged:
+def _of_class(part: Side, effects: Mapping[str, float]) -> _Judged:
+    of, cpu = _matrix(part), part.runs[-1]["cpu"]
+    places = [Place(r["host"], _campaign(r)) for r in part.runs]
     campaigns = Counter({p.campaign: 0 for p in places})
     campaigns.update(c for _, c in {*places})
     looks: list[Campaign] = []
@@ -320,7 +328,7 @@ def _conclude(
             finding.verdict = SICK
         (findings if sick or len(own) == 1 else lookers).append(finding)
     return (
-        _gravest(findings) + _restless(of, places) + _too_few(looks, main, of),
+        _gravest(findings) + _restless(of, places) + _too_few(looks, main),
         lookers,
     )
 
@@ -381,7 +389,7 @@ def _medians(rows: Array) -> Array:
     return np.array([np.median(r[np.isfinite(r)]) if np.isfinite(r).any() else 0 for r in rows])
 
 
-def _too_few(looks: Sequence[Campaign], main: rule.Reference, of: Matrix) -> list[Finding]:
+def _too_few(looks: Sequence[Campaign], main: rule.Reference) -> list[Finding]:
     """Hosts with fewer than half of the metrics that most of their class have."""
     needed = np.isfinite(main.middle)
     most: dict[str, float] = {}
@@ -401,14 +409,16 @@ def _too_few(looks: Sequence[Campaign], main: rule.Reference, of: Matrix) -> lis
 
 def _wrong(part: Side) -> list[Finding]:
     found = []
-    for host in part.hosts:
-        rows = [i for i, r in enumerate(part.runs) if r["host"] == host]
+    trials = [*part.trials.values()]
+    runs: dict[str, list[int]] = {}
+    for i, run in enumerate(part.runs):
+        runs.setdefault(run["host"], []).append(i)
+    for host, rows in sorted(runs.items()):
         counts: Counter[tuple[str, str]] = Counter()
         for status in ("wrong", "misplaced", "failed"):
             bad = np.equal(part.status[rows], STATUSES.index(status))
             for t in np.flatnonzero(bad.any(0)):
-                trial = [*part.trials.values()][t]
-                counts[trial["benchmark"], status] += int(bad[:, t].sum())
+                counts[trials[t]["benchmark"], status] += int(bad[:, t].sum())
         if counts:
             told = "; ".join(f"{b}: {n} {status}" for (b, status), n in counts.items())
             found.append(Finding(WRONG, host, reason=told))

@@ -16,7 +16,7 @@ from .sick import SICK, Finding, Verdict
 WIDTH = 100
 MOST_NAMED = 20  # hosts with the same text behind them, or lines of a verdict without --all
 MOST_FACTS = 4
-COLUMNS = (*("verdict", "host", "component", "ratio", "metrics", "campaigns", "reason", "differs"),)
+COLUMNS = ["verdict", "host", "component", "ratio", "metrics", "campaigns", "reason", "differs"]
 
 
 def table(verdict: Verdict, all_: bool, again: str) -> str:
@@ -45,7 +45,7 @@ def head(verdict: Verdict) -> str:
     kinds = ", ".join(f"{n} {cpu}" for cpu, n in verdict.classes)
     odd = verdict.hosts - sum(n for _, n in verdict.classes)
     more = f", {units.several(odd, 'odd machine')}" if odd else ""
-    classes = units.several(len(verdict.classes), "machine class").replace("classs", "classes")
+    classes = f"{len(verdict.classes)} machine class{'es' * (len(verdict.classes) != 1)}"
     return f"{units.several(verdict.hosts, 'node')}, {classes} ({kinds}){more}"
 
 
@@ -76,7 +76,7 @@ def text(f: Finding) -> str:
 def _ratio(f: Finding) -> str:
     """Of a rate the share that is left, of a time how many times as long."""
     ratio = f.ratio or 1
-    if f.component in ("memory bandwidth",):
+    if f.component == "memory bandwidth":
         return f"{1 / ratio:.2f} of its class"
     return f"{ratio:.2f} times its class"
 
@@ -106,7 +106,7 @@ def as_csv(verdict: Verdict) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(_row(f) for f in [*verdict.findings])
+    writer.writerows(_row(f) for f in verdict.findings)
     return file.getvalue().rstrip("\n")
 
 

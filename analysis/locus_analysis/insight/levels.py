@@ -9,6 +9,7 @@ from itertools import groupby
 
 import duckdb
 
+from ..base import units
 from ..records import database
 from . import advice, caches, run_variation, tlb
 from .memory_level import HEAD, Finding, Level
@@ -97,14 +98,5 @@ def text(db: duckdb.DuckDBPyConnection) -> str:
 def _table(levels: Sequence[Level]) -> list[str]:
     if not levels:
         return []
-    lines = [HEAD, *(level.cells for level in levels)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
-    numbers = (2, 3)
-    return [
-        "  "
-        + "  ".join(
-            cell.rjust(w) if i in numbers else cell.ljust(w)
-            for i, (cell, w) in enumerate(zip(line, widths))
-        ).rstrip()
-        for line in lines
-    ]
+    lines = units.aligned([HEAD, *(level.cells for level in levels)], (2, 3))
+    return [f"  {line}" for line in lines]

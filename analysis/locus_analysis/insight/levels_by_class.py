@@ -78,7 +78,8 @@ def _block(what: str, of: dict[str, Finding]) -> list[str]:
     order = [*dict.fromkeys([*common.most_common(1)[0][0], *by_level])]
     rows = [HEAD, *(_row(name, by_level[name], len(of)) for name in order)]
     differ = [line for name in order for line in _differing(name, by_level[name], [*of])]
-    return ["", f"{what}: medians over the hosts", *_table(rows), *differ]
+    table = [f"  {line}" for line in units.aligned(rows, (1, 2, 3))]
+    return ["", f"{what}: medians over the hosts", *table, *differ]
 
 
 def _row(name: str, of: dict[str, Level], hosts: int) -> tuple[str, ...]:
@@ -121,18 +122,6 @@ def _differing(name: str, of: dict[str, Level], hosts: Sequence[str]) -> list[st
         for verdict, own in others.items()
     ]
     return lines
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
-    return [
-        "  "
-        + "  ".join(
-            cell.rjust(w) if i in (1, 2, 3) else cell.ljust(w)
-            for i, (cell, w) in enumerate(zip(row, widths))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def _paddings(of: dict[str, str]) -> list[str]:
