@@ -21,8 +21,8 @@ static const char *next_line(const char *text)
 }
 
 /*
- * The text after "key:", "key =" or "key ". In a line with a colon, the key is all of what precedes
- * it: "model" is not the key of "model name: ...".
+ * The text after "key:", "key =" or "key ". In a line with a colon the key is everything before the
+ * colon: "model" is not the key of "model name: ...".
  */
 static const char *behind_key(const char *line, const char *key, size_t length)
 {

@@ -19,7 +19,7 @@ static int width_of(const char *text, size_t bytes)
 	return width - utf8_width(text + bytes);
 }
 
-/* The bytes of the next piece, up to one of these characters: a line may end after it. */
+/* Length of the next piece: up to and including one of `ends`, after which a line may end. */
 static size_t piece_of(const char *text, const char *ends)
 {
 	const size_t bytes = strcspn(text, ends);

@@ -29,7 +29,7 @@ static void side_add(struct side *s, double x, int sign)
 	s->squares += sign * x * x;
 }
 
-static double side_variation(const struct side *s) /* about its mean, summed */
+static double side_variation(const struct side *s) /* sum of squared differences from its mean */
 {
 	return s->squares - s->sum * s->sum / s->n;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes that do a work together, as functions that they call; NULL: this process alone. */
+/* Processes that work together, as functions that they call; NULL: this process alone. */
 #ifndef LOCUS_RANKS_H
 #define LOCUS_RANKS_H
 

@@ -72,16 +72,15 @@ size_t statistics_group_medians(const double *x, const unsigned *group, size_t n
 				unsigned *groups);
 
 /*
- * Trials that end when their interval is narrow are narrow by chance, more often than 1 in 20
- * misses. What other trials of the same kind scatter shows by how much:
+ * A trial that ends when its interval is narrow may have a narrow one by chance; such intervals miss
+ * more often than 1 in 20 times. The scatter of other trials of the same kind corrects this:
  *
  * estimate_scatter: half the interval's width relative to the value, times the square root of the
  * number of groups, so that trials with unlike numbers of groups compare. NAN without an interval.
- * estimate_typical: the median of what n trials scatter; 0: fewer than 4 of them are known.
- * estimate_widened: the interval, widened to reach on both sides, by factors, at least half its own
- * width, and at least 0.8 of the typical half width, but for that no more than 4 times its own half
- * width: a trial that is much calmer than the others is so in truth. Bounds that are not positive
- * stay.
+ * estimate_typical: the median of n trials' scatter; 0: fewer than 4 are known.
+ * estimate_widened: the interval, widened by factors until each side reaches as far as half its own
+ * width and as 0.8 of the typical half width. The latter widens it to 4 times its own half width at
+ * most: a trial that is so much calmer is calm in truth. Bounds that are not positive stay.
  */
 double estimate_scatter(struct estimate);
 double estimate_typical(const double *scatter, size_t n);
@@ -93,8 +92,8 @@ double estimate_reach(struct estimate);
 /* Spearman's, of values with their order; 0 where all values are the same. */
 double statistics_rank_correlation(const double *x, size_t n);
 /*
- * Whether values rise or fall in their order: the rank correlation is larger than it is by chance
- * in 2 % of cases. False for n < LEAST_VALUES.
+ * Whether values rise or fall in their order: chance alone gives so large a rank correlation in 2 %
+ * of cases. False for n < LEAST_VALUES.
  */
 bool statistics_has_trend(const double *x, size_t n);
 

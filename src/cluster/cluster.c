@@ -111,7 +111,7 @@ static void finish_exchange(void *exchange)
 	spent_so_far += clock_now() - began;
 }
 
-/* Looks for a message with a tag that none has: MPI then looks after all that is under way. */
+/* Looks for a message with a tag that none has: MPI then makes progress on all messages. */
 static void progress(void)
 {
 	double began = clock_now();
@@ -143,7 +143,7 @@ static void finish(void)
 
 /*
  * Variables in which launchers say how many processes they started, and which this is. srun comes
- * last: an mpirun within one of its tasks counts.
+ * last: an mpirun in one of its tasks takes precedence.
  */
 static const struct {
 	const char *tasks, *task;
@@ -193,8 +193,8 @@ static struct launch find_launch(void)
 }
 
 /*
- * Refuses processes that a launcher started together and MPI does not connect, as mpirun of another
- * MPI does: each would measure alone, at the same time, on the same CPUs.
+ * Refuses processes that a launcher started together but MPI does not connect, as happens under
+ * another MPI's mpirun: each would measure alone, at the same time, on the same CPUs.
  */
 static bool are_strangers(struct launch launch, int n)
 {

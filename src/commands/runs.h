@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A series: the same command --runs N times, each run in a new process, one after the other. So
- * each has new threads, page frames and addresses, and meets the machine at another time: how far
- * the runs lie apart is a level of its own, which no interval of a single run holds.
+ * each has new threads, page frames and addresses, and meets the machine at another time. How far
+ * the runs lie apart is a variation of its own, which no interval of a single run contains.
  */
 #ifndef LOCUS_RUNS_H
 #define LOCUS_RUNS_H
@@ -51,9 +51,9 @@ json_t *runs_read(const char *path, uint64_t series);
 /*
  * [{"benchmark", "id", "trial", "metric", "unit", "value", "low", "high", "spread", "ok", "of",
  * "tried"}], from runs_read(). `trial` names what differs within the benchmark. `value` is the
- * median of the runs whose trial is ok, or if it is so in none, of all that measured it: `of` so
- * many. `low` and `high` are the interval of 95 % (order statistics), or the range if fewer than 6
- * of these are ok; `spread` is (max - min) / median. NULL: no memory.
+ * median of `of` runs: those whose trial is ok or, without any, all that measured it. `low` and
+ * `high` are the interval of 95 % (order statistics), or the range if fewer than 6 runs are ok;
+ * `spread` is (max - min) / median. NULL: no memory.
  */
 json_t *runs_rows(const json_t *found);
 

@@ -27,7 +27,7 @@ static bool is_ok(const json_t *line)
 	return !strcmp(text_in(line, "status"), "ok");
 }
 
-/* Whether the values of a trial are its own, however good. */
+/* Whether the trial has values of its own, even if they are doubtful. */
 static bool is_measured(const json_t *line)
 {
 	const char *status = text_in(line, "status");

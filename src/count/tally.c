@@ -126,8 +126,8 @@ static double count_of_all(const struct tally *t, unsigned i)
 }
 
 /*
- * With unit.parts, a unit is of all ranks together, and each rank counts every unit: the sum over
- * ranks has each unit this many times.
+ * With unit.parts, a unit is the work of all ranks together, and each rank counts every unit: the
+ * sum over ranks has each unit this many times.
  */
 static double ranks_that_count(const struct tally *t)
 {

@@ -5,7 +5,7 @@
  *
  * A sample's count is valid only if every worker assigned to the event, on every rank, counted for
  * the whole sample. Extrapolated counts of a sample may be negative (provider.h) and are added up
- * as they are: only the sum of a batch, of each worker, must not be negative.
+ * as they are: only each worker's sum over a batch must not be negative.
  */
 #ifndef LOCUS_TALLY_H
 #define LOCUS_TALLY_H
@@ -65,7 +65,7 @@ void tally_gather(struct tally *);
 /* Results for an event of the trial. */
 const struct count_sum *tally_sum(const struct tally *, unsigned batch, unsigned event);
 const char *tally_name(const struct tally *, unsigned event);
-/* How many of the units of counting_per() are in one unit of all workers (and ranks). */
+/* How many units of counting_per() one unit of all workers (and ranks) has. */
 double tally_amount(const struct tally *);
 
 #endif

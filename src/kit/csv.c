@@ -166,8 +166,9 @@ static void list_fields(struct csv_reader *r, struct csv_mark line, char *list, 
 }
 
 /*
- * Says how the first line was read, where that is a guess. Numbers stay a point, so that none gets
- * lost: pandas names columns 0,1,2, and only text may be quoted.
+ * Says how the first line was read, where that is a guess. A line of numbers is always read as a
+ * point, so that none gets lost, though it may hold names: pandas names columns 0,1,2, and some
+ * programs quote text only.
  */
 static void note_guess(struct csv *f, struct csv_reader *r, const struct line *names,
 		       const struct line *values, const struct line *next)

@@ -20,7 +20,7 @@
 	"MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD|MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM|MEM_LOAD_UOPS_L3_" \
 	"HIT_RETIRED:XSNP_HITM|PAPI_CA_ITV"
 
-/* Rows of struct explained, where cores take lines from each other: from where they came. */
+/* Rows of struct explained where cores take lines from each other: where the lines came from. */
 #define EVENTS_OF_TAKEN_LINES                                                                   \
 	{ EVENT_TAKEN_FROM_CORE,                                                                \
 	  "loads served by a line that another core below the same L3 has modified" },          \

@@ -19,7 +19,10 @@ static inline bool loop_time_is_up(const struct worker *w)
 
 /* Counts the workers that have begun the sample, in a benchmark that is scored TOGETHER. */
 struct start {
-	/* how many must begin before work counts; 0: more than CPUs, which never all run at once */
+	/*
+	 * workers that must begin before work counts; 0: they outnumber CPUs, and never all run at
+	 * once
+	 */
 	unsigned awaited;
 	_Alignas(APART) _Atomic unsigned begun;
 };

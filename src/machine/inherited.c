@@ -54,8 +54,8 @@ static void raise_soft_limits(void)
 }
 
 /*
- * At the hard limit of CPU time the kernel kills. At the soft one it sends SIGXCPU, so this comes
- * earlier: by 3 s in which all CPUs close the record, but by a tenth of the limit at most.
+ * At the hard limit of CPU time the kernel kills; at the soft one it sends SIGXCPU. So the soft one
+ * is set lower: by what all CPUs may use in 3 s while the record is closed, or a tenth at most.
  */
 static void warn_before_cpu_limit(void)
 {

@@ -22,8 +22,8 @@
 
 /*
  * How long closing the books may take: LEAST_LOOKS, one each half second, since a disk or a reader
- * may hang. On a busy machine, or below a quota, who has the books may only have waited for a CPU:
- * as long as it works, or would, it goes on, up to MOST_LOOKS.
+ * may hang. On a busy machine, or below a quota, the thread that has the books may only have waited
+ * for a CPU: while it works, or would with a CPU, it has up to MOST_LOOKS.
  */
 enum { LEAST_LOOKS = 2, MOST_LOOKS = 20 };
 static const struct itimerval each_look = { { 0, 500000 }, { 0, 500000 } }, no_look;
@@ -65,7 +65,8 @@ static struct {
 	const char *what;	 /* of the outermost call; protected by `books` */
 	_Atomic clockid_t clock; /* CPU time of the thread that has the books */
 	_Atomic double used;	 /* s on this clock at the last look */
-	_Atomic int stat;	 /* /proc/thread-self/stat of the watchdog's; -1: it has no books */
+	/* the watchdog's /proc/thread-self/stat; -1: it does not have the books */
+	_Atomic int stat;
 	_Atomic unsigned looks;
 } dog = { .books = PTHREAD_MUTEX_INITIALIZER, .stat = -1 };
 

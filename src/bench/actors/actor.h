@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct actor) == ACTOR_LINE, "an actor is a line");
 
 extern struct message actor_awake;
 
-/* For the actor that the calling thread runs: a message to itself. */
+/* Sends a message to the actor itself, on the thread that runs it. */
 static inline void actor_keep(struct actor *a, struct message *m)
 {
 	m->next = NULL;

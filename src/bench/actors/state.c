@@ -278,9 +278,9 @@ void actors_reset(void *state)
 }
 
 /*
- * Divides the number of messages of all threads among the messages in flight: each is handled so
- * often, at least a few times unless the user set the number. A message is first sent before the
- * sample, so its first handling does not include the cost of sending.
+ * Divides the sample's work among the messages in flight, each of which is handled again and again:
+ * at least a few times, unless the user set the number. A message is first sent before the sample,
+ * so its first handling does not include the cost of sending.
  */
 static void share_out(struct state *s)
 {

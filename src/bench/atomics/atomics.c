@@ -200,7 +200,7 @@ static void collect(void *state, const struct trial *t, struct result *result)
 /* Sums over the threads that share a word: what they did to it. */
 struct deeds {
 	uint64_t did, got, put, hits;
-	bool stored; /* one of them stored last what the word holds */
+	bool stored; /* the word holds what one of them stored last */
 };
 
 static uint64_t mask_of(size_t bytes)

@@ -84,7 +84,7 @@ static void *prepare(const struct trial *t)
 	s->kind = t->variant->data;
 	s->tick = clock_tick();
 	s->barrier.threads = t->threads;
-	/* where the thread that it waits for may need its CPU, a thread yields at once */
+	/* a thread yields at once if the thread that it waits for may need its CPU */
 	s->barrier.spins = t->oversubscribed ? 0 : LOCK_SPINS;
 	for (unsigned i = 0; i < t->threads; i++)
 		s->visitor[i].index = i;

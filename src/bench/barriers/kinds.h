@@ -41,10 +41,10 @@ struct barrier {
 	pthread_barrier_t library;
 };
 
-/* Barriers between two whose leaving is timed; how many a thread remembers. */
+/* Each KINDS_EVERY-th barrier's leaving is timed; a thread remembers KINDS_KEPT of these times. */
 enum { KINDS_EVERY = 64, KINDS_KEPT = 1024 };
 
-/* A thread's own. */
+/* A thread's own data. */
 struct visitor {
 	_Alignas(APART) unsigned index;
 	uint64_t passed;	   /* barriers since the start */

@@ -62,8 +62,8 @@ static const struct ratio ratios[] = {
 };
 
 /*
- * Offsets: ticks of pair i are counted at i * stride, its firings `fired` bytes after that; and the
- * kernel of each body. A pair is of all threads (stride 0), of a worker, or of a CPU.
+ * Where pair i counts: ticks at i * stride, firings `fired` bytes further; and the kernel of each
+ * body. A pair belongs to all threads (stride 0), to a worker, or to a CPU.
  */
 struct spacing {
 	size_t stride, fired;
@@ -233,8 +233,8 @@ static uint64_t total(const struct state *s, counter *(*of)(const struct state *
 }
 
 /*
- * Firings due if no tick is lost: each pair fires separately. Which ticks were a CPU's only its
- * counter knows.
+ * Firings due if no tick is lost: each pair fires separately. Only a CPU's counter knows how many
+ * ticks it got.
  */
 static uint64_t due(const struct state *s, uint64_t *ticks)
 {
@@ -295,7 +295,7 @@ static void collect(void *state, const struct trial *trial, struct result *resul
 	       ((double)total(s, fired_of) - (double)firings) / (double)firings);
 }
 
-/* Whether each string is as after so many reversals as its worker's turns came to. */
+/* Whether each string was reversed as often as its worker's ticks require. */
 static bool strings_are_right(const struct state *s, unsigned worker)
 {
 	const uint64_t reversed = s->own[worker].ticker.reversed;

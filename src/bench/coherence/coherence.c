@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * coherence - cost of the first load, or store, of a cache line that another core has: by the state
- * in which it has it. And of a stream of lines from one core to another.
- *
- * Every CPU meets every other one, in rounds of disjoint pairs (harness/sample/workers.h).
+ * coherence - cost of the first load or store of a cache line that another core holds, by the
+ * line's state; and of a stream of lines from one core to another. Every CPU meets every other one,
+ * in rounds of disjoint pairs (harness/sample/workers.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -162,7 +161,9 @@ void coherence_begin(struct coherence *c)
 
 /* ---- the life of a trial ---- */
 
-/* One line of each pair of neighbours, which a prefetcher may fetch with it. */
+/*
+ * Bytes between lines: one of each pair of neighbours is used, since a prefetcher may fetch both.
+ */
 static size_t apart(const struct trial *t)
 {
 	return machine_apart(t->machine);
@@ -225,7 +226,7 @@ static void reset(void *state)
 
 /*
  * The pair's time begins when both are there, so the taker waits for the owner, who has nothing
- * else to do: that takes a transfer of a line, of 256 or more.
+ * else to do. The wait adds one transfer of a line to 256 or more.
  */
 static void work(void *state, struct worker *self)
 {

@@ -31,9 +31,9 @@ struct lines {
 /* The line at which each walk begins. */
 struct link *lines_first(const struct lines *);
 /*
- * Stores to each line where the walk goes on, and returns where it ends: an address of the first
- * line that no walk goes to, another one for each of seven numbers in turn. The walk is forward or
- * backward, by turns as well. So one that meets a line of an earlier laying does not end there.
+ * Links the lines to a walk, and returns the address where it ends: in the first line, in a word
+ * that no walk visits, a different one for seven numbers in turn. Forward and backward walks
+ * alternate, too. So a walk that meets a line of an earlier laying ends elsewhere.
  */
 struct link *lines_lay(const struct lines *, uint64_t number);
 /* Removes all lines from all caches. Only where lines_can_flush(). */
@@ -67,7 +67,7 @@ stream_fill stream_fill_baseline, stream_fill_avx2, stream_fill_avx512;
 stream_fill stream_fill_widest; /* the one of these with the widest stores that the CPU has */
 stream_fill stream_fill_memset; /* the C library's, which may use other instructions */
 
-/* All zero but for these two: nothing was sent. */
+/* Zero except for `buffer` and `part`: nothing was sent. */
 struct stream {
 	stream_fill *fill;
 	char *buffer; /* of STREAM_PARTS parts */
@@ -80,7 +80,7 @@ struct stream {
 
 /* Before each sample. */
 void stream_restart(struct stream *);
-/* So many parts; the other thread calls the other function at the same time. */
+/* Writes, or reads, so many parts, while the other thread calls the other function. */
 void stream_write(struct stream *, uint64_t parts);
 void stream_read(struct stream *, uint64_t parts);
 /* The sum of all words of a part. */
@@ -103,7 +103,7 @@ struct access {
 	walk *walk;
 	walk_noting *noting;
 	bool stores;	   /* and leaves its mark in each line */
-	stream_fill *fill; /* of a stream; the others are NULL then */
+	stream_fill *fill; /* only for a stream, which has no walk */
 };
 
 /* A pair's lines in a round; in the next round another pair has them. */

@@ -125,7 +125,7 @@ static uint64_t await(_Atomic uint64_t *word, uint64_t least)
 	return seen;
 }
 
-/* With narrow stores they, and not the transfer, may be the limit. */
+/* Wide stores: with narrow ones the stores might be the limit, and not the transfer. */
 #define FILL(NAME, WIDTH, TARGET)                                                              \
 	TARGET __attribute__((noinline)) void stream_fill_##NAME(char *part, size_t bytes,     \
 								 uint64_t word)                \

@@ -63,9 +63,9 @@ void exchange_stamps(struct lines *, unsigned side, uint64_t turns, struct stamp
  * received. False: nothing was received, or the two counters do not go at the same rate.
  *
  * With the other counter s ticks ahead, a transfer of time t seems to take t + s one way and t - s
- * the other. No time is negative, so s is between the least of one direction and that of the other,
- * negated: what is reported takes it from the middle, as if the fastest transfers of both
- * directions took equally long. Half that interval is half of the fastest round trip.
+ * the other. No time is negative, so s lies between the least time of one direction and the negated
+ * least time of the other. The middle is taken, as if the fastest transfers of both directions took
+ * equally long; half the interval is half of the fastest round trip.
  */
 bool one_way_add(const struct stamps side[2], struct histogram *, double *bound);
 

@@ -81,8 +81,9 @@ static inline void entries_give(struct entries *e, struct worker *self, void *en
  */
 enum { EPOCH_BAGS = 4, EPOCH_AFTER = 3, EPOCH_TRY = 64 };
 #define EPOCH_PATIENCE 0.2 /* s: longer than the time slice of another process */
-#define EPOCH_LOOKS    16  /* on a busy machine there are slices of several between two looks */
-#define EPOCH_AWAY     UINT64_MAX
+/* on a busy machine other processes' time slices pass between two looks */
+#define EPOCH_LOOKS 16
+#define EPOCH_AWAY  UINT64_MAX
 
 /* Part of a retired entry that readers do not look at. */
 struct epoch_link {
@@ -94,7 +95,7 @@ struct epoch_bag {
 	uint64_t epoch, n;
 };
 
-/* A thread's: the epoch that it has seen, and what it retired. */
+/* A thread's own data: the epoch that it has seen, and what it retired. */
 struct epoch_own {
 	_Alignas(APART) _Atomic uint64_t seen;
 	struct epoch_bag bag[EPOCH_BAGS]; /* by epoch, modulo their number */
@@ -116,13 +117,15 @@ void epoch_close(struct epoch *); /* NULL does nothing */
 
 void epoch_begin(struct epoch *, unsigned me);
 void epoch_end(struct epoch *, unsigned me);
-/* Announces a rest, between two operations; gives back entries that no thread can read. */
+/*
+ * Announces a quiescent state, between two operations; gives back entries that no thread can read.
+ */
 void epoch_rest(struct epoch *, struct worker *self);
 /* Takes an entry that others may still read, but no longer find. */
 void epoch_retire(struct epoch *, unsigned me, void *entry);
 /*
- * Rests until an entry is given back, for EPOCH_PATIENCE and EPOCH_LOOKS looks. Returns whether one
- * was.
+ * Announces quiescent states until an entry is given back, for EPOCH_PATIENCE and EPOCH_LOOKS
+ * looks. Returns whether one was.
  */
 bool epoch_await(struct epoch *, struct worker *self);
 uint64_t epoch_kept(const struct epoch *); /* retired, not given back */

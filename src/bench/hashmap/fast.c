@@ -28,7 +28,7 @@ static size_t most_keys(const struct map_shape *shape)
 	return shape->keys + (size_t)shape->threads * CMAP_UNCOUNTED;
 }
 
-/* Keys for which there is room from the start: all, or if fewer the buckets of other maps. */
+/* Keys for which there is room from the start: all, or as many as other maps have buckets. */
 static size_t capacity(const struct map_shape *shape)
 {
 	return smaller(shape->buckets, most_keys(shape));

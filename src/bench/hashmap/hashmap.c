@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hashmap - a map that all threads use: lock striping, reads without locks, and what either lacks.
+ * hashmap - a map that all threads use: lock striping, its costs, and faster maps.
  *
  * After P. Sestoft, "A multicore performance mystery solved" (2017), section 5: 1.6 million
  * operations divided over threads, 32 stripes, locks and counts of stripes on shared lines or

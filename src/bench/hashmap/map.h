@@ -17,8 +17,8 @@
  *
  * Memory: `shared` is one block for tables, locks and counts, aligned to APART and zeroed before
  * its first use; --placement says on which nodes it lies. Entries come from the pool, of which
- * each thread has a part on its own node. Both are touched before the clock starts, and the only
- * memory that a map takes, unless its kind says otherwise. When it is used up an operation answers
+ * each thread has a part on its own node. Both are touched before the clock starts. A
+ * map takes no other memory, unless its kind says so. When it is used up an operation answers
  * MAP_NO_MEMORY, worker.failed says why (it fails a trial), and the map is as it was before.
  *
  * A thread is known by self->index, which is below shape.threads.

@@ -180,7 +180,7 @@ static void replace(struct waitfree *m, unsigned me, const struct at *at,
 	}
 }
 
-/* Under the lock. Returns the number of entries of the stripe. */
+/* Under the lock: adds to the stripe's number of entries, and returns it. */
 static uint32_t count(struct waitfree *m, unsigned stripe, int more)
 {
 	_Atomic uint32_t *size = stripes_size_of(&m->stripes, stripe);

@@ -99,8 +99,9 @@ struct state {
 	union position at[MOST_CHAINS];
 	struct team *team;
 	size_t page;
-	unsigned awaited; /* background threads; 0: more than CPUs, which never all run at once */
-	double most;	  /* B/s of the background alone, at full rate */
+	/* background threads; 0: they outnumber CPUs, and never all run at once */
+	unsigned awaited;
+	double most; /* B/s of the background alone, at full rate */
 	struct load load;
 	struct background background[]; /* by worker; the first has none */
 };

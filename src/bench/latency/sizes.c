@@ -19,8 +19,8 @@
 #define MOST_RATE 1024
 
 /*
- * bytes of a background thread's lines, at least: as asked for, so that a block fits; and so that
- * they exceed its own caches
+ * bytes of a background thread's lines, at least: a block fits into the first; the second, unless
+ * the user says how many, exceeds the thread's own caches
  */
 #define LEAST_LOAD ((size_t)64 << 10)
 #define EACH_LOAD  ((size_t)16 << 20)

@@ -17,7 +17,7 @@ RARE void note_wait(struct visitor *v, uint64_t asked)
 	v->wait[v->waits++ % KINDS_KEPT] = clock_ticks_now() - asked;
 }
 
-/* Clocks of two CPUs may differ by more than this takes. */
+/* The clocks of two CPUs may differ by more than a handover takes: then it counts as 0. */
 RARE void note_handover(struct visitor *v, unsigned last)
 {
 	const unsigned char across = v->distance[last];
@@ -201,7 +201,7 @@ KIND(flags, write_flags(v), flags_lock_unwrite(v->lock),
 
 unsigned kinds_every(uint64_t steps)
 {
-	enum { SHORT = 32 }; /* steps that take about as long as to read a clock twice */
+	enum { SHORT = 32 }; /* steps that take about as long as reading a clock twice */
 	unsigned every = KINDS_MOST_EVERY;
 
 	for (; steps >= SHORT && every > KINDS_LEAST_EVERY; steps /= 2)

@@ -128,7 +128,7 @@ enum {
 	KINDS_MOST_LINES = 1 << 10,
 };
 
-/* Acquisitions between two that are timed; how many times a thread remembers. */
+/* Acquisitions from one that is timed to the next; how many times a thread keeps. */
 enum { KINDS_MOST_EVERY = 1024, KINDS_LEAST_EVERY = 4, KINDS_KEPT = 1024 };
 
 struct visitor {
@@ -158,13 +158,13 @@ struct visitor {
 	uint64_t wrote; /* sections that wrote, but for those in `from` */
 
 	/* since kinds_begin() */
-	uint64_t waits, handovers;     /* of those below: the last KINDS_KEPT are there */
+	uint64_t waits, handovers;     /* how many; the last KINDS_KEPT are below */
 	uint64_t wait[KINDS_KEPT];     /* ticks from asking for the lock to having it */
 	uint64_t handover[KINDS_KEPT]; /* ticks from one thread's leaving to the next one's entry */
 	unsigned char across[KINDS_KEPT]; /* the distance of each */
 };
 
-/* A thread's own, on its node. What another thread writes or reads is on lines of its own. */
+/* A thread's own data, on its node. What another thread writes or reads is on lines of its own. */
 struct post {
 	_Alignas(APART) _Atomic bool reading;
 	struct mcs_node mcs;
@@ -186,7 +186,7 @@ struct kind {
 extern const struct kind kind_mutex, kind_spin, kind_ticket, kind_mcs, kind_clh, kind_cohort,
 	kind_rwlock, kind_flags;
 
-/* One acquisition in how many is timed, if it is followed by so many steps: 1024 to 4. */
+/* Returns n: one acquisition in n is timed, if so many steps follow each. From 1024 to 4. */
 unsigned kinds_every(uint64_t steps);
 
 /* Forgets what was counted and timed so far; `wrote` keeps the number. */

@@ -14,9 +14,12 @@ enum layout { LAYOUT_TOGETHER, LAYOUT_APART, LAYOUT_DENSE, LAYOUT_PADDED };
 /* Where locks and what they guard lie: for each lock, in bytes. */
 struct geometry {
 	unsigned locks;
-	/* from one lock to the next; to what it guards; and of all of these */
+	/* from one lock to the next; from a lock to what it guards; of all locks */
 	size_t stride, guarded, all;
-	/* then: further lines, each so far from the next; and where holders note when they leave */
+	/*
+	 * behind them: further lines, `apart` bytes from one to the next; where holders note when
+	 * they leave
+	 */
 	size_t apart, lines, left, bytes;
 };
 

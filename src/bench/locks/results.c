@@ -63,7 +63,7 @@ static void collect_waits(const struct state *s, struct result *result)
 	report(result, WAIT_LONGEST, histogram_quantile(h, 1));
 }
 
-/* Adds those across a distance to the histogram; across DISTANCES: all. */
+/* Adds the handovers across a distance to the histogram; DISTANCES: all handovers. */
 static void add_handovers(const struct state *s, enum distance across)
 {
 	for (unsigned i = 0; i < s->threads; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * readers - one thread writes a word, the others read one: the same, or one beside it. What both
- * pay, by how far apart the two words lie.
+ * readers - one thread writes a word, the others read the same word or one near it: what both pay,
+ * by the distance of the two words.
  */
 #include <stdlib.h>
 

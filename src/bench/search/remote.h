@@ -16,7 +16,7 @@
 
 /*
  * A round is searched BEHIND rounds after it was grouped, and its answers are added up as many
- * later: so far may a rank be behind the others before they have to wait for it.
+ * later: a rank may be that far behind the others before they have to wait for it.
  */
 enum { BEHIND = 2, ROUNDS_AT_ONCE = 2 * BEHIND + 1 };
 

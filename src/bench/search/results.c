@@ -122,7 +122,7 @@ static struct totals add_up(const struct state *s, const struct trial *t)
 
 enum {
 	FETCHED = 1 << 16, /* keys a thread, of 2^20 at least: 1 ms or less from memory */
-	TIMES = 4,	   /* that the rounds are sent again */
+	TIMES = 4,	   /* how often the rounds are sent again */
 };
 
 static void fetch_lines(void *state, struct worker *self)

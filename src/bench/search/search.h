@@ -57,7 +57,7 @@ size_t padded_of(const struct trial *);
 size_t stream_keys(const struct trial *);
 uint32_t block_packets(const struct trial *); /* partitioned: packets of a worker in a sample */
 unsigned copies_of(const struct trial *);     /* most copies of the tree */
-double keys_a_unit(const struct trial *);     /* in a packet of each stream of all ranks */
+double keys_a_unit(const struct trial *);     /* keys in one packet of each stream of all ranks */
 
 /* Bytes. Strides between the memory of threads are whole pages. */
 size_t packet_room(const struct trial *); /* a packet's keys */

@@ -132,7 +132,7 @@ void partitioned_search(struct partitioned *, struct worker *);
 
 /*
  * Packets timed together: enough that reading the counter costs nothing beside them, since one
- * packet may take as little as 0.15 us; and no more than caches hold answers to.
+ * packet may take as little as 0.15 us; and few enough for their answers to fit into the caches.
  */
 static inline uint32_t packets_timed(uint32_t packet)
 {
@@ -143,7 +143,7 @@ static inline uint32_t packets_timed(uint32_t packet)
 
 /*
  * Looks up `packets` packets, in batches of at most a packet, for comparison with the other
- * variants. The searcher needs room for the answers to packets_timed().
+ * variants. The searcher needs room for the answers of packets_timed() packets.
  */
 void best_search(struct searcher *, tree_search *, struct stream *, uint64_t packets);
 

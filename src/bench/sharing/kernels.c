@@ -144,8 +144,8 @@ __attribute__((noinline)) void empty_futex(void *place, struct mcs_node *own, ui
 }
 
 /*
- * It is taken as awaited, since others may sleep, too. The kernel compares the state before it has
- * the thread sleep, so a release in between is not missed.
+ * Takes the lock as `awaited`, since others may sleep, too. The kernel compares the state before it
+ * has the thread sleep, so a release in between is not missed.
  */
 void futex_lock_wait(struct futex_lock *l)
 {

@@ -169,7 +169,7 @@ static size_t stride_of(const struct trial *t)
 	case DENSE:
 		return operation_of(t)->size;
 	default:
-		/* none is refused below */
+		/* no padding: pointless() refuses it */
 		return padding ? (operation_of(t)->size + padding - 1) / padding * padding : 0;
 	}
 }

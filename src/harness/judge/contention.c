@@ -38,7 +38,7 @@ static double fastest(const struct series *s, bool rested)
 	return least;
 }
 
-/* Threads of this process that work elsewhere are no neighbours: they show as < 0. */
+/* Threads of this process that work elsewhere are no neighbours: they make `foreign` negative. */
 static double busy_beside(const struct evidence *e)
 {
 	const struct noise *n = &e->noise;
@@ -112,7 +112,7 @@ void contention_learn(const struct series *s)
 
 /* By level. */
 static const struct shared {
-	const char *key, *name, *why; /* why the probe can't tell what they do to it */
+	const char *key, *name, *why; /* why: no probe can tell what neighbours do to it */
 } levels[] = {
 	[NEIGHBOURS_CORE] = { "core", "core", "no probe sees what they do to it" },
 	[NEIGHBOURS_L3] = { "l3", "L3", "its lines can't be flushed here, so no probe sees it" },

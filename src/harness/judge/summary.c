@@ -169,7 +169,7 @@ static void judge_samples(const struct series *s, struct estimates time, struct 
 	samples_note_doubts(s, v);
 }
 
-/* Adds what held up a trial that was begun to its reasons. */
+/* Adds to the reasons what held up a trial that was begun. */
 static void judge_pace(const struct series *s, struct verdict *v)
 {
 	char *cause[] = { conditions_quota(s->task.conditions, s->planned->trial.threads),

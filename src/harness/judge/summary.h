@@ -88,7 +88,10 @@ json_t *noise_json(const struct series *);    /* `noise` of the trial line */
 /* Judges a series that has samples and a time. */
 void noise_judge(const struct series *, struct estimates time, struct verdict *);
 
-/* `placement` of the trial line: before its samples; in it `after`, if that differs. */
+/*
+ * `placement` of the trial line: where pages were before its samples, and `after` them if that
+ * differs.
+ */
 json_t *placement_json(const struct placements *);
 /*
  * Judges misplaced pages; notes pages that were not read back one by one, and threads on nodes
@@ -98,7 +101,7 @@ void placement_judge(const struct series *, struct verdict *);
 /* Notes that huge pages were asked for and not obtained. */
 void placement_note_huge(const struct series *, struct verdict *);
 
-/* Notes counts that are doubtful or of few batches, and counting that changed the time. */
+/* Notes counts that are doubtful or come from few batches, and counting that changed the time. */
 void counters_note(const struct series *, const json_t *counters, const json_t *counting,
 		   struct verdict *);
 /* `region` of the trial line: LIKWID's around its batches, on this rank. */

@@ -95,7 +95,7 @@ void plan_free(struct plan *);
 /* The value of --bind for so many threads: as given, or its default. */
 const char *plan_bind(const struct options *, const struct affinity *, unsigned threads);
 
-/* In what the trials of a plan differ: for their names, and for the columns of tables. */
+/* The differences between a plan's trials: for their names, and for the columns of tables. */
 struct varying {
 	bool parameter[MOST_PARAMETERS], variant, threads;
 };
@@ -167,9 +167,11 @@ double effort_time(const struct options *); /* s, of the whole command; 0: no bo
 double effort_case(const struct options *); /* s, of one trial; 0: no bound */
 /* A trial has converged if its interval reaches at most this share of the value. */
 double effort_within(const struct options *);
-/* How many allocations a trial of so many seconds is to have: a look (base/statistics.h). */
+/*
+ * How many allocations a trial of so many seconds is to have: a number that statistics_is_look().
+ */
 unsigned effort_allocations(double seconds);
-/* The most that a trial of so many repeats (0: until its result is known) may have. */
+/* The most allocations that a trial of so many repeats (0: until its result is known) may have. */
 unsigned effort_most_allocations(unsigned repeats);
 /* s that the run will take: the time budget, or the sum over its trials. */
 double plans_seconds(const struct plans *, const struct options *);

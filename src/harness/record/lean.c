@@ -38,9 +38,9 @@ static int digits_of(const char *key, int digits)
 		const char *key;
 		int digits;
 	} own[] = { { "value", ALL }, /* results are compared */
-		    { "batches", 5 }, /* more than batches agree in */
+		    { "batches", 5 }, /* more digits than batches agree in */
 		    { "samples", 5 }, { "quantiles", 5 }, { "skew", 4 },
-		    { "elapsed", 4 }, { "noise", 3 } }; /* the kernel tells it in ticks */
+		    { "elapsed", 4 }, { "noise", 3 } }; /* the kernel counts in ticks */
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (!strcmp(key, own[i].key))

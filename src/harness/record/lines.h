@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file of lines that may be any: read one after the other, in memory of a bounded size. */
+/* A file of lines with any content, read one after the other, in memory of a bounded size. */
 #ifndef LOCUS_LINES_H
 #define LOCUS_LINES_H
 
@@ -16,8 +16,8 @@ struct lines {
 	FILE *file;
 	/* the last line read, with its newline, followed by a zero; NULL before the first */
 	char *line;
-	size_t kept,
-		room; /* bytes of it that are kept, at most LINES_LONGEST; that there is room for */
+	/* bytes of it that are kept, at most LINES_LONGEST; bytes that there is room for */
+	size_t kept, room;
 	off_t length; /* its length in bytes; 0: no further line */
 	bool zeros;   /* there is a zero among them */
 	unsigned n;   /* lines read */

@@ -167,8 +167,8 @@ static void sweep_all(struct alternation *a, double until)
 
 /*
  * Measures trials in turn: allocation after allocation of all of them, and in each, sweep after
- * sweep, until it is enough; returns the reason to stop. If touching memory takes too long, the
- * series that have none by then are cut off (alternation_cut()).
+ * sweep, until alternation_stop() gives a reason, which is returned. If touching memory takes too
+ * long, the series that have none by then are cut off (alternation_cut()).
  */
 static enum stopped measure_in_turn(struct alternation *a)
 {

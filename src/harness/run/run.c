@@ -43,7 +43,7 @@ static size_t bytes_of(const char *text, int width)
 	return (size_t)(at - text);
 }
 
-/* A line that is written over, at most ten times a second. `left`: s that the rest may take. */
+/* Overwrites the line, at most ten times a second. `left`: s that the rest may take. */
 static void progress_show(struct progress *p, const char *what, unsigned done, unsigned all,
 			  double left)
 {

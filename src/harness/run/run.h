@@ -131,7 +131,7 @@ json_t *regions_json(const struct regions *); /* `markers` of the header */
 
 /*
  * Starts the watchdog; if it can't, says so on stderr. From now on signals end the run as
- * watchdog.h says, and a reader that is gone ends no run with a record.
+ * watchdog.h says, and output to a pipe that nobody reads does not end a run that has a record.
  */
 void cut_start(struct run *);
 void cut_stop(void);

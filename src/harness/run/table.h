@@ -118,7 +118,7 @@ void remarks_free(struct remarks *);
 /* --- table.c --- */
 
 struct table {
-	struct printer printer; /* to NULL: nothing is printed */
+	struct printer printer; /* its `to` is NULL: nothing is printed */
 	FILE *errors;
 	enum format format;
 	bool any; /* something was printed before */

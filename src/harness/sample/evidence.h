@@ -31,7 +31,7 @@ struct noise {
 struct placements {
 	struct placement now; /* the current allocation's, before its samples; pages 0: none */
 	struct placement before, after; /* its samples */
-	bool known;			/* before and after are */
+	bool known;			/* before and after are known */
 };
 
 struct evidence {

@@ -31,7 +31,7 @@ struct neighbours {
 	unsigned cpus;
 	enum neighbours_level level; /* beyond the core, a probe looks at it after each batch */
 	void *lines;		     /* the probe's (probe.h); NULL: none yet, or none here */
-	double spent;		     /* s: in looking */
+	double spent;		     /* s spent on looks */
 	/*
 	 * s per line of memory while neighbours rest, by CPU of the machine; 0: not seen by the
 	 * run yet. NULL: it is not kept.

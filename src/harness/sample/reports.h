@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trial's metrics: which of them collect() reports after a sample, and what they come to. */
+/* A trial's metrics: which of them collect() reports after a sample, and their results. */
 #ifndef LOCUS_REPORTS_H
 #define LOCUS_REPORTS_H
 

@@ -55,7 +55,7 @@ struct series {
 	unsigned per_batch; /* samples */
 	/* what was sampled */
 	struct samples samples;
-	struct pairs *pairs;	       /* NULL: all work at once */
+	struct pairs *pairs;	       /* NULL: workers don't meet in pairs */
 	struct reports *reports;       /* what metrics have beyond a value */
 	struct throughput *throughput; /* of each role */
 	struct tally tally;	       /* of events */
@@ -107,8 +107,8 @@ struct quarantined {
  * all, the oldest are given back.
  */
 struct quarantine {
-	double room, bytes;	/* bytes that may be held; that are */
-	double each;		/* larger allocations are not held */
+	double room, bytes;	/* bytes that may be held; bytes that are held */
+	double each;		/* bytes: larger allocations are not held */
 	struct quarantined *of; /* the oldest first */
 	size_t n, most;
 };
@@ -129,8 +129,8 @@ void quarantine_free(struct quarantine *);
  */
 void batch_calibrate(struct series *, struct team *, double batch, double most);
 /*
- * The usual one of these skews (s), which it sorts: their median. By the least one, most samples
- * would begin later than they may; by the most, one late wake-up would make all of them long.
+ * The median of these skews (s), which it sorts. With the least one most samples would begin too
+ * late; with the largest, one late wake-up would make all samples long.
  */
 double batch_usual_skew(double *skews, size_t n);
 /*

@@ -28,8 +28,8 @@ void limit_consider(struct memory_limit *, unsigned sharers, uint64_t available,
 		    ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * How many processes of a run share the host's memory, and how many share a control group's: all in
- * the group and below it. A group that is not named belongs to this process alone.
+ * How many processes of a run share the host's memory, and how many are in each control group or
+ * below it. A group that is not named belongs to this process alone.
  */
 enum { CGROUP_LEVELS = 16 };
 struct limit_sharers {

@@ -25,8 +25,9 @@ void probe_close(void *);
 double probe_read(void *);
 
 /*
- * One of four of these lines, in an order that no prefetcher follows: each address comes from the
- * previous line. About 10 to 40 us, and 80 us.
+ * L3: probe_touch() loads every fourth of these lines, in about 10 to 40 us. After other work
+ * probe_kept() times them, and as many flushed ones, in about 80 us. Each address comes from the
+ * previous line, so that no prefetcher follows.
  */
 struct probe_kept {
 	double line, memory; /* s per line: as other work left them; flushed */

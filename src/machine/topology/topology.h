@@ -71,7 +71,7 @@ struct machine {
 	size_t line; /* bytes of a cache line; 64 if unknown */
 	/* bytes of the largest cache that one core reaches; 0: unknown */
 	size_t last_cache;
-	/* bytes of all caches of a level together, of the level that has most; 0: unknown */
+	/* bytes of a level's caches together, for the level that has most; 0: unknown */
 	size_t all_caches;
 	/* inherited by this process; the default unless this is the running machine */
 	struct memory_policy policy;

@@ -129,8 +129,8 @@ static unsigned char shift_for(const struct rows *r, unsigned up)
 }
 
 /*
- * Fills a layer. False: two narrow separators would be equal. That of the last line may equal the
- * one before, as the line may be short.
+ * Fills a layer. False: two narrow separators would be equal. The last line's separator may equal
+ * the one before, as the line may be short.
  */
 static bool lay_row(const struct rows *r, unsigned up, void *row)
 {

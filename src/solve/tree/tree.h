@@ -55,13 +55,13 @@ struct tree {
 	unsigned layers; /* above the bottom */
 	/* the layer that the top leads to, and slots of its lines; levels of the top */
 	unsigned first, first_slots, depth;
-	bool narrow;			       /* separators are */
-	unsigned char shift[TREE_MOST_LAYERS]; /* by layer, if they are */
+	bool narrow;			       /* separators are narrow */
+	unsigned char shift[TREE_MOST_LAYERS]; /* by layer, of narrow separators */
 	uint64_t lowest, highest;	       /* keys of the array */
 	size_t bytes;			       /* of memory that the tree takes */
 	/* from this layer on, lines are prefetched; those above stay in the cache */
 	unsigned far;
-	bool overlap; /* batches do, since the bottom's lines come from memory */
+	bool overlap; /* batches overlap, since the bottom's lines come from memory */
 	const void *top,
 		*layer[TREE_MOST_LAYERS + 1]; /* layer[0] the root, layer[layers] the bottom */
 };
