@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional
@@ -78,9 +79,13 @@ def told(made: Card, name: str) -> content.Line:
 
 
 def screen(made: Card) -> list[str]:
-    """The card's lines as printed, which must fit the width."""
-    lines = content.text(made).splitlines()
-    assert max(map(len, some(lines))) <= content.COLUMNS, max(lines, key=len)
+    """The card's lines as printed, which must fit the width, as narrower ones do."""
+    lines = content.text(made, content.COLUMNS).splitlines()
+    for columns in (content.LEAST_COLUMNS, 80, content.COLUMNS):
+        narrow = content.text(made, columns).splitlines()
+        assert max(map(len, some(narrow))) <= columns, max(narrow, key=len)
+        assert not [line for line in narrow if re.match(r" +(ns|cycles|[KMG]i?B|GB/s|%)\b", line)]
+        assert sorted("".join("".join(narrow).split())) == sorted("".join("".join(lines).split()))
     return lines
 
 
@@ -99,6 +104,12 @@ def test_a_card_fits_on_a_screen_and_begins_with_the_machine(four: Card) -> None
     assert len(lines) <= ROWS
     assert lines[0].startswith(f"locus 0.1 · cxl1 · 3 x {FOUR.model} · 96 cores, 4 NUMA nodes")
     assert not four.missing and not four.advice
+
+
+def test_a_card_is_as_wide_as_the_terminal(four: Card, monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns, width in (("80", 80), ("40", content.LEAST_COLUMNS), ("300", content.COLUMNS)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert content.text(four) == content.text(four, width)
 
 
 KINDS = [

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +35,8 @@ MEANING = {
     UNTOLD: "the reason, what to do, and what is safe until then",
 }
 WITHIN = 0.05  # of the value: how far an interval reaches that still counts as certain
-COLUMNS = 100
+COLUMNS = 100  # without a terminal, and on a wide one
+LEAST_COLUMNS = 72  # a narrower terminal wraps rows itself
 
 
 @dataclass(frozen=True)
@@ -212,19 +214,29 @@ def time(value: Optional[float]) -> str:
 BLOCK, NAME, SURE = 11, 26, 11  # columns: the block; block and name; the word at the right
 TOLD = COLUMNS - NAME - SURE - 2
 
+# Spaces at which no row ends: between a number and its unit, and within a range.
+GLUED = re.compile(r"(?<=\d) (?=[A-Za-zµ%])|(?<=\d to) (?=\d)|(?<=\(found) ")
+GLUE = "\ue000"
 
-def text(card: Card) -> str:
-    lines = [*_title(card), ""]
+
+def text(card: Card, columns: Optional[int] = None) -> str:
+    """The card on so many columns; None: as many as the terminal has."""
+    width = columns or _columns()
+    lines = [*_title(card, width), ""]
     block = ""
     for line in card.lines:
-        lines += _line(line, line.block != block)
+        lines += _line(line, line.block != block, width)
         block = line.block
     if card.missing:
-        lines += _paragraph("missing", card.missing)
-    lines += ["", *_paragraph("results", " · ".join(card.results))]
+        lines += _paragraph("missing", card.missing, width)
+    lines += ["", *_paragraph("results", " · ".join(card.results), width)]
     for i, spoiler in enumerate(card.spoilers):
-        lines += _spoiler("" if i else "problems", spoiler)
+        lines += _spoiler("" if i else "problems", spoiler, width)
     return "\n".join(_printable(line.rstrip()) for line in lines)
+
+
+def _columns() -> int:
+    return min(COLUMNS, max(LEAST_COLUMNS, shutil.get_terminal_size((COLUMNS, 0)).columns))
 
 
 def _printable(line: str) -> str:
@@ -232,28 +244,37 @@ def _printable(line: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in line)
 
 
-def _title(card: Card) -> list[str]:
-    title = textwrap.wrap(" · ".join(card.title), COLUMNS, subsequent_indent="  ")
-    return title + [
-        row for said in (card.scope, card.advice) for row in textwrap.wrap(said, COLUMNS)
-    ]
+def _wrapped(words: str, width: int, then: str = "") -> list[str]:
+    """Rows, of which those after the first begin with `then`."""
+    glued = GLUED.sub(GLUE, words)
+    rows = textwrap.wrap(glued, width, subsequent_indent=then, break_on_hyphens=False)
+    return [row.replace(GLUE, " ") for row in rows]
 
 
-def _line(line: Line, first: bool) -> list[str]:
+def _title(card: Card, width: int) -> list[str]:
+    title = _wrapped(" · ".join(card.title), width, "  ")
+    return title + [row for said in (card.scope, card.advice) for row in _wrapped(said, width)]
+
+
+def _line(line: Line, first: bool, width: int) -> list[str]:
     """The word on trust ends the first row, however many rows there are."""
-    rows = textwrap.wrap(line.text, TOLD, break_on_hyphens=False) or [""]
+    own = width - NAME - SURE - 2
+    rows = _wrapped(line.text, own) or [""]
     head = f"{line.block if first else '':<{BLOCK}}{line.name:<{NAME - BLOCK}}"
-    told = [f"{head}{rows[0]:<{TOLD}}  {line.sure}"]
+    told = [f"{head}{rows[0]:<{own}}  {line.sure}"]
     return told + [" " * NAME + row for row in rows[1:]]
 
 
-def _paragraph(name: str, words: str) -> list[str]:
-    rows = textwrap.wrap(words, COLUMNS - BLOCK, break_on_hyphens=False)
+def _paragraph(name: str, words: str, width: int) -> list[str]:
+    rows = _wrapped(words, width - BLOCK)
     return [f"{name if not i else '':<{BLOCK}}{row}" for i, row in enumerate(rows)]
 
 
-def _spoiler(name: str, spoiler: Spoiler) -> list[str]:
-    if len(spoiler.what) > 40 or len(spoiler.remedy) > COLUMNS - BLOCK - 42:
-        told = _paragraph(name, spoiler.what)
-        return told + ([" " * BLOCK + "  " + spoiler.remedy] if spoiler.remedy else [])
+def _spoiler(name: str, spoiler: Spoiler, width: int) -> list[str]:
+    if len(spoiler.what) > 40 or len(spoiler.remedy) > width - BLOCK - 42:
+        remedy = _wrapped(spoiler.remedy, width - BLOCK - 2)
+        return [
+            *_paragraph(name, spoiler.what, width),
+            *(" " * BLOCK + "  " + row for row in remedy),
+        ]
     return [f"{name:<{BLOCK}}{spoiler.what:<40}  {spoiler.remedy}"]
