@@ -205,6 +205,7 @@ json_t *provenance_machine_at(const char *root, const struct machine *m)
 			 strerror(errno));
 	json_object_set_new(machine, "cgroup", cgroup_of(root));
 	source_put_all(machine, root, settings);
+	json_object_set_new(machine, "errors", provenance_errors(root));
 	json_object_set_new(machine, "environment", provenance_environment());
 	json_object_set_new(machine, "libc", json_sprintf("glibc %s", gnu_get_libc_version()));
 	return machine;

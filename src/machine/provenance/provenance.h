@@ -21,6 +21,11 @@ json_t *provenance_job(void);	  /* null outside a batch system */
 
 /* The parts of the machine. */
 json_t *provenance_cpu(const char *root);
+/*
+ * Since the kernel was started: {corrected, uncorrected: of memory, as its drivers (EDAC) count;
+ * machine_checks: exceptions, over all CPUs}.
+ */
+json_t *provenance_errors(const char *root);
 json_t *provenance_firmware(const char *root); /* no serial numbers */
 json_t *provenance_frequency(const char *root, const struct machine *);
 json_t *provenance_kernel(const char *root);
