@@ -23,6 +23,7 @@ static const struct command commands[] = {
 	{ "topology", "[DESCRIPTION]", "show packages, nodes, caches, usable CPUs",
 	  topology_command, false },
 	{ "doctor", "", "find what disturbs measurements here", doctor_command, false },
+	{ "health", "--expect FILE", "say whether this node is as expected", health_command, true },
 	{ "help", "[COMMAND]", "help on locus, a command or a benchmark", help_command, false },
 	{ "version", "", "print the version", version_command, false },
 	{ 0 }

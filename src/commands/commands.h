@@ -51,6 +51,7 @@ int benchmark_command(const struct program *, const struct benchmark *, int argc
 int report_command(const struct program *, int argc, char **argv);
 int topology_command(const struct program *, int argc, char **argv);
 int doctor_command(const struct program *, int argc, char **argv);
+int health_command(const struct program *, int argc, char **argv);
 int help_command(const struct program *, int argc, char **argv);
 int version_command(const struct program *, int argc, char **argv);
 

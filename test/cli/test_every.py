@@ -33,6 +33,7 @@ COMMANDS = {
     "validate",
     "topology",
     "doctor",
+    "health",
     "help",
     "version",
 }

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `locus health`: whether this node is as a file of expected values says (locus export --expect).
+ * First facts of the machine, then some trials; the answer is one line.
+ */
+#ifndef LOCUS_HEALTH_FINDING_H
+#define LOCUS_HEALTH_FINDING_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "commands/commands.h"
+
+enum { HEALTH_LINE = 160, HEALTH_TEXT = 256 }; /* bytes: at most; room for a part of it */
+
+/* The state of a node, as far as it is known. */
+struct health {
+	unsigned facts, trials;	     /* as many were held against expected values */
+	unsigned findings;	     /* so many are not as expected */
+	unsigned unknowns;	     /* so many can't be told */
+	char finding[HEALTH_TEXT];   /* the gravest finding */
+	char unknown[HEALTH_TEXT];   /* why the first of these can't be told */
+	char no_trials[HEALTH_TEXT]; /* why no trial was measured; "": they were */
+};
+
+/* Count a finding or what can't be told; the text of the first one is kept. */
+void health_finding(struct health *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void health_unknown(struct health *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "locus: n0150 memory bandwidth 352.0 GB/s, at least 391 expected (4 of 5)", whatever the names.
+ */
+void health_line(const struct health *, const char *host, char line[HEALTH_LINE + 1]);
+
+/* ---- expected.c: the file ---- */
+
+/*
+ * The classes of a file of expected values: a list of objects, checked, so that each has `class`,
+ * `cpu`, `facts`, `metrics` and `health` as doc/health.md describes them. NULL, and why.
+ */
+json_t *expected_parse(const char *text, size_t size, char why[HEALTH_TEXT]);
+json_t *expected_read(const char *path, char why[HEALTH_TEXT]);
+/* The bounds of a metric of a trial, or NULL. */
+const json_t *expected_bounds(const json_t *of_class, const char *trial, const char *metric);
+
+/* ---- facts.c: the machine ---- */
+
+/*
+ * Holds the machine (provenance.h) against the file. Returns its class in the file;
+ * NULL after a finding or a reason why it can't be told.
+ */
+const json_t *facts_judge(struct health *, const json_t *classes, const json_t *machine);
+
+#endif
