@@ -116,6 +116,8 @@ struct metric {
 		M_VALUE,	/* report(): the number itself */
 		M_FAIRNESS,	/* report_by_worker(): the least over the most */
 		M_IMBALANCE,	/* report_by_worker(): the most over the mean */
+		M_MEDIAN,	/* report_by_worker(): the median; of a worker, over samples */
+		M_MOST,		/* report_by_worker(): the most; of a worker, over samples */
 		M_DISTRIBUTION, /* report_distribution(): the median; the record has quantiles */
 	} kind;
 	/*

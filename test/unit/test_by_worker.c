@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values by worker: fairness and imbalance of a sample, on one rank and on several, and each
- * worker's mean over all samples.
+ * Values by worker: what a sample makes of them, on one rank and on several, and each worker's
+ * value over all samples.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -29,34 +29,41 @@ static void note(struct by_worker *b, double first, double second, double last)
 	by_worker_note(b, 3, last);
 }
 
-static void test_least_most_and_mean_are_of_those_that_have_a_value(void **state)
+static double ended(enum metric_kind kind, double first, double second, double last)
 {
-	struct by_worker *b = by_worker_open(WORKERS);
+	struct by_worker *b = by_worker_open(WORKERS, kind);
+	double value;
 
-	(void)state;
-	note(b, 2, 8, 5);
-	assert_true(same(by_worker_end(b, M_FAIRNESS, NULL), 0.25));
-	note(b, 2, 8, 5);
-	assert_true(same(by_worker_end(b, M_IMBALANCE, NULL), 1.6));
+	note(b, first, second, last);
 	by_worker_note(b, WORKERS, 100); /* there is no such worker */
-	assert_true(isnan(by_worker_end(b, M_FAIRNESS, NULL)));
-	note(b, 0, 0, 0);
-	assert_true(isnan(by_worker_end(b, M_FAIRNESS, NULL)));
+	value = by_worker_end(b, NULL);
+	assert_true(isnan(by_worker_end(b, NULL)));
 	by_worker_close(b);
+	return value;
+}
+
+static void test_a_sample_is_of_those_that_have_a_value(void **state)
+{
+	(void)state;
+	assert_true(same(ended(M_FAIRNESS, 2, 8, 5), 0.25));
+	assert_true(same(ended(M_IMBALANCE, 2, 8, 5), 1.6));
+	assert_true(same(ended(M_MEDIAN, 2, 8, 4), 4));
+	assert_true(same(ended(M_MOST, 2, 8, 5), 8));
+	assert_true(isnan(ended(M_FAIRNESS, 0, 0, 0)));
 }
 
 static void test_the_record_has_the_mean_of_each_worker(void **state)
 {
-	struct by_worker *b = by_worker_open(WORKERS);
+	struct by_worker *b = by_worker_open(WORKERS, M_FAIRNESS);
 	json_t *values;
 
 	(void)state;
 	note(b, 1, 10, 4);
-	by_worker_end(b, M_FAIRNESS, NULL);
+	by_worker_end(b, NULL);
 	note(b, 3, 20, 4);
-	by_worker_end(b, M_FAIRNESS, NULL);
+	by_worker_end(b, NULL);
 	by_worker_note(b, 1, 60);
-	by_worker_end(b, M_FAIRNESS, NULL);
+	by_worker_end(b, NULL);
 	values = by_worker_json(b);
 	assert_int_equal(json_array_size(values), WORKERS);
 	assert_true(same(json_number_value(json_array_get(values, 0)), 2));
@@ -67,9 +74,34 @@ static void test_the_record_has_the_mean_of_each_worker(void **state)
 	by_worker_close(b);
 }
 
+/* What the record has of a worker with the samples 1 to 15, 900, 60: more than room at first. */
+static double recorded(enum metric_kind kind)
+{
+	struct by_worker *b = by_worker_open(1, kind);
+	json_t *values;
+	double value;
+
+	for (unsigned i = 1; i <= 17; i++) {
+		by_worker_note(b, 0, i == 16 ? 900 : i == 17 ? 60 : i);
+		by_worker_end(b, NULL);
+	}
+	values = by_worker_json(b);
+	value = json_number_value(json_array_get(values, 0));
+	json_decref(values);
+	by_worker_close(b);
+	return value;
+}
+
+static void test_the_record_has_the_median_or_the_most_of_each_worker(void **state)
+{
+	(void)state;
+	assert_true(same(recorded(M_MEDIAN), 9));
+	assert_true(same(recorded(M_MOST), 900));
+}
+
 static void test_without_samples_there_is_nothing(void **state)
 {
-	struct by_worker *b = by_worker_open(1);
+	struct by_worker *b = by_worker_open(1, M_FAIRNESS);
 
 	(void)state;
 	assert_null(by_worker_json(b));
@@ -79,17 +111,19 @@ static void test_without_samples_there_is_nothing(void **state)
 /* Rank r has workers with 10 r + 1 and 10 r + 2. */
 static int on_a_rank(const struct ranks *ranks)
 {
-	struct by_worker *b = by_worker_open(2);
-	double fairness, imbalance;
+	static const enum metric_kind kinds[] = { M_FAIRNESS, M_IMBALANCE, M_MOST };
+	static const double expected[] = { 1.0 / 22, 22 / 11.5, 22 };
+	int wrong = 0;
 
-	for (unsigned i = 0; i < 2; i++)
-		by_worker_note(b, i, 10 * ranks->rank + 1 + i);
-	fairness = by_worker_end(b, M_FAIRNESS, ranks);
-	for (unsigned i = 0; i < 2; i++)
-		by_worker_note(b, i, 10 * ranks->rank + 1 + i);
-	imbalance = by_worker_end(b, M_IMBALANCE, ranks);
-	by_worker_close(b);
-	return !same(fairness, 1.0 / 22) + 2 * !same(imbalance, 22 / 11.5);
+	for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+		struct by_worker *b = by_worker_open(2, kinds[k]);
+
+		for (unsigned i = 0; i < 2; i++)
+			by_worker_note(b, i, 10 * ranks->rank + 1 + i);
+		wrong += !same(by_worker_end(b, ranks), expected[k]) << k;
+		by_worker_close(b);
+	}
+	return wrong;
 }
 
 static void test_workers_of_all_ranks_count(void **state)
@@ -101,8 +135,9 @@ static void test_workers_of_all_ranks_count(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_least_most_and_mean_are_of_those_that_have_a_value),
+		cmocka_unit_test(test_a_sample_is_of_those_that_have_a_value),
 		cmocka_unit_test(test_the_record_has_the_mean_of_each_worker),
+		cmocka_unit_test(test_the_record_has_the_median_or_the_most_of_each_worker),
 		cmocka_unit_test(test_without_samples_there_is_nothing),
 		cmocka_unit_test(test_workers_of_all_ranks_count),
 	};

@@ -27,10 +27,8 @@ static const char *const types[] = {
 	[P_PATH] = "path",   [P_LAYOUT] = "layout", [P_NODE] = "node", [P_DERIVED] = "found",
 };
 static const char *const kinds[] = {
-	[M_VALUE] = "value",
-	[M_FAIRNESS] = "fairness",
-	[M_IMBALANCE] = "imbalance",
-	[M_DISTRIBUTION] = "distribution",
+	[M_VALUE] = "value",   [M_FAIRNESS] = "fairness", [M_IMBALANCE] = "imbalance",
+	[M_MEDIAN] = "median", [M_MOST] = "most",	  [M_DISTRIBUTION] = "distribution",
 };
 static const char *const scores[] = {
 	[SPAN] = "span", [TOGETHER] = "together", [IN_PAIRS] = "pairs"

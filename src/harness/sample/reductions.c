@@ -6,16 +6,18 @@
 #include "harness/record/record.h"
 #include "harness/sample/reductions.h"
 #include "harness/sample/workers.h"
+#include "base/statistics.h"
 #include "kit/agree.h"
 
 /* --- by worker --- */
 
-struct by_worker *by_worker_open(unsigned workers)
+struct by_worker *by_worker_open(unsigned workers, enum metric_kind kind)
 {
 	struct by_worker *b = calloc(1, sizeof(*b) + workers * sizeof(b->of[0]));
 
 	if (!b)
 		return NULL;
+	b->kind = kind;
 	b->workers = workers;
 	for (unsigned i = 0; i < workers; i++)
 		b->of[i].now = NAN;
@@ -24,6 +26,8 @@ struct by_worker *by_worker_open(unsigned workers)
 
 void by_worker_close(struct by_worker *b)
 {
+	for (unsigned i = 0; b && i < b->workers; i++)
+		free(b->of[i].value);
 	free(b);
 }
 
@@ -33,22 +37,59 @@ void by_worker_note(struct by_worker *b, unsigned worker, double value)
 		b->of[worker].now = value;
 }
 
-/* Adds each worker's value to its mean, and clears it for the next sample. */
+static bool grow(double **x, size_t room)
+{
+	double *grown = realloc(*x, room * sizeof(*grown));
+
+	if (grown)
+		*x = grown;
+	return grown;
+}
+
+/* Adds the value of this sample; drops it if there is no memory. */
+static void keep_value(struct by_worker_values *w, enum metric_kind kind)
+{
+	const size_t room = w->samples < w->room ? w->room : 2 * w->room + 16;
+
+	if (kind == M_MEDIAN && room > w->room && !grow(&w->value, room))
+		return;
+	w->room = room;
+	if (kind == M_MEDIAN)
+		w->value[w->samples] = w->now;
+	w->most = w->samples ? fmax(w->most, w->now) : w->now;
+	w->sum += w->now;
+	w->samples++;
+}
+
+/* Keeps each worker's value, and clears it for the next sample. */
 static void keep(struct by_worker *b)
 {
 	for (unsigned i = 0; i < b->workers; i++) {
-		if (isfinite(b->of[i].now)) {
-			b->of[i].sum += b->of[i].now;
-			b->of[i].samples++;
-		}
+		if (isfinite(b->of[i].now))
+			keep_value(&b->of[i], b->kind);
 		b->of[i].now = NAN;
 	}
 }
 
-double by_worker_end(struct by_worker *b, enum metric_kind kind, const struct ranks *ranks)
+/* Of this rank's workers; NAN: none has a value, or there is no memory. */
+static double median_now(const struct by_worker *b)
+{
+	double *values = calloc(b->workers + 1, sizeof(*values)), median;
+
+	if (!values)
+		return NAN;
+	for (unsigned i = 0; i < b->workers; i++)
+		values[i] = b->of[i].now;
+	median = statistics_quantile_known(values, NULL, b->workers, 0.5);
+	free(values);
+	return median;
+}
+
+double by_worker_end(struct by_worker *b, const struct ranks *ranks)
 {
 	double ends[] = { -INFINITY, -INFINITY }; /* the least, negated, and the most */
 	double sums[] = { 0, 0 };		  /* sum of the values, and their number */
+	const double median = b->kind == M_MEDIAN ? median_now(b) : NAN;
 
 	for (unsigned i = 0; i < b->workers; i++) {
 		if (!isfinite(b->of[i].now))
@@ -63,12 +104,19 @@ double by_worker_end(struct by_worker *b, enum metric_kind kind, const struct ra
 	keep(b);
 	if (!(sums[1] > 0))
 		return NAN;
-	return kind == M_FAIRNESS ? -ends[0] / ends[1] : ends[1] * sums[1] / sums[0];
+	return b->kind == M_FAIRNESS	? -ends[0] / ends[1]
+	       : b->kind == M_IMBALANCE ? ends[1] * sums[1] / sums[0]
+	       : b->kind == M_MEDIAN	? median
+					: ends[1];
 }
 
-static double mean_of(const struct by_worker *b, unsigned worker)
+static double of_worker(const struct by_worker *b, const struct by_worker_values *w)
 {
-	return b->of[worker].samples ? b->of[worker].sum / (double)b->of[worker].samples : NAN;
+	if (!w->samples)
+		return NAN;
+	return b->kind == M_MEDIAN ? statistics_quantile_known(w->value, NULL, w->samples, 0.5)
+	       : b->kind == M_MOST ? w->most
+				   : w->sum / (double)w->samples;
 }
 
 json_t *by_worker_json(const struct by_worker *b)
@@ -78,7 +126,7 @@ json_t *by_worker_json(const struct by_worker *b)
 
 	for (unsigned i = 0; i < b->workers; i++) {
 		known |= b->of[i].samples > 0;
-		json_array_append_new(values, record_number(mean_of(b, i)));
+		json_array_append_new(values, record_number(of_worker(b, &b->of[i])));
 	}
 	if (known)
 		return values;
@@ -202,15 +250,6 @@ void throughput_close(struct throughput *r)
 	free(r->units);
 	free(r->rate);
 	free(r);
-}
-
-static bool grow(double **x, size_t room)
-{
-	double *grown = realloc(*x, room * sizeof(*grown));
-
-	if (grown)
-		*x = grown;
-	return grown;
 }
 
 bool throughput_room(struct throughput *r, size_t samples)

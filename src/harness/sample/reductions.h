@@ -11,29 +11,31 @@
 #include "harness/sample/samples.h"
 #include "kit/histogram.h"
 
-/* --- by worker: its value in a sample, and each worker's mean over the samples --- */
+/* --- by worker: its value in a sample, and one for each worker over the samples --- */
 
 struct by_worker {
+	enum metric_kind kind;
 	unsigned workers;
-	struct {
+	struct by_worker_values {
 		double now; /* NAN: nothing was noted in this sample */
-		double sum; /* over `samples` */
-		uint64_t samples;
+		double sum, most;
+		double *value; /* M_MEDIAN: by sample; else NULL */
+		size_t samples, room;
 	} of[];
 };
 
-struct by_worker *by_worker_open(unsigned workers); /* NULL: no memory */
+struct by_worker *by_worker_open(unsigned workers, enum metric_kind); /* NULL: no memory */
 void by_worker_close(struct by_worker *);
 /* Notes a worker's value in this sample; workers without one are left out. */
 void by_worker_note(struct by_worker *, unsigned worker, double value);
 /*
- * Ends the sample: M_FAIRNESS or M_IMBALANCE of its values, the same on all ranks; NAN if there are
- * none.
+ * Ends the sample: what its kind makes of the values, the same on all ranks; of M_MEDIAN, of this
+ * rank's workers. NAN if there are none.
  */
-double by_worker_end(struct by_worker *, enum metric_kind, const struct ranks *);
+double by_worker_end(struct by_worker *, const struct ranks *);
 /*
- * A list of means over the samples, of this rank's workers; null for a worker without a value.
- * NULL: no worker had one.
+ * A list of this rank's workers: each one's median (M_MEDIAN), most (M_MOST) or mean over the
+ * samples; null for a worker without a value. NULL: no worker had one.
  */
 json_t *by_worker_json(const struct by_worker *);
 

@@ -11,7 +11,7 @@
 
 static bool is_by_worker(const struct metric *m)
 {
-	return m->kind == M_FAIRNESS || m->kind == M_IMBALANCE;
+	return m->kind != M_VALUE && m->kind != M_DISTRIBUTION;
 }
 
 struct reports *reports_open(const struct trial *t)
@@ -29,7 +29,7 @@ struct reports *reports_open(const struct trial *t)
 		const struct metric *m = &t->benchmark->metrics[i];
 
 		if (is_by_worker(m))
-			good = (r->by_worker[i] = by_worker_open(t->threads));
+			good = (r->by_worker[i] = by_worker_open(t->threads, m->kind));
 		else if (m->kind == M_DISTRIBUTION)
 			good = (r->distribution[i] = distribution_open());
 	}
@@ -101,8 +101,7 @@ double communicated(const struct result *r)
 static double reduce(const struct reports *r, const struct trial *t, unsigned metric)
 {
 	if (r->by_worker[metric])
-		return by_worker_end(r->by_worker[metric], t->benchmark->metrics[metric].kind,
-				     t->ranks);
+		return by_worker_end(r->by_worker[metric], t->ranks);
 	if (r->distribution[metric])
 		return distribution_end(r->distribution[metric], t->ranks);
 	return NAN;
