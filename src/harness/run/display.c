@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/numbers.h"
@@ -205,8 +206,66 @@ static void print_pairs(const json_t *pairs, FILE *f)
 				      sizeof(usual)));
 }
 
+/* A CPU, and its value over the median one's. */
+struct cpu_ratio {
+	int cpu;
+	double ratio;
+};
+
+static int by_ratio(const void *a, const void *b)
+{
+	const double x = ((const struct cpu_ratio *)a)->ratio,
+		     y = ((const struct cpu_ratio *)b)->ratio;
+
+	return (x > y) - (x < y);
+}
+
+/* The CPUs that have a value, from the least to the most; returns how many. */
+static size_t compare_cpus(const json_t *values, const json_t *cpus, struct cpu_ratio *list)
+{
+	const json_t *value;
+	size_t n = 0, i;
+	double median;
+
+	json_array_foreach(values, i, value)
+		if (json_is_number(value))
+			list[n++] = (struct cpu_ratio){ (int)json_integer_value(
+								json_array_get(cpus, i)),
+							json_number_value(value) };
+	qsort(list, n, sizeof(*list), by_ratio);
+	median = n ? (list[(n - 1) / 2].ratio + list[n / 2].ratio) / 2 : 1;
+	for (i = 0; i < n; i++)
+		list[i].ratio /= median;
+	return n;
+}
+
+/*
+ * Where the headline has a value for each CPU, the slowest of them: one line, however many CPUs.
+ * Two CPUs have no median that would tell which one differs.
+ */
+static void print_cpus(const json_t *trial, FILE *f)
+{
+	enum { SHOWN = 4 };
+	const json_t *cpus = json_object_get(trial, "cpus"),
+		     *first = json_array_get(json_object_get(trial, "metrics"), 0),
+		     *values = json_object_get(first, "by_worker");
+	struct cpu_ratio *list = calloc(json_array_size(values) + 1, sizeof(*list));
+	const size_t n = list ? compare_cpus(values, cpus, list) : 0;
+
+	if (n > 2)
+		fprintf(f, "      %s of CPUs over the median:",
+			json_string_value(json_object_get(first, "name")));
+	for (size_t i = 1; n > 2 && i <= n && i <= SHOWN; i++)
+		fprintf(f, "%s %.3f (CPU %d)", i > 1 ? "," : "", list[n - i].ratio,
+			list[n - i].cpu);
+	if (n > 2)
+		fprintf(f, "%s\n", n > SHOWN ? ", ..." : "");
+	free(list);
+}
+
 void display_details(const json_t *trial, FILE *f)
 {
+	print_cpus(trial, f);
 	/* without samples, each counter would repeat the reason of the trial */
 	if (json_is_object(json_object_get(trial, "samples")))
 		print_counters(json_object_get(trial, "counters"), f);
