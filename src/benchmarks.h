@@ -13,6 +13,7 @@
 	X(numa)                \
 	X(sharing)             \
 	X(core_to_core)        \
+	X(cores)               \
 	X(checkpoint)          \
 	X(kmeans)              \
 	X(search)              \
