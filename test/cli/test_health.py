@@ -4,18 +4,46 @@
 import json
 import os
 import pathlib
+import re
 import signal
+import subprocess
 
 import pytest
 from waits import wait_for
 
+EVER = "--foreign 1000 --time-budget 5s"  # whatever other work runs
+
 
 @pytest.fixture(scope="module")
-def machine(locus, tmp_path_factory, read):
-    """What this machine's records say of it."""
+def record(locus, tmp_path_factory, read):
     file = tmp_path_factory.mktemp("health") / "record.jsonl"
-    assert locus("dummy --variant steady --repeats 1 --quiet --output", file).status == 0
-    return read(file)[0]["machine"]
+    options = "--variant steady,stuck,misplaced,wrong --repeats 1 --quiet --output"
+    assert locus("dummy", *options.split(), file).status == 1  # some are meant to be bad
+    return read(file)
+
+
+@pytest.fixture(scope="module")
+def machine(record):
+    """What this machine's records say of it."""
+    return record[0]["machine"]
+
+
+@pytest.fixture
+def measured(expect, trials_of):
+    """measured(variant, low, high) writes a file that expects the time of a trial of dummy, s."""
+
+    def write(variant, low, high):
+        own = {"trial": trials_of[variant], "metric": "time"}
+        bounds = {**own, "name": f"dummy/{variant}/time", "unit": "s/turn", "better": "lower"}
+        metrics = [{**bounds, "low": low, "high": high}]
+        return expect(metrics=metrics, health=[{**own, "component": "clock"}])
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def trials_of(record):
+    return {line["variant"]: line["id"] for line in record if line["type"] == "trial"}
 
 
 @pytest.fixture
@@ -66,10 +94,16 @@ def test_what_cannot_be_told_drains_no_node(locus, expect, tmp_path):
     assert missing.out == bad.out == strange.out == ""
 
 
-@pytest.mark.parametrize("words", ("", "--expect", "--expect FILE more", "--what"))
+@pytest.mark.parametrize(
+    "words",
+    (
+        *("", "--expect", "--expect FILE more", "--what", "--expect FILE --foreign x"),
+        *("--expect FILE --time-budget 21s", "--expect FILE --time-budget 0"),
+    ),
+)
 def test_bad_command_lines(locus, words):
     done = locus("health", *words.split())
-    assert done.status == 2 and done.out == "" and "locus health: " in done.err
+    assert done.status == 2 and done.out == "" and "locus health: " in done.err, done
 
 
 def test_help(locus):
@@ -83,6 +117,91 @@ def test_sigterm_is_no_verdict(locus, tmp_path):
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         wait_for(children.read_text, "a child")
         process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, "")
+    assert "cannot tell: ended by SIGTERM" in err
+
+
+def test_a_trial_within_its_bounds(locus, measured, read, tmp_path):
+    file = tmp_path / "record.jsonl"
+    for _ in range(2):
+        done = locus(
+            "health --expect",
+            measured("steady", 1e-9, 100),
+            *EVER.split(),
+            "--record",
+            file,
+        )
+        assert (done.status, done.err) == (0, "")
+        assert done.out.endswith(" as expected: 1 fact, 1 trial\n")
+    lines = read(file)
+    assert [line["type"] for line in lines].count("header") == 2
+    assert {line["variant"] for line in lines if line["type"] == "trial"} == {"steady"}
+
+
+def test_a_trial_beyond_its_bounds(locus, measured):
+    """Beside other tests it may be noisy, which is no finding."""
+    done = locus("health --expect", measured("steady", 1e-9, 1e-8), *EVER.split())
+    told = done.out if done.status else done.err.replace("cannot tell: noisy: ", "")
+    assert re.search(r" clock \d+\.\d+ us/turn, at most 0.01 expected \((\d+) of \1\)\n$", told)
+    assert done.status == ("noisy" not in done.err)
+
+
+def test_a_wrong_answer(locus, measured):
+    done = locus("health --expect", measured("wrong", 1e-9, 1), *EVER.split())
+    assert done.status == 1 and "clock: wrong: it was told to be wrong" in done.out, done
+
+
+def test_trials_that_cannot_be_judged(locus, measured, expect, tmp_path):
+    lost = locus("health --expect", measured("misplaced", 1e-9, 1), *EVER.split())
+    own = {"trial": "f" * 16, "metric": "time"}
+    bounds = {**own, "name": "dummy/x", "unit": "s", "better": "lower", "low": 1, "high": 2}
+    file = expect(metrics=[bounds], health=[{**own, "component": "clock"}])
+    unknown = locus("health --expect", file, *EVER.split())
+    (tmp_path / "no record").write_text("no record\n")
+    kept = locus(
+        "health --expect",
+        measured("steady", 1e-9, 1),
+        *EVER.split(),
+        "--record",
+        tmp_path / "no record",
+    )
+    assert [done.status for done in (lost, unknown, kept)] == [0] * 3
+    assert "cannot tell: clock: misplaced: " in lost.err
+    assert (
+        "cannot tell: no trial was measured: " in unknown.err and "no trial is left" in unknown.err
+    )
+    assert "no record: line 1: this line is not JSON" in kept.err
+
+
+def test_beside_other_work_facts_alone(locus, measured):
+    """Else the trial would be a finding."""
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as work:
+        try:
+            done = locus("health --expect", measured("steady", 1e-9, 1e-8))
+        finally:
+            work.kill()
+    assert (done.status, done.err) == (0, "")
+    assert re.search(r" as expected: 1 fact; no trials: other work takes \d+\.\d CPUs$", done.out)
+
+
+def test_a_trial_that_hangs_is_named(locus, measured):
+    gate = {"LOCUS_DUMMY_GATE": "/none"}
+    done = locus("health --expect", measured("stuck", 1e-9, 1), *EVER.split(), env=gate)
+    assert (done.status, done.err) == (1, "")
+    assert re.search(r"^locus: \S+ dummy/stuck hung: no end after \d+ s$", done.out)
+
+
+def test_sigterm_in_a_trial_is_no_verdict(locus, measured):
+    """To all processes, as SLURM does it."""
+    gate = {"LOCUS_DUMMY_GATE": "/none"}
+    words = "health --expect", measured("stuck", 1e-9, 1), *EVER.split()
+    with locus.start(*words, env=gate, start_new_session=True) as process:
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        wait_for(children.read_text, "a child")
+        threads = pathlib.Path(f"/proc/{children.read_text().strip()}/task")
+        wait_for(lambda: len(list(threads.iterdir())) > 1, "a watchdog")
+        os.killpg(process.pid, signal.SIGTERM)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, "")
     assert "cannot tell: ended by SIGTERM" in err

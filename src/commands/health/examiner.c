@@ -9,17 +9,19 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/message.h"
+#include "base/sysfs.h"
 #include "machine/clock.h"
 #include "machine/watchdog.h"
 
-void examiner_turns_to(struct examiner *w, const char *does)
+void examiner_turns_to(struct examiner *e, const char *does)
 {
-	snprintf(w->does, sizeof(w->does), "%s", does);
+	snprintf(e->does, sizeof(e->does), "%s", does);
 }
 
 static void watched(sigset_t *set)
@@ -29,10 +31,10 @@ static void watched(sigset_t *set)
 }
 
 /*
- * Waits for the examiner's end: true, with its status, as wait() has it. False: it has not ended in
- * time, or *signal is to end this program.
+ * Waits for the child's end: true, with its status, as wait() has it. False: it has not ended `last`
+ * s after *began (which it may change), or *signal is to end this program.
  */
-static bool wait_for(pid_t child, double end, int *status, int *signal)
+static bool wait_for(pid_t child, const double *began, double last, int *status, int *signal)
 {
 	struct timespec left = { 0 };
 	sigset_t set;
@@ -41,7 +43,7 @@ static bool wait_for(pid_t child, double end, int *status, int *signal)
 	watched(&set);
 	*signal = 0;
 	while (waitpid(child, status, WNOHANG) == 0) {
-		s = fmax(0, end - clock_now());
+		s = fmax(0, *began + last - clock_now());
 		if (s <= 0 || *signal)
 			return false;
 		left.tv_sec = (time_t)s;
@@ -52,51 +54,68 @@ static bool wait_for(pid_t child, double end, int *status, int *signal)
 	return true;
 }
 
-/* An examiner that waits in the kernel for ever can't be reaped: it is not waited for. */
+/* A child that waits in the kernel for ever can't be reaped: it is not waited for. */
 static void end(pid_t child)
 {
+	const double now = clock_now();
 	int status, signal;
 
 	kill(child, SIGKILL);
-	wait_for(child, clock_now() + 0.1, &status, &signal);
+	wait_for(child, &now, 0.1, &status, &signal);
 }
 
-/* Tells what an examiner was doing that did not come to its end. */
-static void tell_unfinished(struct examiner *w, bool ended, int status)
+/* CPUs that others have used since measuring began. */
+static double foreign_now(const struct examiner *e)
+{
+	struct foreign now;
+
+	foreign_read(SYSFS_ROOT, &now, RUSAGE_CHILDREN);
+	return foreign_cpus(&e->load, &now);
+}
+
+/*
+ * Tells what the child was doing when it did not come to its end. It may have waited for a CPU or
+ * memory that others had: that says nothing of the trial, nor does the kernel's SIGKILL.
+ */
+static void tell_unfinished(struct examiner *e, bool ended, int status)
 {
 	const char *by = ended && WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : NULL;
+	const bool killed = by && WTERMSIG(status) == SIGKILL;
+	const double foreign = *e->trial ? foreign_now(e) : 0;
 
-	/* the kernel kills what takes too much memory: that says nothing of the trial */
-	if (*w->does || !*w->trial || (by && WTERMSIG(status) == SIGKILL))
-		health_unknown(&w->health, "%s while %s", by ? by : "hung",
-			       *w->does	   ? w->does
-			       : *w->trial ? w->trial
-					   : "starting");
+	if (!*e->trial)
+		health_unknown(&e->health, "%s while %s", by ? by : "hung",
+			       *e->does ? e->does : "starting");
+	else if (killed)
+		health_unknown(&e->health, "%s: %s", e->trial, by);
+	else if (!by && foreign > e->asked->foreign)
+		health_unknown(&e->health, "%s: no end beside other work of %.1f CPUs", e->trial,
+			       foreign);
 	else if (by)
-		health_finding(&w->health, "%s: killed: %s", w->trial, by);
+		health_finding(&e->health, "%s: ended by %s", e->trial, by);
 	else
-		health_finding(&w->health, "%s hung: no end after %.0f s", w->trial,
-			       clock_now() - w->began);
+		health_finding(&e->health, "%s hung: no end after %.0f s", e->trial,
+			       clock_now() - e->began);
 }
 
 /* Signals that end a command stay blocked in the child: the parent alone decides what they mean. */
-static pid_t start(struct examiner *w, void (*examine)(struct examiner *))
+static pid_t start(struct examiner *e, void (*examine)(struct examiner *))
 {
 	const pid_t child = fork();
 
 	if (child)
 		return child;
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent that is killed leaves nothing behind */
-	examine(w);
-	w->done = true;
+	examine(e);
+	e->done = true;
 	exit(0);
 }
 
 int examiner_run(void (*examine)(struct examiner *), const struct asked *asked,
 		 struct health *health)
 {
-	struct examiner *w =
-		mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct examiner *e =
+		mmap(NULL, sizeof(*e), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int status = 0, signal = 0;
 	sigset_t set;
 	bool ended = false;
@@ -104,22 +123,22 @@ int examiner_run(void (*examine)(struct examiner *), const struct asked *asked,
 
 	watched(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	if (w != MAP_FAILED) {
-		w->asked = asked;
-		w->began = clock_now();
+	if (e != MAP_FAILED) {
+		e->asked = asked;
+		e->began = clock_now();
 	}
-	child = w != MAP_FAILED ? start(w, examine) : -1;
+	child = e != MAP_FAILED ? start(e, examine) : -1;
 	if (child < 0) {
 		health_unknown(health, "no process for it: %s", strerror(errno));
 		return 0;
 	}
-	ended = wait_for(child, w->began + EXAMINER_LAST, &status, &signal);
+	ended = wait_for(child, &e->began, asked->last, &status, &signal);
 	if (!ended)
 		end(child);
-	if (!w->done && !signal)
-		tell_unfinished(w, ended, status);
-	*health = w->health;
-	munmap(w, sizeof(*w));
+	if (!e->done && !signal)
+		tell_unfinished(e, ended, status);
+	*health = e->health;
+	munmap(e, sizeof(*e));
 	if (signal)
 		message_own("health: cannot tell: ended by %s", watchdog_signal_name(signal));
 	return signal;

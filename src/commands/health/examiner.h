@@ -1,37 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Health is examined by a child, the examiner, so that it ends in time whatever the child waits for,
+ * Health is examined by a child, so that the command ends in time whatever the child waits for,
  * a broken disk or a broken core. It tells the parent in shared memory how far it is.
  */
 #ifndef LOCUS_HEALTH_EXAMINER_H
 #define LOCUS_HEALTH_EXAMINER_H
 
 #include "commands/health/finding.h"
-
-/* s from the start: then the parent no longer waits. */
-#define EXAMINER_LAST 24.5
+#include "commands/health/foreign.h"
+#include "harness/ask/options.h"
 
 /* The command line. */
 struct asked {
 	const struct program *program;
-	const char *expect;
+	const char *expect, *record; /* record: NULL: none */
+	double time_budget;	     /* s, of the trials */
+	double foreign;		     /* CPUs that other work may take beside trials */
+	double last;		     /* s from the start: then the parent no longer waits */
 };
 
-/* Shared between parent and examiner. */
+/* What parent and child share. */
 struct examiner {
 	const struct asked *asked;
 	struct health health;
-	double began;		/* clock_now() */
-	bool done;		/* the examination has come to its end */
-	char does[HEALTH_TEXT]; /* "reading facts of the machine"; "": it measures `trial` */
-	char trial[HEALTH_TEXT];
+	double began;		  /* clock_now() */
+	bool done;		  /* the examination has come to its end */
+	char does[HEALTH_TEXT];	  /* "reading facts of the machine" */
+	char trial[OPTIONS_HAND]; /* that is being measured; "": none */
+	struct foreign load;	  /* when measuring began */
 };
 
-/* Notes what the examiner does from now on. */
+/* ---- trials.c ---- */
+
+/*
+ * Measures the trials that the class names, and holds them against their bounds, unless other work
+ * runs.
+ */
+void trials_examine(struct examiner *, const json_t *of_class);
+/* Holds lines of a record ({id: line}) against the bounds. */
+void trials_judge(struct health *, const json_t *of_class, const json_t *lines);
+
+/* ---- examiner.c ---- */
+
+/* Notes what the child does from now on. */
 void examiner_turns_to(struct examiner *, const char *does);
 
 /*
- * Runs the function in an examiner, which fills in `health`. What the examiner did not bring to an end
+ * Runs the function in a child, which fills in e->health. What it did not bring to an end
  * is told there, too. Returns the signal that ended this program, after a message; 0: none did.
  */
 int examiner_run(void (*examine)(struct examiner *), const struct asked *, struct health *);

@@ -6,15 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/message.h"
+#include "base/numbers.h"
+#include "base/sysfs.h"
 #include "base/utf8.h"
 #include "commands/health/examiner.h"
 #include "harness/ask/options.h"
 #include "machine/provenance/provenance.h"
 #include "machine/topology/topology.h"
 
-/* ---- in the examiner ---- */
+/* ---- in the child ---- */
 
 /* The machine as the record's header has it. NULL after a reason. */
 static json_t *look_at_machine(struct health *h)
@@ -30,20 +33,24 @@ static json_t *look_at_machine(struct health *h)
 	return machine;
 }
 
-static void examine(struct examiner *w)
+static void examine(struct examiner *e)
 {
-	const struct asked *a = w->asked;
+	const struct asked *a = e->asked;
+	const json_t *of_class = NULL;
 	char why[HEALTH_TEXT];
 	json_t *classes, *machine;
 
-	examiner_turns_to(w, "reading the file of expected values");
+	examiner_turns_to(e, "reading the file of expected values");
+	foreign_read(SYSFS_ROOT, &e->load, RUSAGE_SELF);
 	classes = expected_read(a->expect, why);
 	if (!classes)
-		health_unknown(&w->health, "%s", why);
-	examiner_turns_to(w, "reading facts of the machine");
-	machine = classes ? look_at_machine(&w->health) : NULL;
+		health_unknown(&e->health, "%s", why);
+	examiner_turns_to(e, "reading facts of the machine");
+	machine = classes ? look_at_machine(&e->health) : NULL;
 	if (machine)
-		facts_judge(&w->health, classes, machine);
+		of_class = facts_judge(&e->health, classes, machine);
+	if (of_class && !e->health.findings)
+		trials_examine(e, of_class);
 	json_decref(machine);
 	json_decref(classes);
 }
@@ -52,12 +59,15 @@ static void examine(struct examiner *w)
 
 static const struct option long_options[] = {
 	{ "expect", required_argument, NULL, 'e' },
+	{ "record", required_argument, NULL, 'r' },
+	{ "time-budget", required_argument, NULL, 't' },
+	{ "foreign", required_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
 
 static const char usage[] =
-	"usage: locus health --expect FILE\n"
+	"usage: locus health --expect FILE [OPTION...]\n"
 	"\n"
 	"Says in one line whether this node is as FILE expects, for SLURM's HealthCheckProgram\n"
 	"and for NHC. FILE is from `locus export --expect` of records of good nodes.\n"
@@ -65,8 +75,47 @@ static const char usage[] =
 	"Exit status: 0 as expected, or it cannot be told (standard error says why); 1 it is not;\n"
 	"2 the command line is wrong.\n"
 	"\n"
-	"      --expect=FILE      expected facts of each class of machines\n"
+	"      --expect=FILE      expected facts and trials of each class of machines\n"
+	"      --foreign=CPUS     look at facts alone where other work takes more CPUs\n"
+	"                         (default: 0.5)\n"
+	"      --record=FILE      append the record of the trials to this file\n"
+	"      --time-budget=TIME of the trials, at most 20s (default: 18s)\n"
 	"      --help             print this text\n";
+
+/*
+ * s: of the trials; of the whole command, whatever hangs. The harness itself ends a trial that does
+ * not come back at 110 % of its time and a second.
+ */
+#define MOST_TIME 20.0
+#define LAST	  24.5
+
+/* Reads an option. False after a message. */
+static bool take(struct asked *a, int option, const char *program)
+{
+	char why[HEALTH_TEXT] = "";
+
+	switch (option) {
+	case 'e':
+		a->expect = optarg;
+		break;
+	case 'r':
+		a->record = optarg;
+		break;
+	case 'f':
+		quantity_real(optarg, &a->foreign, why, sizeof(why));
+		break;
+	case 't':
+		if (!quantity_seconds(optarg, &a->time_budget, why, sizeof(why)) &&
+		    (a->time_budget <= 0 || a->time_budget > MOST_TIME))
+			snprintf(why, sizeof(why), "'%.40s': expected a time up to 20s", optarg);
+		break;
+	default:
+		return false; /* getopt has said why */
+	}
+	if (*why)
+		message("%s: --%s: %s", program, option == 'f' ? "foreign" : "time-budget", why);
+	return !*why;
+}
 
 /* 0; OPTIONS_HELPED; or EXIT_COMMAND_LINE after a message. */
 static int parse(struct asked *a, int argc, char **argv)
@@ -75,16 +124,12 @@ static int parse(struct asked *a, int argc, char **argv)
 
 	optind = 0;
 	while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		switch (c) {
-		case 'e':
-			a->expect = optarg;
-			break;
-		case 'h':
+		if (c == 'h') {
 			fputs(usage, stdout);
 			return OPTIONS_HELPED;
-		default:
-			return EXIT_COMMAND_LINE; /* getopt has said why */
 		}
+		if (!take(a, c, argv[0]))
+			return EXIT_COMMAND_LINE;
 	}
 	if (optind < argc)
 		message("%s: '%s' is one argument too many; see `%s --help`", argv[0], argv[optind],
@@ -115,7 +160,7 @@ static int conclude(const struct health *h)
 
 int health_command(const struct program *p, int argc, char **argv)
 {
-	struct asked asked = { .program = p };
+	struct asked asked = { .program = p, .time_budget = 18, .foreign = 0.5, .last = LAST };
 	int status = parse(&asked, argc, argv);
 	struct health health = { 0 };
 

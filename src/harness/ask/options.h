@@ -6,6 +6,7 @@
 #ifndef LOCUS_OPTIONS_H
 #define LOCUS_OPTIONS_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "benchmark.h"
@@ -22,7 +23,7 @@ enum {
 };
 
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_MARKDOWN, FORMAT_JSON };
-enum { OPTIONS_TAGS = 32, OPTIONS_ROWS = 32 };
+enum { OPTIONS_TAGS = 32, OPTIONS_ROWS = 32, OPTIONS_HAND = 128 };
 
 /* NULL and 0: not given. */
 struct options {
@@ -30,7 +31,11 @@ struct options {
 	enum profile profile;
 	enum format format; /* of the printed results */
 	const char *variant, *threads, *bind, *topology, *output;
-	const char *scratch;  /* a file for the record where `output` is NULL; no option */
+	/* no options: a file for the record where `output` is NULL; ids of trials, {ID: true}, if no
+	 * others are to be planned; where the name of the trial is kept that is being measured */
+	const char *scratch;
+	const json_t *only;
+	char *hand;	      /* OPTIONS_HAND bytes */
 	const char *counters; /* "default,PAPI_TOT_INS": no name empty, none twice */
 	const char *parameter[MOST_PARAMETERS]; /* in the order of the benchmark's */
 	const char *tag[OPTIONS_TAGS];		/* "KEY=VALUE": no key twice */

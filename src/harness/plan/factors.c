@@ -85,7 +85,7 @@ int factors_variants(const struct request *r, bool *wanted)
 	const char *list = r->options->variant, *names[n];
 	char word[128];
 
-	if (!list && !r->setting->ranks)
+	if (!list && !r->setting->ranks && !r->options->only)
 		list = profile_preset(r->benchmark, r->options->profile).variants;
 	for (unsigned i = 0; i < n; i++) {
 		names[i] = variants[i].name;

@@ -228,7 +228,8 @@ int planned_add(struct plan *plan, const struct request *r, const struct point *
 		note_guesses(&p, plan);
 		status = identify(&p, plan, r);
 	}
-	if (!status && json_object_get(plan->ids, p.id))
+	if (!status && (json_object_get(plan->ids, p.id) ||
+			(r->options->only && !json_object_get(r->options->only, p.id))))
 		goto drop;
 	if (!status)
 		status = append(plan, &p, r);

@@ -74,7 +74,7 @@ static bool allocate_first(struct alternation *a)
 static void release(struct alternation *a)
 {
 	for (unsigned i = 0; i < a->n; i++) {
-		a->run->hand = a->series[i].planned;
+		run_take(a->run, a->series[i].planned);
 		results_write_batches(a->run, &a->series[i]); /* checking may take long */
 		allocation_close(&a->series[i], a->run->team);
 	}

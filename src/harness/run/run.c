@@ -92,9 +92,16 @@ static double seconds_left(const struct run *r)
 	return done ? elapsed / done * left : 0;
 }
 
-void run_turn_to(struct run *r, const struct planned *p)
+void run_take(struct run *r, const struct planned *p)
 {
 	r->hand = p;
+	if (r->options->hand)
+		snprintf(r->options->hand, OPTIONS_HAND, "%s", p->name);
+}
+
+void run_turn_to(struct run *r, const struct planned *p)
+{
+	run_take(r, p);
 	progress_show(&r->progress, p->name, r->finished + r->skipped, r->plans.trials,
 		      seconds_left(r));
 }

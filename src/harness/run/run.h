@@ -69,7 +69,9 @@ struct run {
  * of them.
  */
 bool run_ended(struct run *);
-/* Notes and shows which trial the main thread works on. */
+/* Notes which trial the main thread works on. */
+void run_take(struct run *, const struct planned *);
+/* Notes and shows it. */
 void run_turn_to(struct run *, const struct planned *);
 /* The status to exit with, as far as it is known. */
 int run_status(const struct run *);

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trials of the file: measured by the harness, and judged by what is in the record. */
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/numbers.h"
+#include "base/sysfs.h"
+#include "commands/health/examiner.h"
+#include "harness/record/lines.h"
+#include "harness/run/engine.h"
+#include "machine/clock.h"
+
+#define LOOK 1.0 /* s in which other work shows */
+
+static const char *text_in(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+/* ---- judging ---- */
+
+/* A metric that is held against its bounds. */
+struct judged {
+	const char *component;
+	const json_t *bounds, *line;
+	double value, bound;
+	bool lower; /* is better: the bound is the highest value */
+};
+
+static double real_of(const json_t *value)
+{
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static double value_of(const json_t *line, const char *metric)
+{
+	return real_of(json_object_get(json_object_get(json_object_get(line, "metrics"), metric),
+				       "value"));
+}
+
+static bool is_worse(const struct judged *j, double value)
+{
+	return j->lower ? value > j->bound : value < j->bound;
+}
+
+/*
+ * The value in batch i: of the metric's column; of a rate, which has none, from the batch's time.
+ * NAN: it has none.
+ */
+static double in_batch(const struct judged *j, size_t i)
+{
+	const json_t *columns = json_object_get(json_object_get(j->line, "batches"), "metrics"),
+		     *times = json_object_get(columns, "time");
+	const char *metric = text_in(j->bounds, "metric");
+	const double scale = real_of(json_object_get(j->line, "scale")),
+		     time = real_of(json_array_get(times, i)) * scale;
+
+	if (!strcmp(metric, "time"))
+		return time;
+	if (json_object_get(columns, metric))
+		return real_of(json_array_get(json_object_get(columns, metric), i));
+	return j->value * value_of(j->line, "time") / time;
+}
+
+/* " (4 of 5)": in how many of its batches the metric is worse than its bound. */
+static void tell_batches(const struct judged *j, char told[32])
+{
+	const json_t *times = json_object_get(
+		json_object_get(json_object_get(j->line, "batches"), "metrics"), "time");
+	unsigned worse = 0, all = 0;
+
+	for (size_t i = 0; i < json_array_size(times); i++) {
+		const double value = in_batch(j, i);
+
+		all += !isnan(value);
+		worse += !isnan(value) && is_worse(j, value);
+	}
+	*told = 0;
+	if (all)
+		snprintf(told, 32, " (%u of %u)", worse, all);
+}
+
+/* "memory bandwidth 352.0 GB/s, at least 391 expected (4 of 5)" */
+static void tell_worse(const struct judged *j, char told[HEALTH_TEXT])
+{
+	const char *unit = text_in(j->bounds, "unit");
+	char value[48], batches[32];
+
+	tell_batches(j, batches);
+	snprintf(told, HEALTH_TEXT, "%.48s %s, at %s %.4g expected%s", j->component,
+		 quantity_show(j->value, unit, value, sizeof(value)), j->lower ? "most" : "least",
+		 j->bound / quantity_scale(j->value, unit), batches);
+}
+
+static bool is_one_of(const char *word, const char *const *words)
+{
+	while (word && *words && strcmp(word, *words))
+		words++;
+	return word && *words;
+}
+
+/* Why a trial without a good result has none. */
+static void tell_lost(struct health *h, const struct judged *j, const char *status)
+{
+	const char *reason =
+		json_string_value(json_array_get(json_object_get(j->line, "reasons"), 0));
+
+	if (status && !strcmp(status, "wrong"))
+		health_finding(h, "%.48s: wrong: %.150s", j->component, reason ? reason : "");
+	else
+		health_unknown(h, "%.48s: %s: %.150s", j->component,
+			       status ? status : "not measured", reason ? reason : "no reason");
+}
+
+/*
+ * Judges one. How many times worse than its bound it is, with what is to be told of it; 0: it is
+ * as expected, or all has been told.
+ */
+static double judge_one(struct health *h, const struct judged *j, char told[HEALTH_TEXT])
+{
+	static const char *const good[] = { "ok", "unconverged", "bimodal", NULL };
+	const char *status = text_in(j->line, "status");
+	const bool noisy = status && !strcmp(status, "noisy");
+
+	if ((!noisy && !is_one_of(status, good)) || isnan(j->value)) {
+		tell_lost(h, j, status);
+		return 0;
+	}
+	h->trials++;
+	if (!is_worse(j, j->value))
+		return 0;
+	tell_worse(j, told);
+	if (noisy)
+		health_unknown(h, "noisy: %.200s", told);
+	return noisy ? 0 : j->lower ? j->value / j->bound : j->bound / j->value;
+}
+
+void trials_judge(struct health *h, const json_t *of_class, const json_t *lines)
+{
+	char told[HEALTH_TEXT], worst[HEALTH_TEXT];
+	const json_t *asked;
+	double most = 0;
+	unsigned worse = 0;
+	size_t i;
+
+	json_array_foreach(json_object_get(of_class, "health"), i, asked) {
+		const json_t *b = expected_bounds(of_class, text_in(asked, "trial"),
+						  text_in(asked, "metric"));
+		const json_t *line = json_object_get(lines, text_in(asked, "trial"));
+		const bool lower = !strcmp(text_in(b, "better"), "lower");
+		const struct judged j = {
+			.component = text_in(asked, "component"),
+			.bounds = b,
+			.line = line,
+			.value = value_of(line, text_in(asked, "metric")),
+			.bound = real_of(json_object_get(b, lower ? "high" : "low")),
+			.lower = lower,
+		};
+		const double by = judge_one(h, &j, told);
+
+		worse += by > 0;
+		if (by > most)
+			memcpy(worst, told, sizeof(worst));
+		most = fmax(most, by);
+	}
+	for (unsigned n = 0; n < worse; n++)
+		health_finding(h, "%s", worst);
+}
+
+/* ---- measuring ---- */
+
+/* The trials of the last run in a record, by id. */
+static json_t *read_trials(const char *path)
+{
+	json_t *trials = json_object(), *line;
+	struct lines in;
+
+	lines_open(&in, fopen(path, "re"));
+	while (in.file && lines_next(&in)) {
+		if (strncmp(in.line, "{\"type\":\"trial\"", 15) &&
+		    strncmp(in.line, "{\"type\":\"header\"", 16))
+			continue;
+		line = json_loads(in.line, 0, NULL);
+		if (text_in(line, "id"))
+			json_object_set(trials, text_in(line, "id"), line);
+		else
+			json_object_clear(trials);
+		json_decref(line);
+	}
+	if (in.file)
+		lines_close(&in);
+	return trials;
+}
+
+enum { MOST_BENCHMARKS = 64 };
+
+/* The ids of the trials, and the benchmarks that have them, which end with NULL. */
+static json_t *trials_of(const struct program *p, const json_t *of_class,
+			 const struct benchmark *table[MOST_BENCHMARKS])
+{
+	json_t *ids = json_object(), *names = json_object();
+	const json_t *asked;
+	unsigned n = 0;
+	size_t i;
+
+	json_array_foreach(json_object_get(of_class, "health"), i, asked) {
+		const json_t *b = expected_bounds(of_class, text_in(asked, "trial"),
+						  text_in(asked, "metric"));
+		char name[64];
+		const struct benchmark *known;
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(text_in(b, "name"), "/"),
+			 text_in(b, "name"));
+		known = command_benchmark(p, name);
+		json_object_set_new(ids, text_in(asked, "trial"), json_true());
+		if (known && !json_object_get(names, name) && n + 1 < MOST_BENCHMARKS) {
+			table[n++] = known;
+			json_object_set_new(names, name, json_true());
+		}
+	}
+	table[n] = NULL;
+	json_decref(names);
+	return ids;
+}
+
+/* From now on what is printed goes to an unnamed file: its descriptor, or -1. */
+static int hush(void)
+{
+	const int file = memfd_create("locus-health", MFD_CLOEXEC);
+
+	if (file >= 0) {
+		dup2(file, STDOUT_FILENO);
+		dup2(file, STDERR_FILENO);
+	}
+	return file;
+}
+
+/* The first line that was printed there, or "". */
+static void first_line(int file, char line[HEALTH_TEXT])
+{
+	const ssize_t n = pread(file, line, HEALTH_TEXT - 1, 0);
+
+	line[n > 0 ? n : 0] = 0;
+	line[strcspn(line, "\n")] = 0;
+}
+
+static void measure(struct examiner *e, const json_t *of_class)
+{
+	const struct asked *a = e->asked;
+	const struct benchmark *table[MOST_BENCHMARKS];
+	json_t *only = trials_of(a->program, of_class, table), *lines;
+	char scratch[64], said[HEALTH_TEXT], name[] = "locus health", *words[] = { name, NULL };
+	const int file = memfd_create("locus-record", MFD_CLOEXEC), printed = hush();
+	struct options o = { .profile = QUICK,
+			     .seed = 1,
+			     .argc = 1,
+			     .argv = words,
+			     .quiet = true,
+			     .time_budget = a->time_budget,
+			     .output = a->record,
+			     .append = a->record,
+			     .scratch = scratch,
+			     .only = only,
+			     .hand = e->trial };
+
+	snprintf(scratch, sizeof(scratch), "/proc/self/fd/%d", file);
+	foreign_read(SYSFS_ROOT, &e->load, RUSAGE_SELF);
+	engine_run(&o, table, NULL);
+	*e->trial = 0;
+	examiner_turns_to(e, "reading the record");
+	lines = read_trials(a->record ? a->record : scratch);
+	first_line(printed, said);
+	if (!json_object_size(lines))
+		health_unknown(&e->health, "no trial was measured: %s", said);
+	else
+		trials_judge(&e->health, of_class, lines);
+	json_decref(lines);
+	json_decref(only);
+}
+
+/* Waits until other work would have shown. Whether there is too much of it. */
+static bool others_work(struct examiner *e, const struct foreign *before, const char *when)
+{
+	struct foreign now;
+	double foreign;
+
+	foreign_read(SYSFS_ROOT, &now, RUSAGE_SELF);
+	foreign = foreign_cpus(before, &now);
+	if (foreign <= e->asked->foreign)
+		return false;
+	snprintf(e->health.no_trials, HEALTH_TEXT, "other work takes %.1f CPUs%s", foreign, when);
+	return true;
+}
+
+/* The rest of the first second. */
+static void wait_since(double begin)
+{
+	const double left = begin + LOOK - clock_now();
+
+	if (left > 0)
+		nanosleep(&(struct timespec){ .tv_nsec = (long)(left * 1e9) - 1 }, NULL);
+}
+
+void trials_examine(struct examiner *e, const json_t *of_class)
+{
+	struct health facts;
+
+	if (!json_array_size(json_object_get(of_class, "health")))
+		return;
+	/* more than all CPUs can't be taken: no need to look */
+	if (e->asked->foreign < (double)sysconf(_SC_NPROCESSORS_ONLN)) {
+		examiner_turns_to(e, "looking for other work");
+		wait_since(e->load.wall);
+		if (others_work(e, &e->load, ""))
+			return;
+	}
+	facts = e->health;
+	examiner_turns_to(e, "planning the trials");
+	measure(e, of_class);
+	if (others_work(e, &e->load, " by now")) {
+		snprintf(facts.no_trials, HEALTH_TEXT, "%s", e->health.no_trials);
+		e->health = facts;
+	}
+}
