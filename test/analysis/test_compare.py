@@ -7,10 +7,8 @@ import copy
 import csv
 import io
 import json
-import os
 import random
 import re
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Optional
@@ -23,6 +21,8 @@ from make_records import ONE, Line, Point, record, run_id, write
 from some import some
 
 GOOD, WORSE, BAD_INPUT, CANNOT_TELL, FAULT = 0, 1, 2, 4, 70
+
+
 Change = Callable[[list[Line]], None]
 
 
@@ -230,36 +230,6 @@ def test_runs_that_alternated_are_pairs(tmp_path: Path, capsys: pytest.CaptureFi
     assert "not paired; the least p of so few is 0.029" in told(capsys, *few)[0]
 
 
-def hosts(folder: Path, n: int, factor: float, again: int = 1) -> Path:
-    """n hosts that differ by far more than the change, with `again` runs each."""
-    for i in range(n):
-        for j in range(again):
-            own = points()
-            for point in own:
-                rng = random.Random(f"{folder.name} {i} {j}")
-                point.seconds *= (1 + i) * factor * (1 + rng.gauss(0, 0.005))
-            name = f"{folder.name} {i} {j}"
-            lines = record(ONE, own, run_id(name), seed=i, host=f"n{i}")
-            folder.mkdir(exist_ok=True)
-            write(folder / f"{i}-{j}.jsonl", lines)
-    return folder
-
-
-def test_of_several_hosts_the_unit_is_the_host(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    old, new = hosts(tmp_path / "old", 7, 1), hosts(tmp_path / "new", 7, 1.1, again=3)
-    made = as_json(capsys, old, new, status=WORSE)
-    assert made["unit"] == "node" and made["paired"] and made["new"]["units"] == 7
-    assert set(verdicts(made).values()) == {"slower"}
-    few = as_json(capsys, old, hosts(tmp_path / "few", 5, 1.1))
-    assert not few["paired"] and few["new"]["units"] == 5
-    assert set(verdicts(few).values()) == {"cannot tell"}
-    two = told(capsys, *(hosts(tmp_path / side, 2, 1, again=6) for side in ("a", "b")))[0]
-    assert all(len(line) <= 100 for line in some(two.splitlines()))
-    assert "4 a side can show one; or compare one node at a time" in " ".join(two.split())
-
-
 def changed(lines: Sequence[Line], kind: str) -> list[Line]:
     return [line for line in lines if line["type"] == kind]
 
@@ -453,178 +423,6 @@ def test_a_failure_is_no_metric_that_is_slower(
     out, err = told(capsys, old, new, status=FAULT)
     lines = 1 + isinstance(error, ModuleNotFoundError)  # a command to paste has its own
     assert not out and err.count("\n") == lines and err.startswith("locus: ")
-
-
-# Measured in turn: the commands are scripts that write a record to --output.
-
-
-def script(folder: Path, name: str, factor: float, status: int = 0) -> list[str]:
-    """A command that writes one of twelve records prepared for it, the next at each call."""
-    ready = runs(folder / f"{name}-ready", 12, {2: factor})
-    for i, file in enumerate(sorted(ready.iterdir())):
-        text = file.read_text().replace("2025-03-14T", f"20{25 + i}-03-14T")
-        file.write_text(text if name == "a" else text.replace(":00.000Z", ":30.000Z"))
-    path = folder / name
-    path.write_text(
-        f"#!/bin/sh\nn=$(ls {ready}/*.jsonl | head -1)\n[ $1 = --output ] && mv $n $2\n"
-        f"echo of the command\nexit {status}\n"
-    )
-    path.chmod(0o755)
-    return [str(path)]
-
-
-def test_measured_in_turn(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    a, b = script(tmp_path, "a", 1), script(tmp_path, "b", 1.2, status=1)
-    kept = tmp_path / "kept"
-    given = ("--measure", "6", "--keep", kept, "--", *a, "--", *b)
-    out, err = told(capfd, *given, status=WORSE)
-    assert sorted(f.name for f in kept.iterdir())[:2] == ["a-001.jsonl", "a-002.jsonl"]
-    assert len(list(kept.iterdir())) == 12 and "6 pairs measured; records in" in err
-    assert "in pairs; the least p of so few is 0.031" in out and "of the command" not in out
-    turns = re.findall(r"pair (\d) of 6, ([AB])", err)
-    assert turns[:4] == [("1", "A"), ("1", "B"), ("2", "B"), ("2", "A")]
-    assert "exists; give another folder" in told(capfd, *given, status=1)[1]
-
-
-def test_commands_that_cannot_be_measured(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    a = script(tmp_path, "a", 1)
-    for i, (words, why) in enumerate(
-        (
-            ([*a, "--", "false"], "false --output"),
-            ([*a, "--", "true"], "and wrote no record"),
-            ([*a, "--", str(tmp_path / "none")], "cannot be run"),
-            (a, "needs two commands"),
-            ([*a, "--"], "needs two commands"),
-        )
-    ):
-        keep = ("--keep", tmp_path / f"kept{i}")
-        assert why in told(capsys, "--measure", "2", *keep, "--", *words, status=BAD_INPUT)[1]
-    assert (
-        "needs two commands"
-        in told(capsys, "--measure", "0", "--", *a, "--", *a, status=BAD_INPUT)[1]
-    )
-
-
-# The built program, with a change that `dummy` plants. It is so large that no noise hides it.
-
-DUMMY = "dummy --variant steady --threads 1 --duration 1ms --repeats 20"
-PLANT = "LOCUS_DUMMY_SLOWER"
-SLOWER = 20  # times
-
-
-def planted(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
-    made = as_json(capsys, *words, status=WORSE)
-    assert verdicts(made)["dummy/steady/time"] == "slower"
-    (row,) = (m for m in made["metrics"] if m["metric"] == "dummy/steady/time")
-    assert row["change"] > SLOWER / 2
-    told = {d["name"]: (d["old"], d["new"]) for d in made["differs"]}
-    assert {n: v for n, v in told.items() if "environment" in n} == {
-        f"environment.{PLANT}": ("null", str(SLOWER))
-    }
-    return made
-
-
-def test_a_planted_change_is_found_where_commands_alternate(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    locus = [os.environ["LOCUS"], *DUMMY.split()]
-    both = ("--", *locus, "--", "env", f"{PLANT}={SLOWER}", *locus)
-    made = planted(capsys, "--measure", "6", "--keep", tmp_path / "kept", *both)
-    assert made["paired"]
-
-
-def test_a_planted_change_is_found_between_series_of_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """--runs: each run counts, though all are in one file."""
-    files = []
-    for factor in ("1", str(SLOWER)):
-        files.append(tmp_path / f"{factor}.jsonl")
-        command = [os.environ["LOCUS"], *DUMMY.split(), "--runs", "5", "--output", str(files[-1])]
-        own = {PLANT: factor} if factor != "1" else {}
-        subprocess.run(command, check=True, env={**os.environ, **own}, capture_output=True)
-    made = planted(capsys, *files)
-    assert not made["paired"] and [made[side]["units"] for side in ("old", "new")] == [5, 5]
-
-
-def test_a_plant_that_is_no_factor_is_refused() -> None:
-    for given in ("", "-1", "0", "two", "1.05x", "inf", "nan"):
-        command = [os.environ["LOCUS"], *DUMMY.split()]
-        done = subprocess.run(
-            command, check=False, env={**os.environ, PLANT: given}, capture_output=True, text=True
-        )
-        assert f"{PLANT}={given} is no factor above 0" in done.stdout + done.stderr
-
-
-# Expected values.
-
-
-def expected(capsys: pytest.CaptureFixture[str], *files: Path) -> dict[str, Any]:
-    assert program.main(["export", "--expect", *map(str, files)]) == GOOD
-    made: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return made
-
-
-def alike(folder: Path, n: int, odd: Optional[dict[int, float]] = None, **header: Any) -> Path:
-    """n hosts of one kind; n1 has the odd factors."""
-    folder.mkdir()
-    for i in range(n):
-        one = runs(folder / f"n{i}", 1, odd if i == 1 else None, host=f"n{i}", **header)
-        assert one.is_dir()
-    return folder
-
-
-def test_nodes_are_held_against_expected_values(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    made = expected(capsys, alike(tmp_path / "good", 8))
-    (of_class,) = made["classes"]
-    assert len(of_class["metrics"]) == 9 and of_class["hosts"] == [f"n{i}" for i in range(8)]
-    for m in of_class["metrics"]:
-        assert m["low"] < m["value"] / 1.029 and m["high"] > m["value"] * 1.029 and m["n"] == 8
-    file = tmp_path / "expected.json"
-    file.write_text(json.dumps(made))
-    told(capsys, "--baseline", file, alike(tmp_path / "others", 4))
-    bought = alike(tmp_path / "bought", 4, {2: 1.5, 6: 1.4, 0: 0.5, 7: 1.3})
-    out, _ = told(capsys, "--baseline", file, bought, status=WORSE)
-    lines = out.splitlines()
-    assert len(lines) == 4 and lines[0].startswith("n1  outside      latency/cycle/time size 16 Ki")
-    assert "expected at most" in lines[0] and "expected at least" in lines[0]
-    assert lines[0].endswith("; 1 more") and lines[1].endswith("9 metrics within their bounds")
-    rows = json.loads(told(capsys, "--baseline", file, "--format", "json", bought, status=WORSE)[0])
-    assert [m["metric"] for m in rows[0]["outside"]] == ["time", "bandwidth", "bandwidth"]
-    table = told(capsys, "--baseline", file, "--format", "csv", bought, status=WORSE)[0]
-    assert [r["outside"] for r in csv.DictReader(io.StringIO(table))] == ["3", "0", "0", "0"]
-    assert told(capsys, "--baseline", file, "--format", "md", bought, status=WORSE)[0].count("|\n")
-
-
-def test_nodes_that_cannot_be_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = expected(capsys, alike(tmp_path / "good", 4))
-    file, good = tmp_path / "expected.json", tmp_path / "good"
-    made["classes"][0]["class"] = "0" * 16
-    file.write_text(json.dumps(made))
-    out, _ = told(capsys, "--baseline", file, good, status=CANNOT_TELL)
-    assert "n0  cannot tell  no values are expected of its class" in out
-    assert "needs records" in told(capsys, "--baseline", file, status=BAD_INPUT)[1]
-    for text in ("", "{}", '{"schema": "locus-expected-2.0", "classes": []}', "[1]"):
-        file.write_text(text)
-        assert (
-            "no expected values as" in told(capsys, "--baseline", file, good, status=BAD_INPUT)[1]
-        )
-    made["classes"][0]["metrics"][0]["low"] = -1
-    file.write_text(json.dumps(made))
-    assert "not in this order" in told(capsys, "--baseline", file, good, status=BAD_INPUT)[1]
-    missing = tmp_path / "none"
-    assert "cannot be read" in told(capsys, "--baseline", missing, good, status=BAD_INPUT)[1]
-
-
-def test_one_node_with_several_runs_has_expected_values(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    made = expected(capsys, runs(tmp_path / "old", 3))
-    assert {m["n"] for m in made["classes"][0]["metrics"]} == {3}
 
 
 def test_a_page_with_pictures_before_and_after(

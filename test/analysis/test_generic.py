@@ -29,8 +29,8 @@ from make_records import (
     record,
     run_id,
 )
+from pages import Page, make, trials
 from some import some
-from test_report import Page, make, trials
 
 RUN = run_id("a")
 

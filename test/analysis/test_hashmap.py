@@ -11,8 +11,8 @@ from locus_analysis.insight import claims
 from locus_analysis.insight.evidence import AGREES
 from locus_analysis.records import database, description, published
 from make_records import ONE, Line, Point, of_lines, record, run_id
+from pages import make
 from some import some
-from test_report import make
 
 
 def test_the_lesson_says_what_was_published() -> None:

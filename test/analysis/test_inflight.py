@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from make_records import TWO, record, run_id
 from make_records.trials import Point
-from test_report import make
+from pages import make
 
 KIB, MIB = 1 << 10, 1 << 20
 CHAINS = (1, 2, 4, 8, 16, 32)

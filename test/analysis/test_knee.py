@@ -6,7 +6,7 @@ from pathlib import Path
 
 from make_records import TWO, record, run_id
 from make_records.trials import Point
-from test_report import make
+from pages import make
 
 SIZE = 1 << 30
 

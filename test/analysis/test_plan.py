@@ -17,7 +17,8 @@ from locus_analysis.compare import comparison, plan
 from locus_analysis.compare.inference import Array
 from make_records import ONE
 from some import some
-from test_compare import BAD_INPUT, CANNOT_TELL, GOOD, as_json, hosts, runs, told
+from test_compare import BAD_INPUT, CANNOT_TELL, GOOD, as_json, runs, told
+from test_compare_nodes import hosts
 from test_threshold import COMPARISONS, side
 
 SHARE = 0.8  # of comparisons, in which what is planned is found

@@ -21,8 +21,8 @@ from locus_analysis.page import health, population
 from locus_analysis.pictures import draw
 from locus_analysis.records import database, schema
 from make_records import ONE, Line, numa, record, run_id, write
+from pages import Page, make
 from some import some
-from test_report import Page, make
 
 SLOW = "node05"
 

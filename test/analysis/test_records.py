@@ -3,20 +3,13 @@
 
 from __future__ import annotations
 
-import bz2
 import copy
-import gzip
-import io
 import json
-import lzma
 import random
 import re
-import subprocess
-import sys
-import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 from locus_analysis import __main__ as program
@@ -26,6 +19,8 @@ from make_records import MACHINES, Line, as_written, header, queried, run_id, wr
 from make_records import machine_record as made_up
 
 BAD_INPUT = 2
+
+
 SPARSE = ("samples", "trial", "metric", "counter", "placement", "pairs", "ratio")
 
 
@@ -42,204 +37,16 @@ def count(given: database.Records) -> int:
     return int(queried(given.db, "SELECT count(*) AS n FROM line")[0]["n"])
 
 
-@pytest.mark.parametrize("name", MACHINES)
-def test_the_schema_accepts_what_the_document_says(name: str, tmp_path: Path) -> None:
-    given = database.read([write(tmp_path / "a.jsonl", machine_record(name))])
-    assert count(given) == len(machine_record(name))
-    assert given.notes == []
-
-
 def machine_record(name: str) -> list[Line]:
     """A machine's record as it is written."""
     return as_written(made_up(name))
-
-
-def counted() -> list[Line]:
-    """A record with counters."""
-    lines = made_up("one")
-    event = {"unit": "1", "scope": "thread"}
-    faults = {"name": "faults", "source": "kernel", **event}
-    misses = {"name": "PAPI_L3_TCM", "source": None, **event, "why": "no PMU"}
-    for line in lines:
-        if line["type"] == "header":
-            events = [
-                {**faults, "pass": 0, "proven": True, "why": None},
-                {**misses, "pass": None, "proven": False},
-            ]
-            asked = ["faults", "PAPI_L3_TCM"]
-            line["counters"] = {
-                "asked": asked,
-                "optional": False,
-                "multiplexed": False,
-                "passes": 1,
-                "papi": "7.0.0.0",
-                "events": events,
-            }
-        elif line["type"] == "samples":
-            line["counters"] = {"faults": 3.0}
-        elif line["type"] == "trial":
-            none = {
-                "per": "pass",
-                "value": None,
-                "ci": None,
-                "per_thread": None,
-                "total": None,
-                "samples": 0,
-                "trusted": True,
-            }
-            value = {
-                "value": 0.5,
-                "ci": [0.4, 0.6],
-                "per_thread": [0.5, None],
-                "total": 6,
-                "samples": 12,
-                "why": None,
-            }
-            line["counters"] = [{**faults, **none, **value}, {**none, **misses}]
-            line["counting"] = {
-                "with": 2e-3,
-                "with_ci": [1e-3, 3e-3],
-                "without": 2e-3,
-                "without_ci": None,
-            }
-    return as_written(lines)
-
-
-def test_what_was_counted_may_be_told(tmp_path: Path) -> None:
-    assert database.read([write(tmp_path / "a.jsonl", counted())]).notes == []
 
 
 def drop(key: str) -> Callable[[Line], Any]:
     return lambda line: line.pop(key)
 
 
-def put(*path: Any) -> Callable[[Line], None]:
-    """Sets the key at a path; the last argument is its value."""
-    *keys, last, value = path
-
-    def change(line: Any) -> None:
-        for key in keys:
-            line = line[key]
-        line[last] = value
-
-    return change
-
-
 SKETCH = [0.01] * 5 + [0.02] + [0.05] * 5  # quantiles
-
-KINDS = [
-    {"name": "IntelCore 3900 MHz", "rank": 0, "cores": 1, "cpus": [1]},
-    {"name": "IntelAtom 2800 MHz", "rank": 1, "cores": 0, "cpus": []},
-]
-WRONG = [
-    ("header", drop("machine")),
-    ("header", put("host", None)),
-    ("header", put("started", "yesterday")),
-    ("header", put("resumes", ["no run"])),
-    ("header", put("profile", "slow")),
-    ("header", put("something", 1)),
-    ("header", put("machine", "topology", "nodes", [])),
-    ("header", put("machine", "topology", "kinds", [])),
-    ("header", put("machine", "topology", "kinds", KINDS[:1])),
-    ("header", put("machine", "cpu", "colour", "red")),
-    ("header", put("machine", "memory", "page", None)),
-    ("header", put("binding", "oversubscribe", 0)),
-    ("samples", drop("times")),
-    ("samples", put("times", ["1"])),
-    ("samples", put("times", None)),
-    ("samples", put("sketch", {"n": 1, "quantiles": [1] * 11})),
-    ("samples", put("noisy", [-1])),
-    ("samples", put("trial", "x")),
-    ("header", put("counters", "events", 0, "why", "it can be counted, and has a reason why not")),
-    ("header", put("counters", "events", 1, "why", None)),
-    ("header", put("counters", "asked", [])),
-    ("samples", put("counters", {"faults": "many"})),
-    ("trial", put("counters", 0, "value", None)),
-    ("trial", put("counters", 0, "source", "a guess")),
-    ("trial", put("counters", 0, "source", None)),
-    ("trial", put("counters", 0, "trusted", False)),
-    ("trial", put("counters", 0, "per_thread", ["1"])),
-    ("trial", put("counting", "with", "long")),
-    ("trial", put("status", "good")),
-    ("trial", put("status", "noisy")),
-    ("trial", put("reasons", ["a trial that is ok has none"])),
-    ("trial", put("metrics", {})),
-    ("trial", put("metrics", "time", "value", "fast")),
-    ("trial", put("metrics", "time", "value", None)),
-    ("trial", put("metrics", "time", "ci", [1])),
-    ("trial", put("metrics", "time", "unit", "")),
-    ("trial", put("metrics", "time", "by_worker", [])),
-    ("trial", put("metrics", "time", "by_worker", [None])),
-    (
-        "trial",
-        put("metrics", "time", "distribution", {"n": 1, "quantiles": {}, "buckets": [[1, 1]]}),
-    ),
-    ("trial", put("parameters", "a name", 1)),
-    ("trial", put("parameters", "pages", None)),
-    ("trial", put("variant", "a\x1bb")),
-    ("trial", put("kinds", "")),
-    ("trial", put("placement", "after", "local_share", 1.5)),
-    ("trial", put("placement", "after", "on_node", {"first": 3})),
-    ("trial", put("placement", "after", "how", "unverified")),
-    ("trial", put("placement", "how", "verified")),
-    ("trial", put("placement", "after", "after", {"page": 1, "pages": 1})),
-    ("trial", drop("scale")),
-    ("trial", put("scale", 0)),
-    ("trial", put("batches", "metrics", "time", [1.5])),
-    ("trial", put("batches", "metrics", "other", 1.5)),
-    ("trial", put("samples", "quantiles", [1] * 10)),
-    ("benchmark", put("metrics", 0, "kind", "amount")),
-    ("trial", put("noise", "wall", -1)),
-    ("trial", put("stopped", "tired")),
-    ("trial", put("unit_of_work", "pass")),
-    ("end", put("trials", {"good": 3})),
-    ("end", put("status", 256)),
-    ("end", put("run", "1")),
-    ("end", put("type", "epilogue")),
-]
-
-
-@pytest.mark.parametrize("number", range(len(WRONG)))
-def test_the_schema_refuses_what_the_document_does_not_say(number: int, tmp_path: Path) -> None:
-    kind, change = WRONG[number]
-    lines = counted()
-    place = next(i for i, line in enumerate(lines) if line["type"] == kind)
-    change(lines[place])
-    (flaw,) = flaws(write(tmp_path / "a.jsonl", lines))
-    assert re.search(rf"a.jsonl:{place + 1}: is not a line of a record: \$", flaw)
-
-
-def test_kinds_of_cores_may_be_told(tmp_path: Path) -> None:
-    lines = counted()
-    put("machine", "topology", "kinds", KINDS)(lines[0])
-    trial = next(line for line in lines if line["type"] == "trial")
-    trial["kinds"] = "1 IntelCore 3900 MHz"
-    assert not flaws(write(tmp_path / "a.jsonl", lines))
-
-
-def test_every_key_is_required_and_no_other_allowed() -> None:
-    """Except in lines that leave out null and empty values, and what most machines lack."""
-    schema = json.loads((Path(__file__).parents[2] / "doc/schema/record-1.schema.json").read_text())
-
-    def look(part: Any, path: str) -> None:
-        if not isinstance(part, dict):
-            return
-        if "properties" in part and not path.endswith(("/if", "/then", "/else", "/contains")):
-            assert part.get("additionalProperties") is False, path
-            patterns = part.get("patternProperties", {})
-            required = {
-                key
-                for key in part.get("required", [])
-                if not any(re.search(pattern, key) for pattern in patterns)
-            }
-            assert required <= set(part["properties"]), path
-            if path.split("/")[1] not in SPARSE:
-                optional = {"type", "run"} | ({"kinds"} if path == "/topology" else set())
-                assert set(part["properties"]) - required <= optional, path
-        for key, value in part.items():
-            look(value, f"{path}/{key}")
-
-    look(schema["$defs"], "")
 
 
 def test_a_sketch_is_no_sample_and_is_drawn(tmp_path: Path) -> None:
@@ -443,206 +250,6 @@ def test_an_integer_may_be_written_as_a_real(tmp_path: Path) -> None:
     for value, flaw in ((2.0, False), (1e20, True)):
         trial["threads"] = value
         assert bool(flaws(write(tmp_path / "a.jsonl", lines))) == flaw
-
-
-@pytest.mark.parametrize("order", [("cut.jsonl", "whole.jsonl"), ("whole.jsonl", "cut.jsonl")])
-def test_of_two_copies_the_whole_one_counts(tmp_path: Path, order: tuple[str, str]) -> None:
-    lines = machine_record("one")
-    write(tmp_path / "whole.jsonl", lines)
-    write(tmp_path / "cut.jsonl", lines[: len(lines) // 2])
-    given = database.read([tmp_path / name for name in order])
-    assert count(given) == len(lines)
-    assert given.notes == [
-        f"{tmp_path}/cut.jsonl: run {run_id('one')} is in {tmp_path}/whole.jsonl, too: the most"
-        " complete copy counts"
-    ]
-
-
-def test_a_run_that_is_twice_in_a_file_counts_once(tmp_path: Path) -> None:
-    lines = machine_record("one")
-    path = write(tmp_path / "a.jsonl", lines[:5] + lines)
-    given = database.read([path])
-    assert count(given) == len(lines)
-    assert "is there twice" in given.notes[0]
-
-
-def test_files_folders_and_compressed_ones_are_read_once_each(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "results"
-    (folder / "deep").mkdir(parents=True)
-    one, two = machine_record("one"), machine_record("two")
-    plain = write(folder / "a.jsonl", one)
-    packed = folder / "deep" / "b.jsonl.gz"
-    packed.write_bytes(gzip.compress(write(tmp_path / "two", two).read_bytes()))
-    (folder / "notes.txt").write_text("no record")
-    (tmp_path / "link.jsonl").symlink_to(plain)
-    opened: list[str] = []
-    first = Path.open
-
-    def noted(path: Path, *mode: Any, **named: Any) -> Any:
-        opened.append(path.name)
-        return first(path, *mode, **named)
-
-    monkeypatch.setattr(Path, "open", noted)
-    given = database.read([folder, plain, tmp_path / "link.jsonl", folder / "deep"])
-    assert opened == ["a.jsonl", "b.jsonl.gz"]
-    assert count(given) == len(one) + len(two) and given.notes == []
-
-
-COMPRESS: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": gzip.compress,
-    "xz": lzma.compress,
-    "bzip2": bz2.compress,
-}
-
-
-@pytest.mark.parametrize("name", COMPRESS)
-def test_a_folder_may_hold_compressed_records(name: str, tmp_path: Path) -> None:
-    ending = {"gzip": "gz", "xz": "xz", "bzip2": "bz2"}[name]
-    lines = machine_record("one")
-    plain = write(tmp_path / "a", lines)
-    (tmp_path / f"a.jsonl.{ending}").write_bytes(COMPRESS[name](plain.read_bytes()))
-    assert count(database.read([tmp_path])) == len(lines)
-
-
-# What is recognised by its first bytes, and the command that makes it plain.
-MADE_PLAIN = {
-    "zstd": (b"\x28\xb5\x2f\xfd", "is compressed by zstd", "zstd -dc"),
-    "lz4": (b"\x04\x22\x4d\x18", "is compressed by lz4", "lz4 -dc"),
-    "zip": (b"PK\x03\x04", "is a zip archive", "unzip -p"),
-    "Windows": ("\ufeff{}".encode("utf-16-le"), "is UTF-16", "iconv -f UTF-16 -t UTF-8"),
-}
-
-
-@pytest.mark.parametrize("name", MADE_PLAIN)
-@pytest.mark.parametrize("command", ["validate", "summary"])
-def test_what_is_not_read_here_is_named_with_the_command_that_makes_it_plain(
-    name: str,
-    command: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for module in ("compression.zstd", "backports.zstd", "pyzstd"):
-        monkeypatch.setitem(sys.modules, module, None)  # import fails
-    begin, what, decode = MADE_PLAIN[name]
-    path = tmp_path / "a b"
-    path.write_bytes(begin + bytes(range(256)) * 20)
-    assert program.main([command, str(path)]) == BAD_INPUT
-    assert capsys.readouterr().err == (
-        f"locus: {path}: {what}, which this Python does not read: {decode} '{path}' | locus"
-        " COMMAND -\n"
-    )
-
-
-def test_zstd_is_read_where_a_module_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has the class of Python 3.14, which raises EOFError for data that were cut off."""
-
-    class ZstdFile(io.BytesIO):
-        def __init__(self, file: Any) -> None:
-            super().__init__(file.read()[4:])
-
-        def read(self, size: Optional[int] = -1, /) -> bytes:
-            got = super().read(size)
-            if not got:
-                raise EOFError
-            return got
-
-    monkeypatch.setitem(sys.modules, "compression.zstd", None)
-    monkeypatch.setitem(sys.modules, "backports.zstd", types.SimpleNamespace(ZstdFile=ZstdFile))
-    lines = machine_record("one")
-    path = tmp_path / "a.jsonl.zst"
-    path.write_bytes(b"\x28\xb5\x2f\xfd" + write(tmp_path / "plain", lines).read_bytes())
-    given = database.read([tmp_path])
-    assert count(given) == len(lines)
-    assert given.notes == [
-        f"{path}:{len(lines) + 1}: the compressed data were cut off: nothing is read from here on"
-    ]
-
-
-def test_a_byte_order_mark_costs_nothing(tmp_path: Path) -> None:
-    """Editors write it, also `cat` in the midst of a file. RFC 8259 lets a reader ignore it."""
-    one, two = machine_record("one"), machine_record("two")
-    mark = "\ufeff".encode()
-    path = tmp_path / "a.jsonl"
-    texts = [write(tmp_path / str(i), lines).read_bytes() for i, lines in enumerate((one, two))]
-    path.write_bytes(b"".join(mark + text for text in texts))
-    given = database.read([path])
-    assert count(given) == len(one) + len(two) and given.notes == [] == flaws(path)
-
-
-def test_standard_input_is_read(tmp_path: Path) -> None:
-    lines = machine_record("one")
-    text = write(tmp_path / "a.jsonl", lines).read_bytes()
-    for given in (text, *(compress(text) for compress in COMPRESS.values())):
-        told = subprocess.run(
-            [sys.executable, "-m", "locus_analysis", "validate", "-"],
-            input=given,
-            capture_output=True,
-            check=True,
-        )
-        assert told.stdout.decode() == f"1 file, {len(lines)} lines, all as locus-record-1 says\n"
-
-
-def test_compressed_data_may_end_early(tmp_path: Path) -> None:
-    lines = machine_record("one")
-    whole = gzip.compress(write(tmp_path / "a.jsonl", lines).read_bytes())
-    path = tmp_path / "b.jsonl.gz"
-    path.write_bytes(whole[: len(whole) // 2])
-    given = database.read([path])
-    assert 0 < count(given) < len(lines)
-    assert given.notes == [
-        f"{path}:{count(given) + 1}: the compressed data were cut off: nothing is read from here on"
-    ]
-    path.write_bytes(whole[:20])
-    with pytest.raises(database.BadInput, match="the compressed data were cut off"):
-        database.read([path])
-    path.write_bytes(whole[:1000] + bytes(100) + whole[1100:])
-    (*_, flaw) = flaws(path)
-    assert "the compressed data" in flaw
-
-
-def test_a_bad_line_costs_that_line(tmp_path: Path) -> None:
-    lines = machine_record("one")
-    path = write(tmp_path / "a.jsonl", lines)
-    text = path.read_bytes().splitlines(keepends=True)
-    text[3], text[5] = b"\xff\xfe\n", b'{"type": "end"}\n'
-    path.write_bytes(b"".join(text))
-    given = database.read([path])
-    assert count(given) == len(lines) - 2
-    assert [note.partition(": ")[0] for note in given.notes] == [
-        f"{path}:4",
-        f"{path}:6",
-    ]
-
-
-def test_many_bad_lines_are_counted(tmp_path: Path) -> None:
-    lines = machine_record("one")
-    path = write(tmp_path / "a.jsonl", lines)
-    path.write_bytes(path.read_bytes() + b"noise\n" * 1000)
-    given = database.read([path])
-    assert count(given) == len(lines) and len(given.notes) == 4
-    assert given.notes[-1] == f"{path}: 997 more lines like these are left out"
-
-
-def test_a_file_that_is_no_record_spoils_no_other(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write(tmp_path / "a.jsonl", machine_record("one"))
-    (tmp_path / "b.jsonl").write_bytes(bytes(range(256)) * 10_000)
-    (tmp_path / "c.jsonl").write_bytes(b"")
-    (tmp_path / "d.jsonl").write_bytes(b"noise\n" * 100_000)
-    given = database.read([tmp_path])
-    assert count(given) == len(machine_record("one"))
-    assert [note.partition(": ")[0] for note in given.notes] == [
-        f"{tmp_path}/b.jsonl:1",
-        f"{tmp_path}/c.jsonl",
-        f"{tmp_path}/d.jsonl:1",
-    ]
-    path.unlink()
-    assert program.main(["levels", str(tmp_path)]) == BAD_INPUT
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_lines_and_keys_of_a_later_minor_version_are_ignored(tmp_path: Path) -> None:

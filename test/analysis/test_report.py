@@ -3,29 +3,18 @@
 
 from __future__ import annotations
 
-import errno
-import json
-import os
 import random
 import re
-import resource
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Optional
 
 import pytest
 import vl_convert
-from locus_analysis import __main__ as program
 from locus_analysis.base import units
-from locus_analysis.base.folders import PACKAGE
 from locus_analysis.page import report
 from locus_analysis.pictures import charts, draw
 from locus_analysis.pictures import vega_lite as vl
-from locus_analysis.records import database
 from make_records import (
     FLAGS,
     MACHINES,
@@ -40,81 +29,11 @@ from make_records import (
     numa,
     record,
     run_id,
-    write,
 )
+from pages import HOSTILE, Page, make, names, trials
 from some import some
 
-GOOD, CANNOT, BAD_INPUT = 0, 1, 2
 SCALE = draw.SCALE  # before conftest makes it smaller
-
-
-class Page(HTMLParser):
-    """What a browser would load, what it would run, what a person would read."""
-
-    def __init__(self, file: Path) -> None:
-        super().__init__()
-        self.pictures = file.with_name(file.stem + "-pictures")
-        self.figures: list[str] = []
-        self.drawn = 0  # nesting of SVG elements: text in them is not the page's
-        self.loaded: list[str] = []
-        self.tags: list[str] = []
-        self.ids: list[str] = []
-        self.scripts: list[tuple[Optional[str], str]] = []
-        self.text = ""
-        self.inside = ""
-        self.between_cells = False
-        self.feed(file.read_text(encoding="utf-8"))
-        self.text = " ".join(self.text.split())  # as browsers show it
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, Optional[str]]]) -> None:
-        found = dict(attributes)
-        self.tags.append(tag)
-        self.inside = tag
-        self.between_cells = tag == "tr"
-        self.drawn += tag == "svg"
-        if tag == "figure":
-            self.figures.append(str(found["id"]))
-        self.loaded += [
-            str(found[name])
-            for name in ("src", "href", "srcset", "data", "poster")
-            if found.get(name)
-        ]
-        self.ids += [str(found["id"])] if "id" in found else []
-        if tag == "script":
-            self.scripts.append((found.get("type"), ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        self.inside = ""
-        self.drawn -= tag == "svg"
-        self.between_cells = tag in ("td", "th")
-
-    def handle_data(self, data: str) -> None:
-        if self.inside == "script":
-            kind, text = self.scripts.pop()
-            self.scripts.append((kind, text + data))
-        elif self.inside == "style" or self.drawn or (self.between_cells and data.isspace()):
-            return
-        else:
-            self.text += data
-
-    @property
-    def specs(self) -> list[Any]:
-        """What each picture was drawn from."""
-        files = [self.pictures / f"{name}.vl.json" for name in self.figures]
-        return [json.loads(file.read_text(encoding="utf-8")) for file in files]
-
-    def rows(self, *keys: str) -> Iterator[dict[str, Any]]:
-        """Rows of the pictures' data that have these keys."""
-        for spec in self.specs:
-            for rows in spec["datasets"].values():
-                yield from (row for row in rows if set(keys) <= set(row))
-
-
-def make(folder: Path, *runs: list[Line]) -> Page:
-    folder.mkdir(exist_ok=True)
-    files = [write(folder / f"{i}.jsonl", lines) for i, lines in enumerate(runs)]
-    assert program.main(["report", *map(str, files)]) == GOOD
-    return Page(folder / "report.html")
 
 
 @pytest.fixture(scope="module")
@@ -124,14 +43,6 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Page, li
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(draw, "SCALE", SCALE)
         return folder, make(folder, *runs), runs
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-def trials(runs: list[list[Line]]) -> list[Line]:
-    return [line for lines in runs for line in lines if line["type"] == "trial"]
 
 
 Everything = tuple[Path, Page, list[list[Line]]]
@@ -347,9 +258,6 @@ def test_values_below_zero_are_drawn(tmp_path: Path) -> None:
     assert "-0.500" in (tmp_path / "report-pictures/dummy.svg").read_text(encoding="utf-8")
 
 
-HOSTILE = "<script>alert('&\"')</script>${x}{{ y }}</title>"
-
-
 def test_nothing_that_a_record_says_becomes_part_of_the_page(tmp_path: Path) -> None:
     points = flag(numa(ONE, kernels=("sum",))[:4], every=1)
     points[1].reasons = points[2].reasons = [HOSTILE]
@@ -440,92 +348,6 @@ def test_the_ratios_of_the_lesson_are_those_of_the_times(tmp_path: Path) -> None
     assert "Published: Memory that one thread touched first costs time. This run: agrees" in text
 
 
-def test_nothing_is_overwritten_unless_asked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
-    page = tmp_path / "report.html"
-    page.write_text("mine")
-    assert program.main(["report", str(path)]) == CANNOT
-    assert f"{page}: exists" in capsys.readouterr().err
-    assert page.read_text() == "mine" and names(tmp_path) == ["a.jsonl", "report.html"]
-    assert program.main(["report", "--force", str(path)]) == GOOD
-    assert program.main(["report", "--force", str(path)]) == GOOD
-    assert names(tmp_path) == ["a.jsonl", "report-pictures", "report.html"]
-
-
-def test_force_removes_only_what_a_former_report_made(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
-    points = [
-        Point("dummy", "fixed", {"delay": n}, 1, seconds=0.001 * n, unit="call", bind="close")
-        for n in (1, 2)
-    ]
-    second = write(tmp_path / "b.jsonl", record(ONE, points, run_id("b")))
-    assert program.main(["report", str(first)]) == GOOD
-    pictures = tmp_path / "report-pictures"
-    (pictures / "mine").mkdir()
-    (pictures / "mine" / "notes.txt").write_text("mine")
-    (pictures / "mine.png").write_text("mine")
-    assert program.main(["report", "--force", str(second)]) == GOOD
-    assert (pictures / "mine" / "notes.txt").read_text() == "mine"
-    assert (pictures / "mine.png").read_text() == "mine"
-    assert not (pictures / "numa.svg").exists() and (pictures / "dummy.svg").exists()
-
-    (tmp_path / "report.html").write_text("mine")
-    before = (pictures / "dummy.svg").read_bytes()
-    assert program.main(["report", "--force", str(second)]) == CANNOT
-    assert f"{pictures}/dummy." in capsys.readouterr().err
-    assert (pictures / "dummy.svg").read_bytes() == before
-    assert (tmp_path / "report.html").read_text() == "mine"
-
-
-def test_output_may_be_a_page_or_a_folder(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
-    assert program.main(["report", str(path), "--output", str(tmp_path / "x/b.html")]) == GOOD
-    assert program.main(["report", str(path), "--output", str(tmp_path / "y")]) == GOOD
-    assert names(tmp_path / "x") == ["b-pictures", "b.html"]
-    assert names(tmp_path / "y") == ["report-pictures", "report.html"]
-    assert capsys.readouterr().out.splitlines()[0] == str(tmp_path / "x/b.html")
-    (tmp_path / "z.html").mkdir()
-    assert (
-        program.main(["report", str(path), "--force", "--output", str(tmp_path / "z.html")])
-        == CANNOT
-    )
-
-
-def test_the_page_is_there_before_its_files(tmp_path: Path) -> None:
-    """It waits for none of them, and is taken back if these cannot be."""
-    path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
-    page, pictures = tmp_path / "report.html", tmp_path / "report-pictures"
-    page.write_text("mine")
-    written = report.write(database.read([path]), page, force=True)
-    assert next(written) == page and page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert not pictures.exists()
-    written.close()
-    assert page.read_text() == "mine" and names(tmp_path) == ["a.jsonl", "report.html"]
-    written = report.write(database.read([path]), page, force=True)
-    assert list(written) == [page, pictures] and page.read_text(encoding="utf-8") != "mine"
-
-
-@pytest.mark.parametrize("what", ["write_text", "rename"])
-def test_a_full_disk_leaves_nothing_behind(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
-
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, what, full)
-    assert program.main(["report", str(path)]) == CANNOT
-    assert "No space left on device" in capsys.readouterr().err
-    assert names(tmp_path) == ["a.jsonl"]
-
-
 @pytest.mark.parametrize(
     "test",
     [
@@ -554,47 +376,6 @@ def test_layers_that_draw_no_row_are_left_out() -> None:
     one: Any = charts.joined("layer", flagged, flagged)
     two: Any = charts.joined("hconcat", flagged, good)
     assert (len(one["layer"]), len(two["hconcat"])) == (1, 2)
-
-
-def test_a_file_that_another_process_cannot_write_leaves_nothing_behind(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
-    most = 24 << 10  # bytes: a PNG has more
-    done = subprocess.run(
-        [sys.executable, "-m", "locus_analysis", "report", str(path)],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == CANNOT
-    assert "report.html: cannot be written: File too large" in done.stderr
-    assert names(tmp_path) == ["a.jsonl"]
-
-
-def test_an_output_that_cannot_be_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
-    assert program.main(["report", str(path), "--output", str(path / "below.html")]) == CANNOT
-    assert "cannot be written" in capsys.readouterr().err
-
-
-def test_bad_input_makes_no_report(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text("no record\n")
-    assert program.main(["report", str(tmp_path / "a.jsonl")]) == BAD_INPUT
-    assert names(tmp_path) == ["a.jsonl"]
-
-
-def test_it_runs_as_a_module(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:1], run_id("a")))
-    package = PACKAGE.parent
-    run = [sys.executable, "-m", "locus_analysis"]
-    done = subprocess.run(
-        [*run, "validate", str(path)], cwd=package, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (GOOD, "")
-    done = subprocess.run(run, cwd=package, capture_output=True, text=True, check=False)
-    assert done.returncode == BAD_INPUT and "usage: locus" in done.stderr
 
 
 def test_the_thinned_samples_cover_all(tmp_path: Path) -> None:

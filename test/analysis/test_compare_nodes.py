@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""locus compare over nodes: the host is the unit, and nodes are held against expected values."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+from locus_analysis import __main__ as program
+from make_records import ONE, record, run_id, write
+from some import some
+from test_compare import BAD_INPUT, CANNOT_TELL, GOOD, WORSE, as_json, points, runs, told, verdicts
+
+
+def hosts(folder: Path, n: int, factor: float, again: int = 1) -> Path:
+    """n hosts that differ by far more than the change, with `again` runs each."""
+    for i in range(n):
+        for j in range(again):
+            own = points()
+            for point in own:
+                rng = random.Random(f"{folder.name} {i} {j}")
+                point.seconds *= (1 + i) * factor * (1 + rng.gauss(0, 0.005))
+            name = f"{folder.name} {i} {j}"
+            lines = record(ONE, own, run_id(name), seed=i, host=f"n{i}")
+            folder.mkdir(exist_ok=True)
+            write(folder / f"{i}-{j}.jsonl", lines)
+    return folder
+
+
+def test_of_several_hosts_the_unit_is_the_host(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = hosts(tmp_path / "old", 7, 1), hosts(tmp_path / "new", 7, 1.1, again=3)
+    made = as_json(capsys, old, new, status=WORSE)
+    assert made["unit"] == "node" and made["paired"] and made["new"]["units"] == 7
+    assert set(verdicts(made).values()) == {"slower"}
+    few = as_json(capsys, old, hosts(tmp_path / "few", 5, 1.1))
+    assert not few["paired"] and few["new"]["units"] == 5
+    assert set(verdicts(few).values()) == {"cannot tell"}
+    two = told(capsys, *(hosts(tmp_path / side, 2, 1, again=6) for side in ("a", "b")))[0]
+    assert all(len(line) <= 100 for line in some(two.splitlines()))
+    assert "4 a side can show one; or compare one node at a time" in " ".join(two.split())
+
+
+# Expected values.
+
+
+def expected(capsys: pytest.CaptureFixture[str], *files: Path) -> dict[str, Any]:
+    assert program.main(["export", "--expect", *map(str, files)]) == GOOD
+    made: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return made
+
+
+def alike(folder: Path, n: int, odd: Optional[dict[int, float]] = None, **header: Any) -> Path:
+    """n hosts of one kind; n1 has the odd factors."""
+    folder.mkdir()
+    for i in range(n):
+        one = runs(folder / f"n{i}", 1, odd if i == 1 else None, host=f"n{i}", **header)
+        assert one.is_dir()
+    return folder
+
+
+def test_nodes_are_held_against_expected_values(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = expected(capsys, alike(tmp_path / "good", 8))
+    (of_class,) = made["classes"]
+    assert len(of_class["metrics"]) == 9 and of_class["hosts"] == [f"n{i}" for i in range(8)]
+    for m in of_class["metrics"]:
+        assert m["low"] < m["value"] / 1.029 and m["high"] > m["value"] * 1.029 and m["n"] == 8
+    file = tmp_path / "expected.json"
+    file.write_text(json.dumps(made))
+    told(capsys, "--baseline", file, alike(tmp_path / "others", 4))
+    bought = alike(tmp_path / "bought", 4, {2: 1.5, 6: 1.4, 0: 0.5, 7: 1.3})
+    out, _ = told(capsys, "--baseline", file, bought, status=WORSE)
+    lines = out.splitlines()
+    assert len(lines) == 4 and lines[0].startswith("n1  outside      latency/cycle/time size 16 Ki")
+    assert "expected at most" in lines[0] and "expected at least" in lines[0]
+    assert lines[0].endswith("; 1 more") and lines[1].endswith("9 metrics within their bounds")
+    rows = json.loads(told(capsys, "--baseline", file, "--format", "json", bought, status=WORSE)[0])
+    assert [m["metric"] for m in rows[0]["outside"]] == ["time", "bandwidth", "bandwidth"]
+    table = told(capsys, "--baseline", file, "--format", "csv", bought, status=WORSE)[0]
+    assert [r["outside"] for r in csv.DictReader(io.StringIO(table))] == ["3", "0", "0", "0"]
+    assert told(capsys, "--baseline", file, "--format", "md", bought, status=WORSE)[0].count("|\n")
+
+
+def test_nodes_that_cannot_be_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = expected(capsys, alike(tmp_path / "good", 4))
+    file, good = tmp_path / "expected.json", tmp_path / "good"
+    made["classes"][0]["class"] = "0" * 16
+    file.write_text(json.dumps(made))
+    out, _ = told(capsys, "--baseline", file, good, status=CANNOT_TELL)
+    assert "n0  cannot tell  no values are expected of its class" in out
+    assert "needs records" in told(capsys, "--baseline", file, status=BAD_INPUT)[1]
+    for text in ("", "{}", '{"schema": "locus-expected-2.0", "classes": []}', "[1]"):
+        file.write_text(text)
+        assert (
+            "no expected values as" in told(capsys, "--baseline", file, good, status=BAD_INPUT)[1]
+        )
+    made["classes"][0]["metrics"][0]["low"] = -1
+    file.write_text(json.dumps(made))
+    assert "not in this order" in told(capsys, "--baseline", file, good, status=BAD_INPUT)[1]
+    missing = tmp_path / "none"
+    assert "cannot be read" in told(capsys, "--baseline", missing, good, status=BAD_INPUT)[1]
+
+
+def test_one_node_with_several_runs_has_expected_values(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = expected(capsys, runs(tmp_path / "old", 3))
+    assert {m["n"] for m in made["classes"][0]["metrics"]} == {3}
