@@ -6,6 +6,8 @@ with what real clusters show.
   quarter of the hosts have the tails of a t distribution with 4 degrees of freedom.
 - Noise of runs: from 0.2 to 6 %, another one for each metric; 0.1 to 0.3 % of the clock.
 - A tenth of the metrics have a second mode, 10 % slower, in 3 of 10 runs.
+- Of `cores` a metric shows the slowest of 64: the greatest of as many normal deviates, of each core
+  0.3 % and of runs as above.
 - In 2 of 100 runs a neighbour slows half of the components, each metric by 8 % on average.
 """
 
@@ -22,12 +24,14 @@ Array = np.ndarray[Any, np.dtype[Any]]
 KINDS = {
     **{"clock": 24, "L1": 8, "L2": 8, "L3": 8, "TLB": 8, "huge pages": 6, "memory latency": 4},
     **{"memory bandwidth": 7, "remote node": 4, "core to core": 2, "contended line": 8},
-    **{"threads": 22, "work": 48},
+    **{"cores": 8, "threads": 22, "work": 48},
 }
 NAMES = [kind for kind, n in KINDS.items() for _ in range(n)]
 KIND = np.repeat(np.arange(len(KINDS)), [*KINDS.values()])
 HOST, TAILED, SLOW, RUNS_SLOW = 0.006, 0.25, 0.10, 0.3
 NEAR, SLOWER = 0.02, 0.08
+CORE = 0.003
+SLOWEST = (2.2, 0.41)  # of 64 normal deviates: place and scale of a Gumbel distribution
 
 
 def columns(kind: str, share: float = 1.0) -> Array:
@@ -52,6 +56,8 @@ class Fleet:
             return np.where(tailed, rng.standard_t(4, (hosts, n)), rng.normal(size=(hosts, n)))
 
         own = HOST * np.sqrt(0.5) * (drawn(len(KINDS))[:, KIND] + drawn(len(NAMES)))
+        cores = NAMES.index("cores") + np.arange(KINDS["cores"])
+        own[:, cores] = CORE * rng.gumbel(*SLOWEST, (hosts, 1))
         noise = np.exp(rng.uniform(np.log(0.002), np.log(0.06), len(NAMES)))
         clock = KIND == 0
         noise[clock] = rng.uniform(0.001, 0.003, clock.sum())
@@ -74,7 +80,10 @@ class Fleet:
     def measure(self, hosts: Array, runs: int) -> Array:
         """Values by host, run and metric."""
         shape = (len(hosts), runs, len(NAMES))
-        y = self.own[hosts][:, None, :] + self.rng.normal(size=shape) * self.noise
+        cores = np.array(NAMES) == "cores"
+        deviate = self.rng.normal(size=shape)
+        deviate[:, :, cores] = self.rng.gumbel(*SLOWEST, (*shape[:2], cores.sum()))
+        y = self.own[hosts][:, None, :] + deviate * self.noise
         y += 0.1 * (self.slow & (self.rng.random(shape) < RUNS_SLOW))
         near = self.rng.random((len(hosts), runs, 1)) < NEAR
         hit = (self.rng.random((len(hosts), runs, len(KINDS))) < 0.5)[:, :, KIND]

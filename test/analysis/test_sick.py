@@ -86,6 +86,7 @@ FAULTS = {
     "no huge pages": ("huge pages", 1.0, 0.15),
     "remote pages": ("memory bandwidth", 1.0, 0.50),
     "a governor": ("clock", 1.0, 0.25),
+    "a slow core": ("cores", 1.0, 0.11),  # 10 % slower than the other 63
 }
 
 

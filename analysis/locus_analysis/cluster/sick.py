@@ -21,7 +21,7 @@ from ..base import units
 from ..compare import observations
 from ..compare.observations import Run, Side
 from ..records.database import STATUSES
-from . import components, rule
+from . import components, cores, rule
 from .rule import Array
 
 SICK, SUSPECT, WRONG, ODD, NOISY = "SICK", "SUSPECT", "WRONG", "ODD", "NOISY"
@@ -125,6 +125,7 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
             seen += [replace(c, group=len(judged)) for c in of.campaigns]
         findings += _wrong(part)
         facts.update(_facts_of(part))
+    _add_cpus(side, findings)
     _add_facts(facts, findings)
     there = {*side.hosts}
     findings += [Finding(NO_DATA, n, reason=why) for n, why in lost.items() if n not in there]
@@ -214,11 +215,12 @@ class Matrix:
 
 
 def _matrix(part: Side) -> Matrix:
-    """One metric of each trial, its headline: the others are made of the same samples."""
+    """One metric of each trial, mostly its headline: the others are made of the same samples."""
     caches = components.caches_of(part.runs[-1])
     first: dict[str, observations.Key] = {}
     for key, m in part.metrics.items():
-        first.setdefault(m["id"], key)
+        if m["name"] == components.SHOWN.get(m["benchmark"], m["name"]):
+            first.setdefault(m["id"], key)
     keys = [*first.values()]
     y, _ = observations.logarithms(part, keys, False)
     clock = part.cycle[:, part.places(first)]
@@ -423,6 +425,16 @@ def _wrong(part: Side) -> list[Finding]:
             told = "; ".join(f"{b}: {n} {status}" for (b, status), n in counts.items())
             found.append(Finding(WRONG, host, reason=told))
     return found
+
+
+def _add_cpus(side: Side, findings: Iterable[Finding]) -> None:
+    """Which CPUs are slow, or compute wrong, stands first among the reasons."""
+    for f in findings:
+        wrong = f.verdict == WRONG and f"{components.CORES}: " in f.reason
+        if wrong or f.component == components.CORES:
+            found = cores.of([r for r in side.runs if r["host"] == f.host])
+            name = cores.named(found.wrong if wrong else found.slow)
+            f.reason = "; ".join(filter(None, (name, f.reason)))
 
 
 def _modes(runs: Iterable[Run]) -> dict[str, tuple[str, int]]:

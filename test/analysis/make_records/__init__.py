@@ -18,6 +18,7 @@ from .lines import (
 from .machines import FOUR, MACHINES, ONE, PAGE, TWO, Line, Machine, header
 from .models.checkpoint import checkpoint
 from .models.core_to_core import PROTOCOLS, STATES, TIMES, coherence, core_to_core
+from .models.cores import cores
 from .models.dummy import dummy
 from .models.kmeans import LADDER, PAIR, SMALL_CASE, best, kmeans
 from .models.latency import CACHES, MEMORY, latency, sizes, time_of_load
@@ -66,6 +67,7 @@ __all__ = [
     "checkpoint",
     "coherence",
     "core_to_core",
+    "cores",
     "count",
     "distances",
     "dummy",

@@ -47,6 +47,7 @@ class Point:
     )  # parameter, of, to, and the time of the other
     other: str = "0" * 16  # id of the other
     pairs: Optional[Line] = None
+    by_worker: dict[str, list[float]] = field(default_factory=dict)  # by metric
 
     @property
     def identity(self) -> str:
@@ -136,6 +137,9 @@ def _trial(
                 why,
             )
         )
+    for metric in metrics:
+        if samples and metric["name"] in point.by_worker:
+            metric["by_worker"] = point.by_worker[metric["name"]]
     n_noisy = sum(map(len, noisy))
     return {
         "type": "trial",
