@@ -101,7 +101,9 @@ const char *kmeans_settle(const struct trial *, union value *, uint64_t given);
 
 struct needs kmeans_needs(const struct trial *);
 
-/* Without points and centres: data_bring() adds them. Its room is the same on all ranks. */
+/*
+ * The problem without points and centres, which data_bring() adds. `room` is the same on all ranks.
+ */
 struct problem problem_of(const struct trial *);
 
 /* ---- the check (verify.c): independently of the solvers, by differences of long doubles ---- */
@@ -110,16 +112,15 @@ struct problem problem_of(const struct trial *);
  * Run on the team; only worker 0 may call these functions. u is the unit roundoff of the points'
  * type. Checked are:
  *
- *	labels   no centre of `from` is nearer than the label's by more than (d + 4) u of the sum
- *	         of both squared distances. That is what either loses where it is computed by
- *	         differences: a point's own distances bound it, and no other point does. Of all
- *	         points, or, where n k d exceeds 2^25, of evenly spaced ones.
+ *	labels   no centre of `from` is nearer than the label's by more than (d + 4) u of
+ *	         the sum of both squared distances, which is more than both lose by rounding.
+ *	         All points are checked or, if n k d exceeds 2^25, evenly spaced ones.
  *	counts   are exactly those of the labels
- *	centres  are the means of their points; tolerance in each dimension: 4 u max|x| (the mean is
- *	         rounded to the points' type) + count 2^-52 max|x| (sums of double in any order) of
- *	         the cluster's points + (u + all 2^-60) of the width of all points, without those
- *	         that lie far out (kmeans_spread(); sums of 64-bit integers). A centre without
- *	         points stays where it was.
+ *	centres  are the means of their points; tolerance in each dimension: 4 u max|x| (the
+ *	         mean is rounded to the points' type) + count 2^-52 max|x| (sums of double in
+ *	         any order) of the cluster's points + (u + all 2^-60) of the width of all
+ *	         points, without those that lie far out (kmeans_spread(); sums of 64-bit
+ *	         integers). A centre without points stays where it was.
  *	end      without a number of iterations: centres equal `from`, within twice that tolerance
  *
  * NULL when right, else what is wrong, valid until the thread's next call.

@@ -12,7 +12,7 @@
 /* Written by one worker only. */
 struct own {
 	_Alignas(APART) uint64_t changed;
-	double *sum; /* d: of the current cluster */
+	double *sum; /* d: sums of the current cluster */
 	/* k + 1: where each cluster's points end in the worker's share of the order */
 	size_t *group;
 };

@@ -49,7 +49,9 @@ static double busy_beside(const struct evidence *e)
 	return busy < 0 ? 0 : busy / n->watched;
 }
 
-/* s per line without neighbours: the run's best so far, or today's if neighbours are no cause. */
+/*
+ * s per line without neighbours: the run's best so far, or this trial's if neighbours are no cause.
+ */
 static double best_of(const struct series *s, double busy)
 {
 	const double *kept = s->evidence.neighbours.level == NEIGHBOURS_MEMORY ? quiet_of(s) : NULL,

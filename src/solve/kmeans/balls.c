@@ -134,7 +134,7 @@ static uint32_t find_open(struct balls *x, const struct stage *g, const struct b
 	return found;
 }
 
-/* A point's room: of the listed centres its own is `ahead` in score. */
+/* A point's room, where its own centre's score is `ahead` of all other listed ones. */
 static float room_of(const struct balls *x, const struct ball *b, float ahead)
 {
 	const float twice = 2 * (ahead - x->rough.error) * LOWER,

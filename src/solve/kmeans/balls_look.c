@@ -6,9 +6,10 @@
 #include "solve/kmeans/balls.h"
 
 enum {
-	DIVIDE = 50,   /* scores of brute force that dividing costs for each point */
-	PLANES = 1024, /* values of a ball: with fewer, its scores are less work than planes */
-	WIDTH = 8,     /* room that lists give, as a part of the diameter */
+	DIVIDE = 50, /* scores of brute force that dividing costs for each point */
+	/* values of a ball: with fewer, computing its scores takes less than planes */
+	PLANES = 1024,
+	WIDTH = 8, /* room that a list leaves: the diameter over this */
 };
 
 void balls_lay_out(struct balls *x, struct carver *c, size_t n, unsigned d, unsigned k,

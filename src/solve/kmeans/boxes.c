@@ -18,16 +18,16 @@
 enum {
 	LEAST_CENTRES = 32,
 	LEAST_BOXES = 64,
-	GUESSES = 64,	   /* boxes that are guessed, at most: */
-	GUESSED_BOXES = 8, /* one of so many */
+	GUESSES = 64,	   /* boxes that are guessed, at most */
+	GUESSED_BOXES = 8, /* one box in so many is guessed */
 	MAKING = 4000,	   /* multiply-adds that a point takes to be put into a box */
 	FOREVER = 10,	   /* iterations, if they end when no label changes */
 };
 
 /*
- * A larger share of brute force's time does not pay: at first, when balls may take less, the more
- * so of points in clumps; and once they were tried. (Measured on a Zen 4, with blobs and others, 4
- * to 64 dimensions.)
+ * Boxes that take a larger share of brute force's time don't pay: at first, when balls may take
+ * less, most of all with points in clumps; and after balls were tried. (Measured on a Zen 4, with
+ * blobs and others, 4 to 64 dimensions.)
  */
 #define MOST_COST_FIRST	 0.32
 #define MOST_COST_CLUMPS 0.2
@@ -371,8 +371,8 @@ static void assign_branch(struct boxes *x, struct share *s, const struct stage *
 /* ---- whether they pay ---- */
 
 /*
- * The sides of the part that the point was sampled of shrink below as they did down to it: by half
- * for each dimension of the space or, if points lie near a surface, of that. The extremes of a
+ * Below the part that the point was sampled from, sides shrink as they did above it: by half for
+ * each dimension of the space or, if points lie near a surface, of the surface. The extremes of a
  * sample are a little closer together than all.
  */
 static void guess(struct boxes *x, size_t points, const struct stage *g, size_t sampled,

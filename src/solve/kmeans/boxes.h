@@ -11,7 +11,7 @@ enum {
 	SIBLINGS = 16, /* boxes of a branch, at most */
 };
 
-/* A box of points, or a branch of boxes: which, and within `extent` of the middle they lie. */
+/* A box of points, or a branch of boxes: which they are. They lie within `extent` of the middle. */
 struct box {
 	uint32_t first, n;
 	float *middle, *extent;
@@ -20,7 +20,7 @@ struct box {
 /* Lies at the start of a worker's memory. */
 struct boxes {
 	struct rough rough;
-	bool tried, promised; /* to take less time than brute force */
+	bool tried, promised; /* promised: boxes should take less time than brute force */
 	struct sorted points; /* when done: by box; `row` is of doubles only */
 	struct box *box, *branch;
 	uint32_t boxes, branches;
@@ -33,8 +33,8 @@ struct boxes {
 	/* Of the current branch or box. */
 	float *score; /* of all centres */
 	uint16_t *found;
-	uint32_t *near, *listed; /* centres: of the branch, of the box */
-	struct packed list;	 /* those near */
+	uint32_t *near, *listed; /* centres that may be nearest in the branch; in the box */
+	struct packed list;	 /* the centres in `near` */
 	/*
 	 * sets of centres, `words` words each: the centres that moved; by branch, the centres that
 	 * were near

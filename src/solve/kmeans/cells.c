@@ -367,12 +367,8 @@ static bool fits(const struct problem *p)
 }
 
 /*
- * The share of brute force's work that remains with few points per centre, of evenly spread ones: a
- * cell is compared with all centres, and its points with its candidates. These are in a ball about
- * twice as wide as the cell's diagonal. By counted instructions, one of the first comparisons costs
- * as much as 5 of brute force, one of the second as 3. Tiles that need not be looked at save more,
- * but only with many points per centre. Measured (Zen 5), all of it takes twice as long: sorting,
- * and many short lists.
+ * How much longer floats have taken than doubles alone, in points decided by doubles: each point
+ * saves half of one, and a point that floats don't decide loses two.
  */
 static double share_left(const struct problem *p)
 {

@@ -29,7 +29,7 @@ static long double wide_square(const struct stage *g, const void *given, const d
 	return sum;
 }
 
-/* Sums of two of four coordinates each: every CPU has such vectors. */
+/* Every CPU has vectors of two doubles; four coordinates are added to two of them. */
 typedef double two_doubles
 	__attribute__((vector_size(2 * sizeof(double)), aligned(sizeof(double)), may_alias));
 typedef float two_floats
@@ -76,8 +76,8 @@ INLINE double square_of(enum real real, const void *given, const double *centre,
 }
 
 /*
- * Finds the nearest of n listed centres by doubles. Returns whether they tell: they don't where
- * squares are too short, or all too long.
+ * Finds the nearest of n listed centres by doubles. False: squares are too short, or all too long,
+ * for doubles to tell.
  */
 INLINE bool by_doubles(enum real real, const struct stage *g, const void *given,
 		       const uint32_t *list, unsigned n, uint32_t *nearest)

@@ -111,10 +111,9 @@ void lloyd_close(struct lloyd *); /* NULL is fine; its blocks are the caller's *
 size_t lloyd_bytes(const struct problem *, enum prune);
 
 /*
- * Finds, for each dimension, the largest width of all points of which no point is said to lie far
- * out: many times the distance of start centres from their median, of which a quarter is nearer.
- * Where a quarter is at the median, the largest width of other dimensions is taken. The same on all
- * ranks.
+ * Finds, for each dimension, the largest width that points may have before some lie far out: many
+ * times the distance from their median within which a quarter of the start centres lie. Where that
+ * distance is 0, the largest width of other dimensions is taken. The same on all ranks.
  */
 void kmeans_spread(const struct problem *, double *width);
 

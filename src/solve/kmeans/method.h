@@ -76,10 +76,10 @@ struct scratch {
 /* One worker's points and memory. */
 struct share {
 	_Alignas(APART) size_t n; /* its points */
-	const void *x;		  /* n rows of d: as given or, once `dealt`, as dealt (order.h) */
+	const void *x;		  /* n rows of d: as given or, once `dealt`, as dealt */
 	/* the method's own memory, bytes() long and aligned to APART; kept until labels() */
 	void *memory;
-	size_t bytes; /* of all of this worker's memory */
+	size_t bytes; /* bytes of all of this worker's memory */
 	struct scratch scratch;
 	double *most; /* outliers.c: k rows of d */
 	const struct joint *joint;

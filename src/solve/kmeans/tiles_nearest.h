@@ -313,8 +313,8 @@ TARGET static double NAME(scores)(const void *row, const struct packed *centres,
 }
 
 /*
- * See struct tiles. From the middle, a centre's score gains on another's at most, in each
- * dimension, the extent times how far apart the two are.
+ * See struct tiles. Between the middle and the edge of the box, a centre's score gains on another's
+ * by at most the extent times the distance of the two, summed over dimensions.
  */
 TARGET static unsigned NAME(rivals)(const void *middle, const void *extent,
 				    const struct packed *centres, double margin, void *scores,
