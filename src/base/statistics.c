@@ -7,8 +7,8 @@
 /* The probability with which a 95 % interval may miss. */
 #define MISSES 0.05
 /*
- * A narrow interval is widened to LEAST_SHARE of the typical half width, but to at most MOST_WIDENED
- * times its own: chance does not explain an interval that is still narrower.
+ * A narrow interval is widened to LEAST_SHARE of the typical half width, but to at most
+ * MOST_WIDENED times its own: chance does not explain an interval that is still narrower.
  */
 #define LEAST_SHARE  0.8
 #define MOST_WIDENED 4

@@ -72,8 +72,8 @@ size_t statistics_group_medians(const double *x, const unsigned *group, size_t n
 				unsigned *groups);
 
 /*
- * A trial that ends when its interval is narrow may have a narrow one by chance; such intervals miss
- * more often than 1 in 20 times. The scatter of other trials of the same kind corrects this:
+ * A trial that ends when its interval is narrow may have a narrow one by chance; such intervals
+ * miss more often than 1 in 20 times. The scatter of other trials of the same kind corrects this:
  *
  * estimate_scatter: half the interval's width relative to the value, times the square root of the
  * number of groups, so that trials with unlike numbers of groups compare. NAN without an interval.

@@ -132,7 +132,8 @@ static void list_names(const struct benchmark *const *table, const struct benchm
 		fprintf(f, "--%s\n", o->name);
 }
 
-/* Escapes text for troff: hyphens that can be copied, no command at the start, breaks after "|". */
+/* Escapes text for troff: hyphens that can be copied, no command at the start, and lists without
+ * spaces that may be broken. */
 static void put_man(const char *text, FILE *f)
 {
 	if (*text == '.' || *text == '\'')
@@ -141,6 +142,7 @@ static void put_man(const char *text, FILE *f)
 		fputs(*text == '-'    ? "\\-"
 		      : *text == '\\' ? "\\e"
 		      : *text == '|'  ? "|\\:"
+		      : *text == ','  ? ",\\:"
 				      : (char[]){ *text, 0 },
 		      f);
 }

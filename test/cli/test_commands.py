@@ -5,8 +5,10 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 
 import pytest
+from lacking import lacking
 from listed import unwrapped
 from mounts import Place
 from some import some
@@ -89,14 +91,34 @@ def test_each_default_event_has_its_line_in_the_methods(locus):
     assert sorted(explained) == sorted(named)
 
 
-def test_the_man_page_names_its_version(locus):
-    page = pathlib.Path(locus.path).parent / "doc/locus.1"
-    if not page.exists():
+@pytest.fixture
+def page(locus):
+    file = pathlib.Path(locus.path).parent / "doc/locus.1"
+    if not file.exists():
         pytest.skip("not beside the program: it is an installed one, or a cross build's")
+    return file
+
+
+def test_the_man_page_names_its_version(locus, page):
     assert (
         f'"locus {locus("--version").out.split()[1]}"'
         in page.read_text(encoding="utf-8").splitlines()[1]
     )
+
+
+@pytest.mark.native("groff reads the page")
+@pytest.mark.parametrize("columns", [60, 78, 100])
+def test_groff_has_no_complaint_about_the_man_page(page, columns):
+    """No line that cannot be broken or adjusted."""
+    if not shutil.which("groff"):
+        lacking("groff", "Debian: groff-base")
+    done = subprocess.run(
+        ["groff", "-man", "-ww", "-Tutf8", f"-rLL={columns}n", "-z", page],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_completion_asks_for_names(locus):

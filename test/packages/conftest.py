@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders and commands for tests of packages: all are made of the tarball of `make dist`."""
+
+import collections
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+from lacking import lacking
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = pathlib.Path(os.environ["BUILD"]) / "packages"
+
+Done = collections.namedtuple("Done", "status out")
+
+
+def run(*command, timeout=900, **options):
+    """Runs a command; `out` has both of its streams."""
+    process = subprocess.run(
+        [str(word) for word in command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        timeout=timeout,
+        **options,
+    )
+    return Done(process.returncode, process.stdout)
+
+
+def good(*command, **options):
+    """Runs a command that has to succeed, and returns what it said."""
+    done = run(*command, **options)
+    assert done.status == 0, f"{' '.join(map(str, command))}: {done.status}\n{done.out[-4000:]}"
+    return done.out
+
+
+def need(**packages):
+    """need(rpmbuild="rpm"): skips without these programs, which are in these packages of Debian."""
+    path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+    if missing := [name for name in packages if not shutil.which(name, path=path)]:
+        lacking(" ".join(missing), f"Debian: {' '.join(packages[name] for name in missing)}")
+
+
+def empty(name):
+    folder = FOLDER / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tarball():
+    file = pathlib.Path(os.environ["TARBALL"])
+    if not file.exists():
+        lacking(str(file), "make dist")
+    return file
+
+
+@pytest.fixture(scope="session")
+def version(tarball):
+    return tarball.name.removeprefix("locus-").removesuffix(".tar.gz")
