@@ -36,6 +36,16 @@ struct ranks {
 	 * are called.
 	 */
 	void (*progress)(void);
+	/*
+	 * Single messages, for those who measure them: `spent` leaves them out. send() may return
+	 * before the bytes are received. swap() does both at once, with one rank, two, or this one.
+	 * At most 2^31 - 1 bytes; a message has the size that its receiver expects.
+	 */
+	void (*send)(unsigned to, const void *, size_t);
+	void (*receive)(unsigned from, void *, size_t);
+	void (*swap)(unsigned to, const void *out, unsigned from, void *in, size_t size);
+	/* "Open MPI v4.1.4"; what moves its messages, as far as it says so; else why it is NULL */
+	const char *library, *transport, *transport_why;
 };
 
 static inline unsigned rank_of(const struct ranks *ranks)

@@ -60,65 +60,50 @@ static void most_host(double *x, size_t n)
 	reduce(x, n, sizeof(*x), MPI_DOUBLE, MPI_MAX, host);
 }
 
-/*
- * One message from and one to each other rank. MPI keeps messages between two ranks in order, so
- * one tag is enough. Not MPI_Ialltoallv: only the sender knows the size.
- */
-struct exchange {
-	struct piece *in;
-	MPI_Status *taken;     /* of each received message */
-	MPI_Request request[]; /* receives from each other rank, then sends to each */
-};
+/* --- messages --- */
 
 static void *begin(const struct piece *out, struct piece *in)
 {
-	const unsigned others = ranks.ranks - 1;
-	double began = clock_now();
-	struct exchange *x = malloc(sizeof(*x) + 2 * (size_t)others * sizeof(*x->request));
-	MPI_Status *taken = calloc(others + 1, sizeof(*taken));
+	const double began = clock_now();
+	void *exchange = exchange_begin(out, in);
 
-	if (!x || !taken)
-		abort(); /* MPI then ends the other ranks */
-	*x = (struct exchange){ .in = in, .taken = taken };
-	for (unsigned i = 0; i < others; i++) { /* staggered: ranks begin with different ones */
-		const unsigned from = (ranks.rank + others - i) % ranks.ranks,
-			       to = (ranks.rank + i + 1) % ranks.ranks;
-
-		MPI_Irecv(in[from].bytes, (int)in[from].size, MPI_BYTE, (int)from, 0,
-			  MPI_COMM_WORLD, &x->request[i]);
-		MPI_Isend(out[to].bytes, (int)out[to].size, MPI_BYTE, (int)to, 0, MPI_COMM_WORLD,
-			  &x->request[others + i]);
-	}
 	spent_so_far += clock_now() - began;
-	return x;
+	return exchange;
 }
 
 static void finish_exchange(void *exchange)
 {
-	const int others = (int)ranks.ranks - 1;
-	double began = clock_now();
-	struct exchange *x = exchange;
-	int size;
+	const double began = clock_now();
 
-	MPI_Waitall(others, x->request, x->taken);
-	for (int i = 0; i < others; i++) {
-		MPI_Get_count(&x->taken[i], MPI_BYTE, &size);
-		x->in[x->taken[i].MPI_SOURCE].size = (size_t)size;
-	}
-	MPI_Waitall(others, x->request + others, MPI_STATUSES_IGNORE);
-	free(x->taken);
-	free(x);
+	exchange_finish(exchange);
 	spent_so_far += clock_now() - began;
 }
 
-/* Looks for a message with a tag that none has: MPI then makes progress on all messages. */
 static void progress(void)
 {
-	double began = clock_now();
-	int there;
+	const double began = clock_now();
 
-	MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+	exchange_progress();
 	spent_so_far += clock_now() - began;
+}
+
+enum { TAG_MESSAGE = 1 };
+
+static void send(unsigned to, const void *bytes, size_t size)
+{
+	MPI_Send(bytes, (int)size, MPI_BYTE, (int)to, TAG_MESSAGE, MPI_COMM_WORLD);
+}
+
+static void receive(unsigned from, void *bytes, size_t size)
+{
+	MPI_Recv(bytes, (int)size, MPI_BYTE, (int)from, TAG_MESSAGE, MPI_COMM_WORLD,
+		 MPI_STATUS_IGNORE);
+}
+
+static void swap(unsigned to, const void *out, unsigned from, void *in, size_t size)
+{
+	MPI_Sendrecv(out, (int)size, MPI_BYTE, (int)to, TAG_MESSAGE, in, (int)size, MPI_BYTE,
+		     (int)from, TAG_MESSAGE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static double spent(void)
@@ -134,6 +119,9 @@ static struct ranks ranks = { .sum = sum,
 			      .begin = begin,
 			      .finish = finish_exchange,
 			      .progress = progress,
+			      .send = send,
+			      .receive = receive,
+			      .swap = swap,
 			      .spent = spent };
 
 static void finish(void)
@@ -232,6 +220,8 @@ const struct ranks *cluster_open(int *argc, char ***argv)
 	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
 	ranks.rank = (unsigned)rank;
 	ranks.ranks = (unsigned)n;
+	exchange_open(ranks.rank, ranks.ranks);
+	transport_find(&ranks);
 	return &ranks;
 }
 

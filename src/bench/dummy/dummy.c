@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -76,7 +77,7 @@ struct behaviour {
 	int fail;	/* errno of prepare() */
 	const char *wrong, *impossible;
 	bool idle, lie;
-	bool sum;   /* the ranks add up their turns */
+	bool sum;   /* the ranks add up their turns, and exchange messages */
 	bool stuck; /* waits at `where` and not in its work, whose turns take 10 us */
 	bool grows; /* takes memory while it is at work */
 	bool tells; /* reports by worker, and a distribution */
@@ -296,6 +297,79 @@ static void collect(void *state, const struct trial *trial, struct result *resul
 	report(result, COMMUNICATION, communicated(result));
 }
 
+/* --- exchanges that overlap, with a message of another length and content for each rank --- */
+
+enum { AT_ONCE = 3, LONGEST = 50 };
+
+struct swap {
+	struct piece *out, *in;
+	unsigned char *bytes; /* of all of them */
+	void *exchange;
+};
+
+static size_t length_of(unsigned from, unsigned to, unsigned which)
+{
+	return (from * 7 + to * 3 + which * 5) % LONGEST;
+}
+
+static unsigned char byte_of(unsigned from, unsigned to, unsigned which)
+{
+	return (unsigned char)(from * 31 + to * 17 + which + 1);
+}
+
+static void begin_swap(const struct ranks *ranks, struct swap *s, unsigned which)
+{
+	const unsigned n = ranks->ranks;
+
+	s->out = calloc(n, sizeof(*s->out));
+	s->in = calloc(n, sizeof(*s->in));
+	s->bytes = calloc(n, (size_t)2 * LONGEST);
+	if (!s->out || !s->in || !s->bytes)
+		abort(); /* the launcher then ends the other ranks */
+	for (unsigned i = 0; i < n; i++) {
+		unsigned char *bytes = s->bytes + (size_t)i * 2 * LONGEST;
+		const size_t length = length_of(ranks->rank, i, which);
+
+		memset(bytes, byte_of(ranks->rank, i, which), length);
+		s->out[i] = (struct piece){ bytes, length };
+		s->in[i] = (struct piece){ bytes + LONGEST, LONGEST };
+	}
+	s->exchange = ranks->begin(s->out, s->in);
+}
+
+/* Ends it, and returns whether all messages are right. */
+static bool end_swap(const struct ranks *ranks, struct swap *s, unsigned which)
+{
+	bool right = true;
+
+	ranks->finish(s->exchange);
+	for (unsigned from = 0; from < ranks->ranks; from++) {
+		const unsigned char *bytes = s->in[from].bytes;
+
+		if (from == ranks->rank)
+			continue;
+		right &= s->in[from].size == length_of(from, ranks->rank, which);
+		for (size_t i = 0; i < s->in[from].size; i++)
+			right &= bytes[i] == byte_of(from, ranks->rank, which);
+	}
+	free(s->out);
+	free(s->in);
+	free(s->bytes);
+	return right;
+}
+
+static const char *check_swaps(const struct ranks *ranks)
+{
+	struct swap swap[AT_ONCE];
+	bool right = true;
+
+	for (unsigned i = 0; i < AT_ONCE; i++)
+		begin_swap(ranks, &swap[i], i);
+	for (unsigned i = 0; i < AT_ONCE; i++)
+		right &= end_swap(ranks, &swap[i], i);
+	return right ? NULL : "an exchange brought another message than was sent";
+}
+
 static const char *verify(void *state, const struct trial *trial)
 {
 	const struct state *s = state;
@@ -303,6 +377,8 @@ static const char *verify(void *state, const struct trial *trial)
 	wait_in(s, IN_VERIFY);
 	if (s->sum != s->turns * ranks_of(trial->ranks))
 		return "the sum over the ranks is not what they did";
+	if (s->behaviour->sum && trial->ranks)
+		return check_swaps(trial->ranks);
 	return s->behaviour->wrong;
 }
 

@@ -29,6 +29,7 @@ static const char *const types[] = {
 static const char *const kinds[] = {
 	[M_VALUE] = "value",   [M_FAIRNESS] = "fairness", [M_IMBALANCE] = "imbalance",
 	[M_MEDIAN] = "median", [M_MOST] = "most",	  [M_DISTRIBUTION] = "distribution",
+	[M_ROW] = "row",
 };
 static const char *const scores[] = {
 	[SPAN] = "span", [TOGETHER] = "together", [IN_PAIRS] = "pairs"
@@ -256,6 +257,13 @@ static json_t *binding_json(const struct setting *s, const struct options *o)
 			 *policy ? NULL : "/proc/self/numa_maps can't be read");
 }
 
+static json_t *mpi_json(const struct ranks *ranks)
+{
+	return json_pack("{s:o?, s:o?, s:o?}", "library", utf8_json(ranks->library), "transport",
+			 utf8_json(ranks->transport), "transport_why",
+			 utf8_json(ranks->transport_why));
+}
+
 void run_header(struct run *r)
 {
 	const struct options *o = r->options;
@@ -275,6 +283,8 @@ void run_header(struct run *r)
 			 counting_header_json(r->counting), "machine",
 			 provenance_machine(r->setting.machine), "markers",
 			 regions_json(&r->regions), "markers_why", utf8_json(r->regions.why_not));
+	if (r->ranks)
+		json_object_set_new(line, "mpi", mpi_json(r->ranks));
 	record_line(r->record, "header", line, false);
 	for (unsigned i = 0; i < r->plans.plans; i++)
 		record_line(r->record, "benchmark", benchmark_line(r->plans.plan[i].benchmark),
