@@ -119,6 +119,7 @@ struct metric {
 		M_MEDIAN,	/* report_by_worker(): the median; of a worker, over samples */
 		M_MOST,		/* report_by_worker(): the most; of a worker, over samples */
 		M_DISTRIBUTION, /* report_distribution(): the median; the record has quantiles */
+		M_ROW, /* report_with(): the median of all ranks; the record has each in a row */
 	} kind;
 	/*
 	 * The metric is an answer: no ratio compares two trials whose values differ by more than

@@ -67,6 +67,11 @@ void report_by_worker(struct result *, unsigned metric, unsigned worker, double 
  */
 struct histogram;
 void report_distribution(struct result *, unsigned metric, const struct histogram *, double unit);
+/*
+ * The value of this rank with another one, or with itself, in this sample; of each pair only one
+ * rank reports. Ranks may be left out.
+ */
+void report_with(struct result *, unsigned metric, unsigned rank, double value);
 double elapsed(const struct result *); /* s: wall time of the sample */
 /*
  * s of the sample spent in the calls of struct ranks, on the rank that spends least: on the others

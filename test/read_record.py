@@ -121,7 +121,7 @@ def derive(trial, full, header, benchmark):
 
 
 def told(trial, header, benchmark, parts):
-    """The trial, completed from its benchmark line and from its matrix and distribution lines."""
+    """The trial, completed from its benchmark line and from the lines of its parts."""
     full = fill(trial, DEFINITIONS["trial"])
     derive(trial, full, header, benchmark)
     own = full["metrics"]
@@ -133,6 +133,8 @@ def told(trial, header, benchmark, parts):
     for one in parts:
         if one["type"] == "matrix":
             full["pairs"]["cells"] = part(one)
+        elif one["type"] == "row":
+            full["rows"] = [*full.get("rows", []), part(one)]
         else:
             own[one["metric"]]["distribution"] = part(one)
     for metric in benchmark["metrics"]:
@@ -257,7 +259,7 @@ def read(schema):
         objects = [own for one in objects for own in batches(one)]
         parts = collections.defaultdict(list)
         for one in objects:
-            if one["type"] in ("matrix", "distribution"):
+            if one["type"] in ("matrix", "row", "distribution"):
                 parts[one["run"], one["trial"]].append(one)
         headers = {one["run"]: one for one in objects if one["type"] == "header"}
         tables = {(one["run"], one["name"]): one for one in objects if one["type"] == "benchmark"}

@@ -36,7 +36,7 @@ MOST_MEMORY = "1GiB"  # of the database; beyond that it uses temporary files
 FETCHED = 1000  # rows that are fetched together
 MOST_FLAWS = 3  # of a file that are reported one by one
 SAMPLES = re.compile(rb'\{"type": ?"samples"')
-BULK = re.compile(rb'\{"type": ?"(?:samples|matrix|distribution|peer)"')
+BULK = re.compile(rb'\{"type": ?"(?:samples|matrix|row|distribution|peer)"')
 HOPELESS = 100  # flawed lines: after so many without a header the rest of a file is not read
 
 

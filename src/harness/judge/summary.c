@@ -234,6 +234,8 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 			  "reasons", v.reasons, "notes", v.notes, "metrics",
 			  reports_json(s->reports, &s->samples, &p->trial, time, why), "samples",
 			  samples, "batches", batches_json(&s->samples, p->trial.benchmark)));
+	if (s->reports->rows)
+		json_object_set_new(line, "rows", rows_json(s->reports->rows));
 	json_object_set_new(line, "roles", throughput_json(s->throughput, &p->trial, &s->samples));
 	json_object_update_new(
 		line,

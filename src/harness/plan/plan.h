@@ -192,6 +192,9 @@ unsigned tournament_rounds(unsigned players);
 unsigned tournament_slots(unsigned players);
 /* The pair in a slot of a round, the lower number in *a. False: the player who is alone. */
 bool tournament_pair(unsigned players, unsigned round, unsigned slot, unsigned *a, unsigned *b);
+/* Whom a player meets in a round, and in which slot. False: it sits out. */
+bool tournament_partner(unsigned players, unsigned round, unsigned player, unsigned *partner,
+			unsigned *slot);
 /*
  * s that a tournament of pairs takes: in each turn a sample and the time to call the workers, which
  * is a guess: 20 us and 2 us a worker. 0: the trial has no tournament.

@@ -31,6 +31,17 @@ bool tournament_pair(unsigned players, unsigned round, unsigned slot, unsigned *
 	return *b < players;
 }
 
+bool tournament_partner(unsigned players, unsigned round, unsigned player, unsigned *partner,
+			unsigned *slot)
+{
+	const unsigned last = seats(players) - 1, begin = round % last,
+		       from = player == last ? 0 : (player + last - begin) % last;
+
+	*slot = from < last - from ? from : last - from;
+	*partner = from ? (begin + last - from) % last : player == last ? begin : last;
+	return *partner < players;
+}
+
 double plan_tournament(const struct planned *p)
 {
 	const struct trial *t = &p->trial;

@@ -306,12 +306,30 @@ static void take_part(json_t *lines, const char *type, const json_t *trial, json
 	json_object_del(from, key);
 }
 
+/* Each row becomes a line. */
+static void take_rows(json_t *lines, json_t *trial)
+{
+	json_t *rows = json_object_get(trial, "rows"), *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row) {
+		json_t *line = json_pack("{s:s, s:O, s:O}", "type", "row", "run",
+					 json_object_get(trial, "run"), "trial",
+					 json_object_get(trial, "id"));
+
+		json_object_update(line, row);
+		json_array_append_new(lines, line);
+	}
+	json_object_del(trial, "rows");
+}
+
 json_t *lean_parts(json_t *trial)
 {
 	json_t *lines = json_array(), *metric;
 	const char *name;
 
 	take_part(lines, "matrix", trial, json_object_get(trial, "pairs"), "cells", NULL);
+	take_rows(lines, trial);
 	json_object_foreach(json_object_get(trial, "metrics"), name, metric)
 		take_part(lines, "distribution", trial, metric, "distribution", name);
 	return lines;

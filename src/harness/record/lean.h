@@ -22,9 +22,9 @@ json_t *lean(const json_t *line);
  */
 json_t *lean_trial(const json_t *line);
 /*
- * Takes matrices and distributions, which few readers need, out of a trial line: the cells of pairs
- * and the distributions of metrics. Returns them as a list of lines, which name run and trial;
- * NULL: no memory.
+ * Takes matrices, rows and distributions, which few readers need, out of a trial line: the cells of
+ * pairs of workers, the rows of ranks, and the distributions of metrics. Returns them as a list of
+ * lines, which name run and trial; NULL: no memory.
  */
 json_t *lean_parts(json_t *trial);
 

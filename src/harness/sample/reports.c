@@ -11,7 +11,16 @@
 
 static bool is_by_worker(const struct metric *m)
 {
-	return m->kind != M_VALUE && m->kind != M_DISTRIBUTION;
+	return m->kind != M_VALUE && m->kind != M_DISTRIBUTION && m->kind != M_ROW;
+}
+
+static bool has_rows(const struct trial *t)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < t->benchmark->n_metrics; i++)
+		any |= t->benchmark->metrics[i].kind == M_ROW;
+	return any;
 }
 
 struct reports *reports_open(const struct trial *t)
@@ -30,9 +39,11 @@ struct reports *reports_open(const struct trial *t)
 
 		if (is_by_worker(m))
 			good = (r->by_worker[i] = by_worker_open(t->threads, m->kind));
-		else if (m->kind == M_DISTRIBUTION)
+		else if (m->kind == M_DISTRIBUTION || m->kind == M_ROW)
 			good = (r->distribution[i] = distribution_open());
 	}
+	if (good && has_rows(t))
+		good = (r->rows = rows_open(t));
 	if (good)
 		return r;
 	reports_close(r, t->benchmark);
@@ -47,6 +58,7 @@ void reports_close(struct reports *r, const struct benchmark *b)
 		by_worker_close(r->by_worker[i]);
 		distribution_close(r->distribution[i]);
 	}
+	rows_close(r->rows);
 	free(r->by_worker);
 	free(r->distribution);
 	free(r);
@@ -85,6 +97,14 @@ void report_distribution(struct result *r, unsigned metric, const struct histogr
 {
 	if (metric < r->metrics && r->reports->distribution[metric])
 		distribution_add(r->reports->distribution[metric], h, unit);
+}
+
+void report_with(struct result *r, unsigned metric, unsigned rank, double value)
+{
+	if (metric >= r->metrics || !r->reports->rows || !r->reports->distribution[metric])
+		return;
+	histogram_add(&r->reports->distribution[metric]->sample, value);
+	rows_add(r->reports->rows, metric, rank, value);
 }
 
 double elapsed(const struct result *r)

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "harness/sample/rows.h"
 #include "harness/sample/samples.h"
 
 const char *metric_better(const struct metric *); /* "lower", "higher", or NULL */
@@ -13,6 +14,7 @@ const char *metric_better(const struct metric *); /* "lower", "higher", or NULL 
 struct reports {
 	struct by_worker **by_worker;	    /* by metric; NULL if it is of another kind */
 	struct distribution **distribution; /* likewise */
+	struct rows *rows;		    /* NULL: no metric is reported with other ranks */
 };
 
 /* NULL: no memory. */

@@ -51,6 +51,8 @@ void series_gather(struct series *s)
 		return;
 	evidence_gather(&s->evidence, ranks);
 	tally_gather(&s->tally);
+	if (s->reports->rows)
+		rows_gather(s->reports->rows, ranks);
 }
 
 bool series_converged(const struct series *s)
