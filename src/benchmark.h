@@ -9,9 +9,9 @@
  *	prepare   worker 0     once an allocation: maps memory and claims where its pages are to
  *                lie; may run the team
  *	enter     each worker  once an allocation: first touch, starting position
- *	                       -- the node of every page is read back and compared with the claim --
+ *                             -- the node of every page is read back and compared with the claim --
  *	reset     worker 0     before each sample; may run the team, whose pairs are seated
- *	ready     each worker  before its work() in each sample: returns when it may begin. Workers
+ *      ready     each worker  before its work() in each sample: returns when it may begin. Workers
  *                of other roles may be at work by then; the time begins with the first role's
  *	work      each worker  the sample: this alone is timed
  *	collect   worker 0     after each sample: metrics beyond time

@@ -29,16 +29,20 @@
 	X(atomics)             \
 	X(locks)
 
+/* Measure between the ranks of an MPI job: locus-mpi has them beside those that can be divided. */
+#define BENCHMARKS_OF_RANKS(X) X(fabric)
+
 /* For tests: run by name, but neither listed nor in the suite. */
 #define BENCHMARKS_FOR_TESTS(X) X(dummy)
 
 #define DECLARED(name) extern const struct benchmark name##_benchmark;
 BENCHMARKS(DECLARED)
+BENCHMARKS_OF_RANKS(DECLARED)
 BENCHMARKS_FOR_TESTS(DECLARED)
 #undef DECLARED
 
 /* NULL at the end */
-extern const struct benchmark *const benchmarks[], *const benchmarks_of_quick[],
-							   *const benchmarks_for_tests[];
+extern const struct benchmark *const benchmarks[],
+	*const benchmarks_of_quick[], *const benchmarks_of_ranks[], *const benchmarks_for_tests[];
 
 #endif

@@ -80,6 +80,13 @@ static int dispatch(const struct program *p, int argc, char **argv)
 				p->name, name, name);
 			return EXIT_COMMAND_LINE;
 		}
+	for (const struct benchmark *const *b = p->of_ranks; b && *b; b++)
+		if (strcmp((*b)->name, name) == 0) {
+			message("%s: %s measures between the ranks of an MPI job: run `locus-mpi "
+				"%s` in one",
+				p->name, name, name);
+			return EXIT_COMMAND_LINE;
+		}
 	return rank_is_first(p->ranks) ? unknown(p, name) : EXIT_COMMAND_LINE;
 }
 

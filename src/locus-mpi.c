@@ -33,10 +33,12 @@ int main(int argc, char **argv)
 {
 	const struct benchmark *divided[MOST_BENCHMARKS] = { NULL };
 	struct program program = {
-		"locus-mpi", "measures the cost of dividing work over the ranks of an MPI job",
-		commands,    divided,
-		NULL,	     benchmarks_for_tests,
-		NULL
+		.name = "locus-mpi",
+		.summary = "measures the cost of dividing work over the ranks of an MPI job, and "
+			   "the network between them",
+		.commands = commands,
+		.benchmarks = divided,
+		.for_tests = benchmarks_for_tests,
 	};
 	unsigned n = 0;
 	int status;
@@ -45,6 +47,9 @@ int main(int argc, char **argv)
 		return EXIT_BAD;
 	for (const struct benchmark *const *b = benchmarks; *b && n < MOST_BENCHMARKS - 1; b++)
 		if (is_divided(*b))
+			divided[n++] = *b;
+	for (const struct benchmark *const *b = benchmarks_of_ranks; *b; b++)
+		if (n < MOST_BENCHMARKS - 1)
 			divided[n++] = *b;
 	/* completion: a shell asks at each press of a key, outside a job, so without MPI */
 	if (argc > 2 && !strcmp(argv[1], "list") && !strcmp(argv[2], "--complete"))

@@ -36,6 +36,7 @@ static const struct program locus = {
 	.benchmarks = benchmarks,
 	.quick = benchmarks_of_quick,
 	.for_tests = benchmarks_for_tests,
+	.of_ranks = benchmarks_of_ranks,
 };
 
 int main(int argc, char **argv)

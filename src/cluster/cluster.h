@@ -3,8 +3,6 @@
 #ifndef LOCUS_CLUSTER_H
 #define LOCUS_CLUSTER_H
 
-#include <stdio.h>
-
 #include "benchmark.h"
 
 /*
@@ -28,17 +26,5 @@ void exchange_open(unsigned rank, unsigned ranks);
 void *exchange_begin(const struct piece *out, struct piece *in);
 void exchange_finish(void *exchange);
 void exchange_progress(void);
-
-/* --- transport.c: what moves the messages, as far as MPI says so --- */
-
-/* Sets library, transport and transport_why. To be called once, after MPI_Init(). */
-void transport_find(struct ranks *);
-
-/*
- * The transport that MPI's own description, its environment and the libraries mapped into the
- * process (lines of /proc/self/maps; NULL: unknown) tell, to be freed; NULL: none of them does.
- * "ch4:ofi; FI_PROVIDER=tcp", "pml ob1; btl self, tcp".
- */
-char *transport_text(const char *description, char *const *environment, FILE *maps);
 
 #endif

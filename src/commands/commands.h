@@ -23,7 +23,9 @@ struct program {
 	const struct benchmark *const *benchmarks;
 	const struct benchmark *const *quick;	  /* of a quick suite; NULL: all */
 	const struct benchmark *const *for_tests; /* run by name, not listed */
-	const struct ranks *ranks;		  /* NULL: a single process */
+	/* locus-mpi's own, which this program only describes in the man page; NULL: none */
+	const struct benchmark *const *of_ranks;
+	const struct ranks *ranks; /* NULL: a single process */
 };
 
 /* The benchmark of this name, listed or for tests, or NULL. */

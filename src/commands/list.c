@@ -229,14 +229,16 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 		put_tagged("", e->events, NULL, e->what, f);
 }
 
-static void list_man(const struct benchmark *const *table, FILE *f)
+static void list_man(const struct program *p, FILE *f)
 {
 	fprintf(f, ".SH OPTIONS OF EVERY BENCHMARK\n");
 	for (const struct option_row *o = option_rows; o->name; o++)
 		put_tagged("--", o->name, o->argument, o->help, f);
 	fprintf(f, ".SH BENCHMARKS\n");
-	for (; *table; table++)
-		put_benchmark(*table, f);
+	for (const struct benchmark *const *b = p->benchmarks; *b; b++)
+		put_benchmark(*b, f);
+	for (const struct benchmark *const *b = p->of_ranks; b && *b; b++)
+		put_benchmark(*b, f);
 }
 
 /* NULL after a message. */
@@ -274,7 +276,7 @@ int list_command(const struct program *p, int argc, char **argv)
 	if (refuse_arguments(argc, argv, 1 + names))
 		return EXIT_COMMAND_LINE;
 	if (man) {
-		list_man(p->benchmarks, stdout);
+		list_man(p, stdout);
 		return 0;
 	}
 	if (name && !(b = find_benchmark(p, name)))

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "harness/sample/rows.h"
+#include "harness/sample/reductions.h"
 #include "ranks.h"
 
 enum { SLOW, NONE, WIDE, OTHER };

@@ -62,6 +62,23 @@ static void pairs_of_a_round_are_disjoint(void **unused)
 	}
 }
 
+static void a_player_knows_its_partner(void **unused)
+{
+	(void)unused;
+	for (size_t i = 0; i < COUNT_OF(sizes); i++)
+		for (unsigned n = sizes[i], round = 0; round < tournament_rounds(n); round++)
+			for (unsigned player = 0; player < n; player++) {
+				unsigned partner, slot, a, b;
+				const bool plays =
+					tournament_partner(n, round, player, &partner, &slot);
+
+				assert_int_equal(plays, tournament_pair(n, round, slot, &a, &b));
+				assert_true(player == a || player == b);
+				if (plays)
+					assert_int_equal(partner, player == a ? b : a);
+			}
+}
+
 static void as_few_rounds_as_there_can_be(void **unused)
 {
 	(void)unused;
@@ -158,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_pair_meets_once),
 		cmocka_unit_test(pairs_of_a_round_are_disjoint),
+		cmocka_unit_test(a_player_knows_its_partner),
 		cmocka_unit_test(as_few_rounds_as_there_can_be),
 		cmocka_unit_test(pairs_alone_are_different_ones),
 		cmocka_unit_test(every_pair_may_be_alone),

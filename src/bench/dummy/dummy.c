@@ -73,7 +73,7 @@ static const struct explained counters[] = {
 
 struct behaviour {
 	double scatter; /* share of the delay that is added at most; uniformly distributed */
-	double second;	/* half of the samples, drawn at random, take this many times the delay */
+	double second;	/* half of the samples, at random, take this many times the delay */
 	int fail;	/* errno of prepare() */
 	const char *wrong, *impossible;
 	bool idle, lie;

@@ -5,10 +5,11 @@
 
 #include <jansson.h>
 
-#include "harness/sample/rows.h"
 #include "harness/sample/samples.h"
 
 const char *metric_better(const struct metric *); /* "lower", "higher", or NULL */
+
+struct rows;
 
 /* Reports of metrics besides their values by sample (struct samples). */
 struct reports {

@@ -7,7 +7,7 @@
 #include "base/statistics.h"
 #include "base/utf8.h"
 #include "harness/record/record.h"
-#include "harness/sample/rows.h"
+#include "harness/sample/reductions.h"
 #include "machine/watchdog.h"
 
 /* With one other rank: the last samples of each metric. */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trial of fabric holds, and how two ranks measure what lies between them. */
+#ifndef LOCUS_BENCH_FABRIC_H
+#define LOCUS_BENCH_FABRIC_H
+
+#include "trial.h"
+
+enum {
+	BULKS = 4, /* the most large messages each way in a meeting */
+	LEAST_PINGS = 8,
+};
+
+/* s after which a part of a meeting ends, if it has enough messages. */
+#define PATIENCE 20e-3
+
+/* What this rank measured in a meeting; NAN: nothing. */
+struct meeting {
+	unsigned with;
+	bool here;			    /* both are on one node, and others are not */
+	double latency, tail;		    /* s one way: 25th and 99th percentile */
+	double bandwidth;		    /* B/s each way, both at once */
+	double loaded, factor, tail_factor; /* beside others' streams; over the same without */
+};
+
+struct fabric {
+	const struct trial *trial;
+	const struct ranks *ranks;
+	const struct way *way;
+	uint64_t sample; /* a payload is never sent twice */
+	unsigned pings, rounds;
+	size_t size;	     /* of a large message */
+	unsigned char *out;  /* a large message */
+	unsigned char *in;   /* BULKS of them */
+	double *lap;	     /* s one way, of a meeting's small messages */
+	int64_t *node;	     /* by rank: the lowest rank on its node */
+	bool several;	     /* nodes */
+	struct meeting *met; /* of this sample */
+	unsigned n, room;
+	char *fault; /* the first wrong answer; NULL: none */
+};
+
+/* One way to put ranks together: fills in what this rank measured in a sample; rounds done. */
+struct way {
+	unsigned least; /* ranks */
+	unsigned (*measure)(struct fabric *);
+};
+extern const struct way way_loopback, way_pairs, way_bisection, way_ring, way_loaded;
+
+/* Whether a rank is on this one's node, and others are not. */
+bool meet_is_here(const struct fabric *, unsigned with);
+
+/* Fills a large message, all but the first word. */
+void payload_fill(unsigned char *, size_t size, uint64_t word);
+
+#endif

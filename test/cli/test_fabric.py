@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""locus-mpi fabric: every pair of ranks is measured once, and stands in one row of the record.
+Ranks share the CPUs, so the times mean nothing."""
+
+import itertools
+import os
+
+import pytest
+from some import some
+from test_mpi import Ranks
+
+OTHER = pytest.mark.native("other values run the same code")
+WORDS = "fabric --oversubscribe --pings 8 --size 4K --repeats 2"
+
+
+@pytest.fixture(scope="module")
+def mpi(locus, tmp_path_factory):
+    return Ranks(locus, tmp_path_factory.mktemp("jobs"))
+
+
+def met(trial):
+    """The pairs in the rows of a trial, with the values of its metrics."""
+    pairs = {}
+    for row in some(trial["rows"]):
+        names = row.keys() - {"rank", "host", "node", "with"}
+        for i, other in enumerate(row["with"]):
+            pair = (row["rank"], other)
+            assert pair not in pairs
+            pairs[pair] = {name: row[name][i] for name in names}
+    return pairs
+
+
+@pytest.mark.parametrize(
+    "ranks", [2, pytest.param(3, marks=OTHER), pytest.param(8, marks=OTHER), 5]
+)
+def test_every_pair_meets_once(mpi, tmp_path, trials, ranks):
+    file = tmp_path / "fabric.jsonl"
+    done = mpi(
+        f"{WORDS} --variant loopback,pairs,bisection,ring,loaded --output", file, ranks=ranks
+    )
+    assert done.status == 0, done
+    found = trials(file)
+    assert found.keys() == {"loopback", "pairs", "bisection", "ring"} | (
+        {"loaded"} if ranks >= 4 else set()
+    )
+    everybody = range(ranks)
+    expected = {
+        "loopback": {(i, i) for i in everybody},
+        "bisection": {(i, i + ranks // 2) for i in range(ranks // 2)},
+        "ring": {(i, (i + 1) % ranks) for i in everybody},
+    }
+    for name, trial in found.items():
+        pairs = met(trial)
+        if name in expected:
+            assert pairs.keys() == expected[name]
+        else:
+            both = [tuple(sorted(pair)) for pair in pairs]
+            assert sorted(both) == list(itertools.combinations(everybody, 2))
+        loaded = {"loaded-latency", "load-factor", "load-factor-p99"}
+        for values in some(pairs.values()):
+            assert all(value > 0 for value in some(values.values()))
+            assert values.keys() == {"latency", "latency-p99"} | (
+                loaded if name == "loaded" else {"bandwidth"}
+            )
+
+
+def test_rounds_choose_pairs(mpi, tmp_path, trials):
+    file = tmp_path / "fabric.jsonl"
+    done = mpi(f"{WORDS} --variant pairs --rounds 2,all --output", file, ranks=6)
+    assert done.status == 2 and "--rounds" in done.err  # there is no such word
+    done = mpi(f"{WORDS} --variant pairs --rounds 2 --output", file, ranks=6)
+    assert done.status == 0, done
+    pairs = met(trials(file)["pairs"])
+    assert len(pairs) == 2 * 3
+    for rank in range(6):
+        assert sum(rank in pair for pair in pairs) == 2
+
+
+def test_the_record_names_the_transport(mpi, tmp_path, read):
+    file = tmp_path / "fabric.jsonl"
+    done = mpi(
+        f"{WORDS} --variant loopback --output",
+        file,
+        ranks=2,
+        env={"OMPI_MCA_btl": "tcp,self", "UCX_TLS": "tcp"},
+    )
+    assert done.status == 0, done
+    told = read(file)[0]["mpi"]
+    assert told["library"].startswith(("Open MPI", "MPICH"))
+    assert "UCX_TLS=tcp" in told["transport"] and told["transport_why"] is None
+    if told["library"].startswith("Open MPI"):
+        assert "OMPI_MCA_btl=tcp,self" in told["transport"]
+
+
+def test_what_makes_no_sense_is_refused(mpi, locus, tmp_path):
+    file = tmp_path / "fabric.jsonl"
+    for ranks, words, why in (
+        (1, "--variant pairs", "it needs at least two ranks"),
+        (2, "--variant loaded", "it needs at least four ranks"),
+        (2, "--threads 2", "one thread of a rank sends"),
+        (2, "--pings 2", "a meeting has 8 to 1048576"),
+        (2, "--size 12", "a multiple of 8"),
+    ):
+        done = mpi(f"fabric --oversubscribe {words}", ranks=ranks)
+        assert done.status == 2 and why in done.err, done
+    assert not file.exists()
+    done = locus("fabric")
+    assert done.status == 2 and "run `locus-mpi fabric`" in done.err
+
+
+@pytest.mark.native("many processes: 4 run the same code")
+def test_many_ranks(mpi, tmp_path, trials):
+    """More ranks than an exchange has open at a time; all on few CPUs."""
+    file = tmp_path / "fabric.jsonl"
+    done = mpi("dummy --variant sums --oversubscribe --repeats 1 --threads 1", ranks=64)
+    assert done.status == 0, done
+    done = mpi(
+        f"{WORDS} --variant pairs --rounds 8 --output".replace("repeats 2", "repeats 1"),
+        file,
+        ranks=64,
+    )
+    assert done.status == 0, done
+    assert len(met(trials(file)["pairs"])) == 8 * 32
+    assert {row["host"] for row in trials(file)["pairs"]["rows"]} == {os.uname().nodename}
