@@ -18,7 +18,6 @@ PRUNED = {
     "best-none": "none",
     "best-cells": "cells",
     "best-balls": "balls",
-    "best-boxes": "boxes",
 }
 MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 ROUNDING = {"double": 1e-12, "float": 1e-6}  # of centres, relative to the largest coordinate

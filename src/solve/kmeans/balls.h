@@ -4,7 +4,6 @@
 #define LOCUS_KMEANS_BALLS_H
 
 #include "solve/kmeans/nearest.h"
-#include "solve/kmeans/order.h"
 
 enum {
 	LISTED = 64, /* centres that a ball remembers */
@@ -26,10 +25,12 @@ struct ball {
 	uint32_t list[LISTED];
 };
 
-/* Lies at the start of a worker's memory. */
+/* Lies at the start of a worker's memory. Points are in the order in which they were dealt. */
 struct balls {
+	bool pays;
 	struct rough rough;
-	struct sorted points;
+	uint32_t *label; /* by point */
+	char *row;	 /* by point: relative */
 	float *room;	 /* by point */
 	uint32_t *order; /* points by ball */
 	struct ball *ball;
@@ -47,6 +48,11 @@ struct balls {
 	struct packed list, exact; /* as floats, and of the points' type */
 	double cost;		   /* cost of looking and dividing, in scores of brute force */
 };
+
+static inline const char *centre_of(const struct stage *g, uint32_t c)
+{
+	return (const char *)g->centre + c * row_bytes(g);
+}
 
 /* At most `most` balls. */
 void balls_lay_out(struct balls *, struct carver *, size_t n, unsigned d, unsigned k, enum real,

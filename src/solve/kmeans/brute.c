@@ -15,20 +15,13 @@ enum {
 	LEAST_CENTRES = 2, /* groups; with fewer, scores are not most of the work */
 };
 
-/* Points of a block that have a new label. */
-struct movers {
-	size_t first; /* of the block's points */
-	unsigned n, point[MOST_BLOCK];
-	uint32_t from[MOST_BLOCK], to[MOST_BLOCK];
-};
+/* ---- scores in float ---- */
 
-void rough_lay_out(struct rough *r, struct carver *c, size_t n, unsigned d, unsigned k,
-		   enum real real)
+void rough_lay_out(struct rough *r, struct carver *c, unsigned d, unsigned k, enum real real)
 {
 	const struct tiles *f = tiles_choose(REAL_FLOAT);
 
 	*r = (struct rough){ .tiles = tiles_choose(real), .floats = f };
-	r->block = carve(c, round_up(n, f->block) * d * sizeof(*r->block));
 	r->centres = r->exact = packed_carve(c, d, k, REAL_FLOAT);
 	r->few = carve(c, (size_t)FEW_ROWS * d * sizeof(*r->few));
 	if (real == REAL_FLOAT)
@@ -36,7 +29,6 @@ void rough_lay_out(struct rough *r, struct carver *c, size_t n, unsigned d, unsi
 	r->exact = packed_carve(c, d, k, REAL_DOUBLE);
 	r->value = carve(c, (size_t)k * d * sizeof(*r->value));
 	r->half = carve(c, k * sizeof(*r->half));
-	r->row = carve(c, (size_t)f->block * d * sizeof(*r->row));
 }
 
 /*
@@ -56,7 +48,7 @@ void rough_pack(struct rough *r, const struct stage *g)
 {
 	const double *centre = g->centre, *half = g->half;
 
-	r->scores = r->distances = r->points = r->undecided = 0;
+	r->scores = r->distances = 0;
 	if (g->real == REAL_FLOAT) {
 		r->margin = (float)g->margin * UPPER;
 		r->error = (float)(2 * g->slack) * UPPER;
@@ -72,14 +64,59 @@ void rough_pack(struct rough *r, const struct stage *g)
 	r->tiles->pack(&r->exact, centre, half, NULL);
 }
 
+void rough_list(const struct rough *r, const struct stage *g, const uint32_t *listed, unsigned n,
+		struct packed *to)
+{
+	*to = packed_first(to, r->floats, n);
+	if (g->real == REAL_FLOAT)
+		r->floats->pack(to, g->centre, g->half, listed);
+	else
+		r->floats->pack(to, r->value, r->half, listed);
+}
+
+void rough_nearest(struct rough *r, const char *rows, const uint32_t *point, unsigned n,
+		   const struct packed *list, const uint32_t *listed, uint32_t *label, float *ahead)
+{
+	_Alignas(64) float score[FEW_ROWS], second[FEW_ROWS];
+
+	r->tiles->floats(r->few, rows, point, n, list->d);
+	r->floats->two_of_rows(r->few, n, list, label, score, second);
+	r->scores += (uint64_t)n * list->k;
+	for (unsigned i = 0; i < n; i++) {
+		label[i] = listed[label[i]];
+		ahead[i] = second[i] - score[i] > r->margin ? second[i] - score[i] : 0;
+	}
+}
+
+/* ---- brute force ---- */
+
+/* Points of a block that have a new label. */
+struct movers {
+	size_t first; /* of the block's points */
+	unsigned n, point[MOST_BLOCK];
+	uint32_t from[MOST_BLOCK], to[MOST_BLOCK];
+};
+
+/* Lies at the start of a worker's memory. */
+struct brute {
+	struct rough rough;
+	uint32_t *label;
+	float *block; /* the points, as floats */
+	bool filled;  /* the blocks are */
+	double *row;  /* doubles: points of a block */
+	bool floats;  /* doubles: floats first, as long as they help */
+	/* in this iteration: points that floats looked at, and those that they did not decide */
+	uint64_t points, undecided;
+};
+
 /*
  * By scores of the points' type: a share's points first..last-1, whose blocks begin at `blocks`;
  * `fill`: they are not filled yet.
  */
-static void force_exactly(struct rough *r, char *blocks, uint32_t *label, struct share *s,
-			  const struct stage *g, size_t first, size_t last, bool fill)
+static void force_exactly(struct brute *b, char *blocks, struct share *s, const struct stage *g,
+			  size_t first, size_t last, bool fill)
 {
-	const struct tiles *t = r->tiles;
+	const struct tiles *t = b->rough.tiles;
 	const size_t row = g->d * real_bytes(g->real);
 	uint32_t now[MOST_BLOCK];
 
@@ -92,35 +129,36 @@ static void force_exactly(struct rough *r, char *blocks, uint32_t *label, struct
 		/* here and not before, so that loads overlap with computing */
 		if (fill)
 			t->transpose(blocks, x, g->origin, n, g->d);
-		others = ~t->nearest_apart(blocks, &r->exact, g->margin, now);
+		others = ~t->nearest_apart(blocks, &b->rough.exact, g->margin, now);
 		for (others &= UINT64_MAX >> (64 - n); others; others &= others - 1) {
 			const unsigned i = (unsigned)__builtin_ctzll(others);
 
-			now[i] = exact_of_packed(s, g, x + i * row, &r->exact, NULL);
+			now[i] = exact_of_packed(s, g, x + i * row, &b->rough.exact, NULL);
 		}
-		t->move(&s->change, blocks, g->scale, n, label + first, now);
+		t->move(&s->change, blocks, g->scale, n, b->label + first, now);
 		if (g->real == REAL_FLOAT) /* doubles have room for one block */
 			blocks += t->block * row;
 	}
 }
 
 /* Makes the block of n points that begins at point `first`, as floats; unused lanes are 0. */
-static void round_points(const struct rough *r, const struct share *s, const struct stage *g,
+static void round_points(const struct brute *b, const struct share *s, const struct stage *g,
 			 size_t first, unsigned n)
 {
-	const unsigned lanes = r->floats->block, d = g->d;
-	float *block = r->block + first * d;
+	const unsigned lanes = b->rough.floats->block, d = g->d;
+	float *block = b->block + first * d;
 
 	memset(block, 0, (size_t)lanes * d * sizeof(*block));
 	for (unsigned i = 0; i < n; i++) {
-		r->tiles->relate(r->row, (const double *)s->x + (first + i) * d, g->origin, d);
+		b->rough.tiles->relate(b->row, (const double *)s->x + (first + i) * d, g->origin,
+				       d);
 		for (unsigned j = 0; j < d; j++)
-			block[j * lanes + i] = (float)r->row[j];
+			block[j * lanes + i] = (float)b->row[j];
 	}
 }
 
 /* Decides points whose bits are set by doubles. Returns how many. */
-static unsigned decide(const struct rough *r, const struct share *s, const struct stage *g,
+static unsigned decide(const struct brute *b, const struct share *s, const struct stage *g,
 		       size_t first, uint64_t points, uint32_t *label)
 {
 	unsigned n = 0;
@@ -129,7 +167,7 @@ static unsigned decide(const struct rough *r, const struct share *s, const struc
 		const unsigned i = (unsigned)__builtin_ctzll(points);
 
 		label[i] = exact_of_packed(s, g, (const double *)s->x + (first + i) * g->d,
-					   &r->exact, NULL);
+					   &b->rough.exact, NULL);
 	}
 	return n;
 }
@@ -158,15 +196,15 @@ static void list(struct movers *m, const struct share *s, const struct stage *g,
 	}
 }
 
-static void move(const struct rough *r, struct share *s, const struct stage *g,
+static void move(const struct brute *b, struct share *s, const struct stage *g,
 		 const struct movers *m)
 {
 	for (unsigned e = 0; e < m->n; e++)
-		r->tiles->relate(r->row + (size_t)e * g->d,
-				 (const double *)s->x + (m->first + m->point[e]) * g->d, g->origin,
-				 g->d);
+		b->rough.tiles->relate(b->row + (size_t)e * g->d,
+				       (const double *)s->x + (m->first + m->point[e]) * g->d,
+				       g->origin, g->d);
 	for (unsigned e = 0; e < m->n; e++)
-		sums_move_double(&s->change, r->row + (size_t)e * g->d, g->scale, m->from[e],
+		sums_move_double(&s->change, b->row + (size_t)e * g->d, g->scale, m->from[e],
 				 m->to[e]);
 }
 
@@ -177,101 +215,77 @@ static uint64_t first_bits(unsigned n)
 }
 
 /* For doubles: floats first. A distance computed in float counts as half. */
-static void force_roughly(struct rough *r, uint32_t *label, struct share *s, const struct stage *g,
-			  size_t first, size_t last)
+static void force_roughly(struct brute *b, struct share *s, const struct stage *g, size_t first,
+			  size_t last)
 {
-	const unsigned most = r->floats->block;
+	const unsigned most = b->rough.floats->block;
 	struct movers movers = { .n = 0 };
 	uint64_t undecided = 0;
 
 	*s->change.computed += (int64_t)((last - first) * g->k / 2);
-	r->points += last - first;
+	b->points += last - first;
 	for (; first < last; first += most) {
 		const unsigned n = (unsigned)(last - first < most ? last - first : most);
 		uint32_t now[MOST_BLOCK];
 		uint64_t others;
 
-		if (!r->filled)
-			round_points(r, s, g, first, n);
-		others = ~r->floats->nearest_apart(r->block + first * g->d, &r->centres,
-						   (double)r->margin, now);
-		undecided += decide(r, s, g, first, others & first_bits(n), now);
-		move(r, s, g, &movers);
-		list(&movers, s, g, first, n, label + first, now);
+		if (!b->filled)
+			round_points(b, s, g, first, n);
+		others = ~b->rough.floats->nearest_apart(b->block + first * g->d, &b->rough.centres,
+							 (double)b->rough.margin, now);
+		undecided += decide(b, s, g, first, others & first_bits(n), now);
+		move(b, s, g, &movers);
+		list(&movers, s, g, first, n, b->label + first, now);
 	}
-	move(r, s, g, &movers);
+	move(b, s, g, &movers);
 	*s->change.computed += (int64_t)(undecided * g->k);
-	r->undecided += undecided;
+	b->undecided += undecided;
 }
 
 /*
  * How much longer floats have taken than doubles alone, in points of these: half a point is saved
  * by each, and two are lost by one that is not decided.
  */
-static double loss(const struct rough *r)
+static double loss(const struct brute *b)
 {
-	return 2 * (double)r->undecided - (double)r->points / 2;
+	return 2 * (double)b->undecided - (double)b->points / 2;
 }
 
-bool rough_helps(const struct rough *r)
+/*
+ * All points. Doubles: by floats first, until these have decided so few points that the rest is
+ * done sooner without them.
+ */
+static void force(struct brute *b, struct share *s, const struct stage *g)
 {
-	return loss(r) <= 0;
-}
-
-void rough_force(struct rough *r, uint32_t *label, struct share *s, const struct stage *g,
-		 bool floats)
-{
-	const size_t step = (size_t)BLOCKS * r->floats->block;
+	const size_t step = (size_t)BLOCKS * b->rough.floats->block;
 	size_t first = 0;
 
 	if (g->real == REAL_FLOAT) {
-		force_exactly(r, (char *)r->block, label, s, g, 0, s->n, !r->filled);
-		r->filled = true;
+		force_exactly(b, (char *)b->block, s, g, 0, s->n, !b->filled);
+		b->filled = true;
 		return;
 	}
-	for (; floats && first < s->n && loss(r) <= (double)s->n / 32; first += step)
-		force_roughly(r, label, s, g, first, s->n - first < step ? s->n : first + step);
-	r->filled |= first >= s->n;
+	for (; b->floats && first < s->n && loss(b) <= (double)s->n / 32; first += step)
+		force_roughly(b, s, g, first, s->n - first < step ? s->n : first + step);
+	b->filled |= first >= s->n;
 	if (first < s->n)
-		force_exactly(r, (char *)r->row, label, s, g, first, s->n, true);
-}
-
-void rough_list(const struct rough *r, const struct stage *g, const uint32_t *listed, unsigned n,
-		struct packed *to)
-{
-	*to = packed_first(to, r->floats, n);
-	r->floats->pack(to, rough_values(r, g), rough_halves(r, g), listed);
-}
-
-void rough_nearest(struct rough *r, const char *rows, const uint32_t *point, unsigned n,
-		   const struct packed *list, const uint32_t *listed, uint32_t *label, float *ahead)
-{
-	_Alignas(64) float score[FEW_ROWS], second[FEW_ROWS];
-
-	r->tiles->floats(r->few, rows, point, n, list->d);
-	r->floats->two_of_rows(r->few, n, list, label, score, second);
-	r->scores += (uint64_t)n * list->k;
-	for (unsigned i = 0; i < n; i++) {
-		label[i] = listed[label[i]];
-		ahead[i] = second[i] - score[i] > r->margin ? second[i] - score[i] : 0;
-	}
+		force_exactly(b, (char *)b->row, s, g, first, s->n, true);
 }
 
 /* ---- the method ---- */
 
-/* Lies at the start of a worker's memory. */
-struct brute {
-	struct rough rough;
-	uint32_t *label;
-	bool floats; /* as long as they help */
-};
-
 static void lay_out(struct brute *b, struct carver *c, size_t n, unsigned d, unsigned k,
 		    enum real real)
 {
+	unsigned block;
+
 	carve(c, sizeof(*b));
-	rough_lay_out(&b->rough, c, n, d, k, real);
+	rough_lay_out(&b->rough, c, d, k, real);
+	block = b->rough.floats->block;
+	b->filled = false;
 	b->label = carve(c, n * sizeof(*b->label));
+	b->block = carve(c, round_up(n, block) * d * sizeof(*b->block));
+	b->row = carve(c, real == REAL_DOUBLE ? (size_t)block * d * sizeof(*b->row) : 0);
 }
 
 static size_t bytes(const struct problem *p, size_t n)
@@ -298,8 +312,9 @@ static void assign(struct share *s, const struct stage *g)
 	struct brute *b = s->memory;
 
 	rough_pack(&b->rough, g);
-	rough_force(&b->rough, b->label, s, g, b->floats);
-	b->floats = b->floats && rough_helps(&b->rough);
+	b->points = b->undecided = 0;
+	force(b, s, g);
+	b->floats = b->floats && loss(b) <= 0;
 }
 
 static void labels(struct share *s, const struct stage *g)
@@ -310,6 +325,16 @@ static void labels(struct share *s, const struct stage *g)
 	memcpy(s->label, b->label, s->n * sizeof(*s->label));
 }
 
-const struct method method_brute = {
-	.name = "brute", .bytes = bytes, .build = build, .assign = assign, .labels = labels
-};
+/* Asked where another method follows: that is made of labels. */
+static bool gives_up(struct share *s, const struct stage *g)
+{
+	(void)s, (void)g;
+	return true;
+}
+
+const struct method method_brute = { .name = "brute",
+				     .bytes = bytes,
+				     .build = build,
+				     .assign = assign,
+				     .labels = labels,
+				     .gives_up = gives_up };

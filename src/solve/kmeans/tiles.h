@@ -50,12 +50,6 @@ struct tiles {
 	uint64_t (*nearest_apart)(const void *block, const struct packed *, double margin,
 				  uint32_t *label);
 	/*
-	 * The same for n listed centres, in their order, whose values and halves are not packed.
-	 */
-	uint64_t (*nearest_listed)(const void *block, const void *value, const void *half,
-				   const uint32_t *list, unsigned n, unsigned d, double margin,
-				   uint32_t *label);
-	/*
 	 * Finds, for up to FEW_ROWS rows (relative), the nearest centre, its score and the second
 	 * least.
 	 */
@@ -66,14 +60,6 @@ struct tiles {
 	 * the least.
 	 */
 	double (*scores)(const void *row, const struct packed *, void *score);
-	/*
-	 * Lists the centres that may be nearest to a point of a box, which lies within `extent` of
-	 * its middle in each dimension: all whose score, less that of the centre nearest to the
-	 * middle, is at most `margin` somewhere in the box. Computes all scores of the middle (see
-	 * scores()). Returns how many.
-	 */
-	unsigned (*rivals)(const void *middle, const void *extent, const struct packed *,
-			   double margin, void *score, uint16_t *found);
 	void (*relate)(void *row, const void *given, const void *origin, unsigned d);
 	/* squared distance of two rows */
 	double (*square)(const void *row, const void *other, unsigned d);
@@ -93,9 +79,6 @@ struct tiles {
 	 */
 	void (*move)(struct sums *, const void *block, const double *scale, size_t n,
 		     uint32_t *before, const uint32_t *label);
-	/* The same for n <= MOST_BLOCK rows (relative). */
-	void (*move_rows)(struct sums *, const void *rows, const double *scale, size_t n,
-			  uint32_t *before, const uint32_t *label);
 	/* `turns` times CHAINS multiply-adds of vectors */
 	void (*spin)(void *values, size_t turns);
 };

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "kit/shares.h"
-#include "solve/kmeans/order.h"
 #include "solve/kmeans/nearest.h"
 #include "solve/kmeans/workspace.h"
 
@@ -52,10 +51,9 @@ static void lay_out_share(struct share *s, struct carver *c, const struct proble
 	s->most = carve(c, (size_t)p->k * p->points.d * sizeof(*s->most));
 	if (choice->joint) {
 		s->place = carve(c, s->n * sizeof(*s->place));
-		s->of_part = carve(c, MOST_PARTS * sizeof(*s->of_part));
+		s->of_label = carve(c, p->k * sizeof(*s->of_label));
+		s->next = carve(c, p->k * sizeof(*s->next));
 	}
-	if (choice->deals)
-		most = deal_bytes(p);
 	for (const struct method *const *m = choice->method; *m; m++) {
 		const size_t bytes = (*m)->bytes(p, s->n);
 
