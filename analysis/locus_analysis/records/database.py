@@ -39,6 +39,8 @@ SAMPLES = re.compile(rb'\{"type": ?"samples"')
 BULK = re.compile(rb'\{"type": ?"(?:samples|matrix|row|distribution|peer)"')
 HOPELESS = 100  # flawed lines: after so many without a header the rest of a file is not read
 
+Entry = tuple[str, int, int, str, str, str]  # a row of the table `line`
+
 
 @dataclass
 class Records:
@@ -51,6 +53,18 @@ class Records:
     doubled: bool = False  # some run is there more than once
     lean: Optional[Callable[[Line], Line]] = None  # what is kept of a line
     skipped: Optional[re.Pattern[bytes]] = None  # lines that are not read
+    waiting: list[Entry] = field(default_factory=list)  # rows that the database is yet to get
+    size: int = 0  # bytes of their lines
+
+    def take(self, row: Entry) -> None:
+        self.waiting.append(row)
+        self.size += len(row[-1])
+        if self.size >= AT_ONCE:
+            self.hand_over()
+
+    def hand_over(self) -> None:
+        _insert(self.db, "line", self.waiting)
+        self.waiting, self.size = [], 0
 
 
 def read(
@@ -67,6 +81,7 @@ def read(
             _take(records, path)
         except BadInput as error:
             records.notes.append(str(error))
+    records.hand_over()
     if not records.runs:
         raise BadInput(records.notes[0])
     if records.doubled:
@@ -84,8 +99,9 @@ def trials(records: Records) -> duckdb.DuckDBPyConnection:
 
 
 def tables(records: Records) -> duckdb.DuckDBPyConnection:
-    """The records as all tables (trials.sql, tables.sql)."""
+    """The records as all tables (trials.sql, details.sql, tables.sql)."""
     db = trials(records)
+    db.execute((HERE / "details.sql").read_text(encoding="utf-8"))
     values = db.execute("SELECT DISTINCT name, value, unit FROM parameter").fetchall()
     labels = [(*each, units.parameter(*each)) for each in values]
     db.execute("CREATE TABLE words_of (name VARCHAR, value VARCHAR, unit VARCHAR, label VARCHAR)")
@@ -274,9 +290,6 @@ def _database() -> duckdb.DuckDBPyConnection:
     return db
 
 
-Entry = tuple[str, int, int, str, str, str]  # a row of the table `line`
-
-
 def _insert(db: duckdb.DuckDBPyConnection, table: str, given: Sequence[tuple[object, ...]]) -> None:
     """By columns: one statement for each line takes 40 times as long."""
     if given:
@@ -290,16 +303,10 @@ def _take(records: Records, path: Path) -> None:
     """Reads all lines of a file into the database. Raises the first flaw of a file without any
     valid line; else flaws become notes."""
     flaws: list[str] = []
-    given: list[Entry] = []
-    size = taken = 0
+    taken = False
     for row in _rows(records, path, flaws):
-        given.append(row)
-        taken += 1
-        size += len(row[-1])
-        if size >= AT_ONCE:
-            _insert(records.db, "line", given)
-            given, size = [], 0
-    _insert(records.db, "line", given)
+        records.take(row)
+        taken = True
     if not taken:
         raise BadInput(
             flaws[0] if flaws else f"{sources.name(path)}: holds no line that this locus knows"

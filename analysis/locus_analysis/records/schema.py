@@ -17,12 +17,12 @@ HERE = Path(__file__).resolve().parent
 SCHEMA, SCHEMA_FILE = "locus-record-1", "record-1.schema.json"
 VERSION = re.compile(r"(locus-record-[0-9]+)\.[0-9]+")
 
-# Python reads what other readers refuse: lone surrogates, and numbers beyond a double. The search
-# for these (DOUBTFUL) takes as long as parsing the line, so it is made only where a cheaper test
-# (LIKE) finds something similar. That alone does not suffice: hexadecimal ids look similar, too.
-ALIKE = bytes.maketrans(b"DE123456789", b"de000000000")
-LIKE = (rb"\ud", b"e000", b"0" * 16)
-DOUBTFUL = re.compile(rb"\\u[dD]|[\s:,\[-][0-9.]+[eE][+-]?[0-9]{3}|[\s:,\[-][0-9]{16}")
+# Python reads what other readers refuse: lone surrogates, and numbers beyond a double. To look
+# again takes as long as parsing the line, so it is done only where something is similar: `\ud`, an
+# exponent of three digits, or 16 digits of a whole number. In ALIKE all digits are 0, and what may
+# stand before a number is a colon.
+ALIKE = bytes.maketrans(b"DE123456789,[ \t\r\n", b"de000000000::::::")
+LARGE = re.compile(rb"0e000+[:}\]]")
 # Numbers are within what all readers hold exactly, and can compute with.
 MOST_INTEGER = 1 << 53
 LEAST, MOST = 1e-99, 1e99
@@ -45,14 +45,23 @@ def types() -> frozenset[str]:
 def parse(text: bytes) -> object:
     """The line's value, whatever it is."""
     try:
-        value: object = json.loads(text.decode("utf-8"), parse_constant=_no_constant)
-        alike = text.translate(ALIKE, b"+-")
-        if any(like in alike for like in LIKE) and DOUBTFUL.search(text):
+        value: object = _decoder().decode(text.decode("utf-8"))
+        if _is_doubtful(text.translate(ALIKE, b"+-")):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
             json.loads(text, parse_int=_integer, parse_float=_real)
     except (ValueError, RecursionError) as error:
         raise Flaw(f"is not JSON: {_why(error)}") from error
     return value
+
+
+@cache
+def _decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(parse_constant=_no_constant)
+
+
+def _is_doubtful(alike: bytes) -> bool:
+    long = b":0000000000000000" in alike or rb"\ud" in alike
+    return long or (b"0e000" in alike and bool(LARGE.search(alike)))
 
 
 def _why(error: Exception) -> str:
@@ -85,7 +94,8 @@ def check(line: object, strict: bool) -> Line:
         )
     validator = _strict() if strict else _tolerant()
     try:
-        flaw = next(validator.iter_errors(line), None)
+        valid = validator.is_valid(line)  # the quicker question
+        flaw = None if valid else next(validator.iter_errors(line), None)
     except (
         ValueError
     ) as error:  # older ones: an integer of more than 64 bits; all: what is too deep

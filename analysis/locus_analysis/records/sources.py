@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Optional
+from typing import IO, TYPE_CHECKING, NamedTuple, Optional
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -38,8 +38,7 @@ class CannotWrite(Exception):
     """The text says what, and why."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A line of a file: its text, or what is wrong with it."""
 
     number: int

@@ -4,7 +4,6 @@
 
 -- What a record leaves to its readers, since it follows from the estimates of the batches: how far
 -- they lie apart, as (max - min) / median. `allocations` has the number of batches in each.
-CREATE MACRO above_zero(x) AS CASE WHEN x > 0 THEN x END;
 CREATE MACRO known(l) AS [x FOR x IN l IF x IS NOT NULL];
 CREATE MACRO spread(l) AS CASE WHEN len(l) > 1
 	THEN (list_max(l) - list_min(l)) / nullif(list_median(l), 0) END;
@@ -105,13 +104,6 @@ SELECT whole, part, estimated.id, file, number, position, t.benchmark, t.variant
 FROM estimated LEFT JOIN benchmark b ON b.run = part AND b.benchmark = t.benchmark
 	LEFT JOIN matrix ON matrix.run = part AND matrix.trial = estimated.id;
 
--- All values of a metric, as counts: bucket b begins at 2^(b div 64 - 64) * (1 + (b mod 64) / 64).
-CREATE TABLE distribution AS
-SELECT whole, trial.id, line.json->>'$.metric' AS metric, (line.json->>'$.n')::BIGINT AS n,
-	line.json->'$.quantiles' AS quantiles, line.json->'$.buckets' AS buckets
-FROM line JOIN trial ON trial.part = line.run AND trial.id = (line.json->>'$.trial')
-WHERE line.type = 'distribution';
-
 -- One that has no value was not reported, or there was no sample. `modes`: both, of a trial's time
 -- and of what follows from it, where there is no single value.
 CREATE TABLE metric AS
@@ -142,45 +134,3 @@ SELECT whole, id, place, d.name, d.unit, d.better, d.kind, m.value,
 		THEN 'not reported for this trial'
 		WHEN m.value IS NULL THEN coalesce(reasons[1], 'not measured') END AS why
 FROM timed;
-
--- Ratios of trials, which are above zero, each with what its benchmark's line says of it. In a
--- trial line `to` is the other trial's threads.
-CREATE TABLE ratio AS
-WITH declared AS (
-	SELECT run, benchmark, unnest(from_json(json->'$.ratios', '[{"name": "VARCHAR",
-			"parameter": "VARCHAR", "of": "VARCHAR", "to": "VARCHAR",
-			"metric": "VARCHAR"}]')) AS d,
-		generate_subscripts(from_json(json->'$.ratios', '["JSON"]'), 1) AS which
-	FROM benchmark),
-each_one AS (
-	SELECT whole, id, position, threads, part, benchmark,
-		generate_subscripts(from_json(ratios, '["JSON"]'), 1) AS place,
-		unnest(from_json(ratios, '[{"ratio": "BIGINT", "to": "VARCHAR", "trial": "VARCHAR",
-			"value": "DOUBLE", "ci": ["DOUBLE"]}]')) AS r
-	FROM trial WHERE json_type(ratios) = 'ARRAY')
-SELECT whole, id, position, place, d.name, d.parameter, d.metric,
-	CASE WHEN r.to IS NULL THEN d.of ELSE threads::VARCHAR END AS "of",
-	coalesce(r.to, d.to) AS "to", r.trial, above_zero(r.value) AS value,
-	above_zero(r.ci[1]) AS low, above_zero(r.ci[2]) AS high
-FROM each_one e JOIN declared ON run = part AND declared.benchmark = e.benchmark
-	AND which = r.ratio + 1;
-
--- Values of parameters, each once. Threads and their binding vary like parameters, but a layout
--- ("8+0") already tells the threads.
-CREATE TABLE parameter AS
-WITH name AS (SELECT *, unnest(json_keys(parameters)) AS name,
-	generate_subscripts(json_keys(parameters), 1) AS place FROM trial),
-units AS (
-	SELECT benchmark, d.name, any_value(d.unit) AS unit
-	FROM (SELECT benchmark, unnest(from_json(json->'$.parameters',
-		'[{"name": "VARCHAR", "unit": "VARCHAR"}]')) AS d FROM benchmark)
-	GROUP BY benchmark, d.name),
-named AS (
-	SELECT whole, id, benchmark, in_matrix, name,
-		json_extract_string(parameters, '$."' || name || '"') AS value, place FROM name
-	UNION ALL SELECT whole, id, benchmark, in_matrix, 'threads', threads::VARCHAR, 100
-		FROM trial WHERE NOT laid_out
-	UNION ALL SELECT whole, id, benchmark, in_matrix, 'bind', bind, 101
-		FROM trial WHERE bind <> 'layout')
-SELECT named.*, coalesce(unit, '') AS unit FROM named LEFT JOIN units USING (benchmark, name)
-WHERE value IS NOT NULL;
