@@ -282,6 +282,7 @@ def _database() -> duckdb.DuckDBPyConnection:
             "threads": str(min(8, processes.usable_cpus())),  # each takes memory of its own
         }
     )
+    db.execute("SET enable_progress_bar = false")  # it would be among the results
     db.execute(
         "CREATE TABLE line"
         " (file VARCHAR, number INTEGER, copy INTEGER, run VARCHAR, type VARCHAR, json JSON)"
