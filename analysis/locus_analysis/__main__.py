@@ -159,11 +159,12 @@ def _summary(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     if options.expect:
+        from .cluster import health_trials
         from .compare import expected, observations
 
         likwid.refuse(options.file)
         side, notes = observations.load(options.file, "these")
-        told, without = expected.document(side)
+        told, without = expected.document(side, health_trials.choose)
         command_line.note(notes + without)
         print(told, flush=True)
         return GOOD
@@ -316,7 +317,10 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--expect",
         action="store_true",
-        help="write expected values with bounds, by class of machine, for compare --baseline",
+        help=(
+            "write expected facts and values with bounds, by class of machine, for compare"
+            " --baseline and for locus health"
+        ),
     )
     _command(
         commands,

@@ -422,3 +422,56 @@ def test_files_that_an_earlier_version_wrote(
     one(tmp_path / "new.jsonl", "wrong", TEN, host="n0")
     found = judged(capsys, file, tmp_path / "new.jsonl", WORSE)["n0"]
     assert found.startswith("outside      wrong: 10 trials (latency/cycle/time size 8 Ki and 9")
+
+
+def test_the_facts_of_a_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What good machines have in common; bounds of what differs between equal ones."""
+    module = {"type": "DDR5", "size": 1 << 35, "speed": 4800000000, "configured_speed": None}
+    module["configured_speed_why"] = "the DMI table does not say"
+    for i in range(3):
+        file = tmp_path / "old" / f"{i}.jsonl"
+        lines = one(file, host=f"n{i}")
+        machine = changed(lines, "header")[0]["machine"]
+        machine["memory"]["total"] = 1000000 + i
+        machine["memory"]["modules"] = [dict(module, count=8)]
+        machine["numa_balancing"] = 0
+        machine["frequency"]["governor"] = "performance" if i else "powersave"
+        machine["errors"] = {"corrected": 5000 * i, "uncorrected": 0, "machine_checks": i // 2}
+        write(file, [line for line in lines if line["type"] != "samples"])
+    _, told, _ = exported(capsys, tmp_path / "old")
+    (of_class,) = told["classes"]
+    assert told["schema"] == "locus-expected-1.1"
+    assert of_class["facts"]["memory.total"] == {"least": 980000}
+    assert of_class["facts"]["errors.corrected"] == {"most": 10000}
+    assert of_class["facts"]["errors.uncorrected"] == {"most": 0}
+    assert of_class["facts"]["errors.machine_checks"] == {"most": 1}
+    assert of_class["facts"]["memory.modules.0.count"] == 8
+    assert of_class["facts"]["numa_balancing"] == 0
+    assert "frequency.governor" not in of_class["facts"]
+    assert "memory.modules.0.configured_speed" not in of_class["facts"]
+
+
+def test_the_trials_of_health(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One for each component, by its narrowest bounds; it has such bounds."""
+    for i in range(3):
+        file = tmp_path / "old" / f"{i}.jsonl"
+        lines = one(file, host=f"n{i}", shift=1 + 0.001 * i)
+        for trial in changed(lines, "trial"):
+            if trial["benchmark"] == "latency":
+                trial["parameters"]["chains"] = 1
+        for trial in changed(lines, "trial")[-2:]:  # which makes its bounds wide
+            trial["metrics"][0]["value"] *= 1 + 0.2 * i
+        write(file, [line for line in lines if line["type"] != "samples"])
+    _, told, _ = exported(capsys, tmp_path / "old")
+    (of_class,) = told["classes"]
+    asked = {a["component"]: a for a in some(of_class["health"])}
+    assert len(asked) == len(of_class["health"])
+    assert {"L1", "memory bandwidth"} <= asked.keys()
+    widths = {(m["trial"], m["metric"]): m["high"] / m["low"] for m in of_class["metrics"]}
+    names = {m["trial"]: m["name"] for m in of_class["metrics"]}
+    bandwidth = asked["memory bandwidth"]
+    assert names[bandwidth["trial"]].startswith("numa/static/")
+    assert widths[bandwidth["trial"], bandwidth["metric"]] == min(
+        width for (trial, _), width in widths.items() if names[trial].startswith("numa/")
+    )
+    assert all((a["trial"], a["metric"]) in widths for a in some(of_class["health"]))

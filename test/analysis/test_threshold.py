@@ -33,6 +33,7 @@ def side(name: str, y: inference.Array) -> observations.Side:
             "tags": {},
             "topology": {"caches": None},
             "settings": {},
+            "facts": {},
             "cut": False,
         }
         for i in range(n)

@@ -187,7 +187,8 @@ def test_beside_other_work_facts_alone(locus, measured):
 
 def test_a_trial_that_hangs_is_named(locus, measured):
     gate = {"LOCUS_DUMMY_GATE": "/none"}
-    done = locus("health --expect", measured("stuck", 1e-9, 1), *EVER.split(), env=gate)
+    words = f"{EVER} --time-budget 0.5s".split()
+    done = locus("health --expect", measured("stuck", 1e-9, 1), *words, env=gate)
     assert (done.status, done.err) == (1, "")
     assert re.search(r"^locus: \S+ dummy/stuck hung: no end after \d+ s$", done.out)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..base import units
 from ..records.database import BadInput
-from . import comparison, inference, observations
+from . import comparison, facts, inference, observations
 from .inference import LEVEL, Array
 from .observations import Lost, Side
 
@@ -33,6 +33,16 @@ class Bounds(TypedDict):
     low: float
     high: float
 
+
+class Asked(TypedDict):
+    """A metric that locus health measures, as the file has it."""
+
+    trial: str
+    metric: str
+    component: str
+
+
+Choice = Callable[[Side, Sequence[Bounds]], list[Asked]]
 
 # What a host has instead: `is`.
 Outside = TypedDict(
@@ -59,9 +69,11 @@ Class = TypedDict(
         "cpu": str,
         "hosts": list[str],
         "runs": int,
+        "facts": dict[str, facts.Fact],
         "trials": dict[str, str],
         "unbounded": int,
         "metrics": list[Bounds],
+        "health": list[Asked],
     },
 )
 
@@ -89,10 +101,11 @@ NAMED = 2  # metrics that a node's line names
 COLUMNS = ("host", "class", "verdict", "compared", "outside", "missing", "reason")
 
 
-def document(side: Side) -> tuple[str, list[str]]:
-    """Of each class of machine: the trials with a valid result; and of each metric the median over
-    hosts (of fewer than three, over their runs), and the bounds within which another one is with
-    95 % for all metrics together, at least 3 % away. And notes on what has no bounds."""
+def document(side: Side, choose: Choice) -> tuple[str, list[str]]:
+    """Of each class of machine: its facts; the trials with a valid result; of each metric the
+    median over hosts (of fewer than three, over their runs), and the bounds within which another
+    one is with 95 % for all metrics together, at least 3 % away; and the metrics that are chosen
+    for locus health. And notes on what has no bounds."""
     classes: list[Class] = []
     notes = []
     for name in dict.fromkeys(r["class"] for r in side.runs):
@@ -110,12 +123,14 @@ def document(side: Side) -> tuple[str, list[str]]:
                 "cpu": cpu,
                 "hosts": part.hosts,
                 "runs": runs,
+                "facts": facts.common([r["facts"] for r in part.runs]),
                 "trials": part.names,
                 "unbounded": without,
                 "metrics": metrics,
+                "health": choose(part, metrics),
             }
         )
-    told = {"schema": f"{SCHEMA}.0", "classes": classes}
+    told = {"schema": f"{SCHEMA}.1", "classes": classes}
     return json.dumps(told, indent=1, ensure_ascii=False), notes
 
 

@@ -20,7 +20,7 @@ from ..records import database
 from ..records.database import STATUSES, UNUSABLE, select
 from ..records.lines import Cache, Header
 from ..records.schema import Line
-from . import differences
+from . import differences, facts
 from .inference import Array
 
 Key = tuple[str, str]  # id of a trial, name of a metric
@@ -62,7 +62,7 @@ class Caches(TypedDict):
     caches: Optional[list[Cache]]
 
 
-# `settings` by name; `cut`: the run was cut off, and may have no lines of trials.
+# `settings` and `facts` by name; `cut`: the run was cut off, and may have no lines of trials.
 Run = TypedDict(
     "Run",
     {
@@ -75,6 +75,7 @@ Run = TypedDict(
         "tags": dict[str, str],
         "topology": Caches,
         "settings": dict[str, differences.Json],
+        "facts": dict[str, differences.Json],
         "cut": bool,
     },
 )
@@ -306,6 +307,7 @@ def _run(row: _RowOfRun) -> Run:
         "tags": header["tags"],
         "topology": {"caches": machine["topology"]["caches"]},
         "settings": dict(differences.settings(cast("differences.Json", header))),
+        "facts": facts.of(cast("differences.Json", machine)),
         "cut": row["cut"],
     }
 

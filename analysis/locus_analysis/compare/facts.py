@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts of machines, by their path in a header's `machine`: what good machines of a class have in
+common, for locus health. A fact is a value that is to be equal, or the least or most of a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Union
+
+from .differences import Json
+
+Fact = Union[str, int, float, bool, dict[str, float]]
+
+EQUAL = (
+    *("topology.packages", "topology.cores", "topology.cpus", "topology.online", "topology.smt"),
+    *("memory.thp.enabled", "memory.thp.defrag", "memory.channels", "numa_balancing"),
+    *("frequency.driver", "frequency.governor", "frequency.maximum", "frequency.turbo"),
+)
+OF_MODULES = ("count", "type", "size", "configured_speed")
+# Firmware and kernel keep some of it, not the same on equal machines: a module of 32 is missing.
+LEAST = {"memory.total": 0.98}
+# Errors since the machine's start: as many are no sign of a fault.
+MOST = {"errors.corrected": 1000, "errors.uncorrected": 0, "errors.machine_checks": 0}
+
+
+def of(machine: Json) -> dict[str, Json]:
+    """The facts that are known."""
+    modules = _at(machine, "memory.modules")
+    kinds = range(len(modules) if isinstance(modules, list) else 0)
+    paths = [f"memory.modules.{i}.{name}" for i in kinds for name in OF_MODULES]
+    told = {path: _at(machine, path) for path in (*EQUAL, *paths, *LEAST, *MOST)}
+    return {path: value for path, value in told.items() if value is not None}
+
+
+def _at(machine: Json, path: str) -> Json:
+    at = machine
+    for key in path.split("."):
+        at = at[int(key)] if isinstance(at, list) else at.get(key) if isinstance(at, dict) else None
+    return at
+
+
+def common(machines: Sequence[dict[str, Json]]) -> dict[str, Fact]:
+    """What all of them have in common."""
+    return dict(_common(machines))
+
+
+def _common(machines: Sequence[dict[str, Json]]) -> Iterator[tuple[str, Fact]]:
+    for path, first in machines[0].items():
+        values = [machine.get(path) for machine in machines]
+        numbers = [value for value in values if isinstance(value, (int, float))]
+        if path in (*LEAST, *MOST):
+            if len(numbers) == len(values):
+                least = path in LEAST
+                end = min(numbers) * LEAST[path] if least else max(*numbers, MOST[path])
+                yield path, {"least" if least else "most": int(end)}
+        elif isinstance(first, (str, int, float)) and all(value == first for value in values):
+            yield path, first
