@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis.insight import advice, padding, run_variation
+from locus_analysis.insight import advice, evidence, padding, run_variation
 from locus_analysis.records import database
 from make_records import (
     DISTANCES,
@@ -23,6 +23,7 @@ from make_records import (
     write,
 )
 from make_records import checkpoint as checkpoint_points
+from some import some
 
 GOOD = 0
 RUN = run_id("a")
@@ -40,8 +41,8 @@ def curve(
             {
                 "distance": distance,
                 "value": value,
-                "low": value * (1 - width),
-                "high": value * (1 + width),
+                "reach": (value * (1 - width), value * (1 + width)),
+                "status": "ok",
             }
         )
     return points
@@ -118,7 +119,7 @@ def test_where_there_is_none_to_be_found_it_says_why(
 def test_a_doubtful_distance_is_told() -> None:
     points = curve(PAIR)
     for p in points[5:7]:  # 64 and 96 B: 1.3 times as long as at the far end, or no longer
-        p.update(low=0.9e-9, high=1.7e-9)
+        p["reach"] = 0.9e-9, 1.7e-9
     found = padding.needed(points)
     assert (found.least, found.sure) == (64, 128)
     assert padding.said(found) == "64 B (found 48..64 B), or to be sure 128 B"
@@ -129,14 +130,14 @@ def test_a_doubt_about_the_far_end_is_no_distance_to_keep() -> None:
     """The far end is the level that all are held against: 4 KiB would be no padding, but noise."""
     points = curve(line_of(64))
     for p in points[5:-1]:  # from 64 B to 2 KiB
-        p["high"] = 1.2 * p["value"]
+        p["reach"] = p["value"], 1.2 * p["value"]
     found = padding.needed(points)
     assert (found.least, found.sure) == (64, None)
     assert padding.said(found).startswith("64 B or more")
 
 
 def test_without_intervals_values_count() -> None:
-    points: list[Any] = [{**p, "low": None, "high": None} for p in curve(PAIR)]
+    points: list[Any] = [{**p, "reach": None} for p in curve(PAIR)]
     found = padding.needed(points)
     assert (found.least, found.sure) == (128, None)
     assert padding.said(found) == (
@@ -181,22 +182,36 @@ def test_levels_tells_the_padding(tmp_path: Path, capsys: pytest.CaptureFixture[
         in out
     )
     assert "less may do: one line is 64 B, as the system reports it" in out
-    left = "8 B noisy, 32 B misplaced, 48 B wrong, 64 B impossible, 96 B failed, 128 B interrupted"
+    left = "32 B misplaced, 48 B wrong, 64 B impossible, 96 B failed, 128 B interrupted"
     assert f"left out: {left}\n" in out
-    assert "1 of 7 distances are unconverged" in out
+    assert "1 of 8 distances are unconverged" in out and "1 of 8 distances are noisy" in out
 
 
-def test_a_padding_out_of_noise_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_noisy_distances_count_by_their_bounds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     points = distances("fetch-add", 2, PAIR)
     for p in points[2:]:
         p.status, p.reasons = "noisy", ["93 % of its samples were disturbed"]
     path = write(tmp_path / "a.jsonl", record(ONE, points, RUN))
     assert program.main(["levels", str(path)]) == GOOD
     out = capsys.readouterr().out
-    assert (
-        "cannot be found: 11 of 13 distances left out: noisy: with nothing else running: locus"
-        " sharing --variant distance --time-budget 5min" in out
-    )
+    assert "need 128 B or more (found 96..128 B; 96 B, 128 B noisy" in out
+    assert "less may do" in out and "prefetcher" not in out
+    then = "To know better: with nothing else running: locus sharing --variant distance"
+    assert then in out and "11 of 13 distances are noisy" in out
+
+
+def test_noisy_distances_without_bounds_do_not_count() -> None:
+    points = distances("fetch-add", 2, PAIR)
+    db = database.tables(of_lines(record(ONE, points, RUN)))
+    trials = run_variation.of_time(db, "sharing")
+    for trial in some(trials):
+        assert evidence.counts(trial)
+        trial["metrics"]["time"]["low"] = None
+        assert evidence.counts(trial)
+        trial["status"] = "noisy"
+        assert not evidence.counts(trial)
 
 
 def left_out(status: str, *lost: int) -> padding.Finding:
@@ -211,7 +226,7 @@ def left_out(status: str, *lost: int) -> padding.Finding:
     return found
 
 
-@pytest.mark.parametrize("status", ["noisy", "bimodal", "interrupted", "wrong"])
+@pytest.mark.parametrize("status", ["interrupted", "wrong"])
 def test_a_distance_that_was_left_out_keeps_the_answer_open(status: str) -> None:
     """128 B is only the upper end of a gap: no prefetcher follows from it."""
     found = left_out(status, 64, 96)
@@ -227,6 +242,25 @@ LINES_OF_64: Any = {
     "memory": {"available": None},
     "cgroup": None,
 }
+
+
+@pytest.mark.parametrize("status", ["noisy", "bimodal"])
+def test_a_distance_that_is_not_sound_makes_nothing_certain(status: str) -> None:
+    found = left_out(status, 64, 96)
+    assert (found.padding.low, found.padding.least, found.padding.sure) == (96, 128, 128)
+    assert not found.padding.is_certain
+    assert found.said == f"128 B (found 96..128 B; 96 B {status})"
+    assert "less may do" in padding.verdict([found], advice.Place(LINES_OF_64))
+    wanted = {"noisy": "with nothing else running: ", "bimodal": ""}
+    then = padding.advise(found, advice.Place(LINES_OF_64))
+    assert then.before == wanted[status] and ("--runs 6" in then.command) == (status == "bimodal")
+
+
+def test_all_that_a_distance_may_be_counts() -> None:
+    points: list[Any] = curve(line_of(64))
+    points[6].update(status="bimodal", reach=(1e-9, 1.4e-9))  # 96 B
+    found = padding.needed(points)
+    assert (found.least, found.sure, found.shaky) == (64, 128, [points[6]])
 
 
 def test_a_narrow_bracket_is_certain() -> None:

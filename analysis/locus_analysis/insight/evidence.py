@@ -13,7 +13,7 @@ from math import inf, prod
 from typing import Optional, TypedDict
 
 from ..base import units
-from ..records.database import UNUSABLE, graver, value_of
+from ..records.database import UNUSABLE, graver, is_sound, value_of
 from ..records.rows import HasStatus, Judged, OverRuns, Trial, Value, Verdict
 
 
@@ -66,6 +66,17 @@ def side(ratio: Judged) -> str:
     if holds(ratio, 1, inf):
         return ABOVE
     return BELOW if holds(ratio, 0, 1) else OPEN
+
+
+def reach_of(trial: Trial) -> Optional[tuple[float, float]]:
+    """The reach of the metric that the trial is shown by."""
+    return reach(valued(trial, trial["metric"]))
+
+
+def counts(trial: Trial) -> bool:
+    """Whether its interval and modes can place it on a curve, whatever its status. Without an
+    interval only a sound value counts, as if it were exact."""
+    return bool(trial["value"]) and (is_sound(trial) or reach_of(trial) is not None)
 
 
 def is_noisy(of: HasStatus) -> bool:

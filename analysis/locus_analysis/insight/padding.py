@@ -10,7 +10,8 @@ was left out keeps it open.
 
 A single slower distance is an outlier if the two before it and the one after it are not slower: it
 is reported, and changes nothing. A cache line, or the pair of lines that a prefetcher fetches,
-makes all shorter distances slow."""
+makes all shorter distances slow. Noisy and bimodal trials count, too, by their bounds and modes
+(evidence.py), but nothing that rests on one is certain."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from ..base import units
 from ..records.database import is_sound, run_names, value_of
 from ..records.lines import Machine
 from ..records.rows import Trial
-from . import advice, run_variation
+from . import advice, evidence, run_variation
 from .advice import Advice, Place, Wish
 from .memory_level import NARROW, bracketed
 
@@ -35,6 +36,7 @@ class Apart(Trial):
     """A point of a curve over the distance between what threads write."""
 
     distance: int
+    reach: Optional[tuple[float, float]]  # of its interval and modes
 
 
 ENOUGH = 1.05  # times the far end: a smaller slow-down is no reason to spend memory
@@ -50,19 +52,23 @@ class Padding:
     why: str = ""  # the reason if there is no padding
     reason: str = advice.EXHAUSTED  # of advice, if there is none
     left: list[Apart] = field(default_factory=list)  # points in the bracket that were left out
+    # points of the bracket, and beyond it if they leave it open, that are noisy or bimodal
+    shaky: list[Apart] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
     @property
     def is_certain(self) -> bool:
-        if self.least is None or self.low is None or self.left or self.sure != self.least:
+        if self.least is None or self.low is None or self.left or self.shaky:
+            return False
+        if self.sure != self.least:
             return False
         return self.least <= NARROW * self.low
 
     @property
     def missing(self) -> str:
         """Why it is not certain; empty where it is."""
-        if self.left:
-            return advice.why(self.left)
+        if self.left or self.shaky:
+            return advice.why([*self.left, *self.shaky])
         if self.least is None:
             return self.reason
         if self.sure != self.least:
@@ -83,13 +89,13 @@ class Finding:
 
 
 def needed(points: Sequence[Apart]) -> Padding:
-    """The padding from one curve, with points in order of `distance`; with `value`, and `low` and
-    `high` if there is an interval."""
+    """The padding from one curve, with points in order of `distance`; with `value`, and with
+    `reach` if there is an interval."""
     if len(points) < LEAST_POINTS:
         why = f"{len(points)} distances are too few, {LEAST_POINTS} are the least"
         return Padding(why=why, reason=advice.RANGE)
-    low = [value_of(p) if p["low"] is None else p["low"] for p in points]
-    high = [value_of(p) if p["high"] is None else p["high"] for p in points]
+    ends = [p["reach"] or (value_of(p), value_of(p)) for p in points]
+    low, high = [end for end, _ in ends], [end for _, end in ends]
     value, far_low, far_high = far_end(points), median(low[-FAR:]), median(high[-FAR:])
     if high[-1] * ENOUGH < far_low:
         end = units.size(points[-1]["distance"])
@@ -98,8 +104,9 @@ def needed(points: Sequence[Apart]) -> Padding:
     doubtful = [x > value * ENOUGH for x in high]
     padding = Padding()
     for i in _alone(slower):
-        text = f"{value_of(points[i]) / value:.2f} times the far end, but none beside it is"
-        padding.remarks.append(f"{units.size(points[i]['distance'])} stands out: {text}")
+        times = "" if evidence.is_noisy(points[i]) else f"{value_of(points[i]) / value:.2f} times "
+        text = f"stands out: {times or 'slower than '}the far end, but none beside it is"
+        padding.remarks.append(f"{units.size(points[i]['distance'])} {text}")
         slower[i] = doubtful[i] = False
     for i in _alone(doubtful):
         doubtful[i] = False
@@ -116,7 +123,9 @@ def needed(points: Sequence[Apart]) -> Padding:
         padding.sure = (
             points[last_doubtful + 1]["distance"] if last_doubtful < len(points) - FAR else None
         )
-    bare = sum(p["low"] is None for p in points)
+        decide = points[last : (max(last, last_doubtful) if padding.sure else last) + 2]
+        padding.shaky = [p for p in decide if not is_sound(p)]
+    bare = sum(p["reach"] is None for p in points)
     if bare:
         padding.sure = None
         padding.remarks.append(
@@ -149,7 +158,7 @@ SETTING = ("operation", "threads", "bind")  # these distinguish the curves of a 
 def curves(trials: Sequence[Trial]) -> list[tuple[str, list[Apart]]]:
     """The curves of one run, by name; with `distance` in each point."""
     own = [
-        {**t, **t["parameters"]}
+        {**t, **t["parameters"], "reach": evidence.reach_of(t)}
         for t in trials
         if t["variant"] == "distance" and "distance" in t["parameters"]
     ]
@@ -196,19 +205,16 @@ def findings(trials: Sequence[Trial]) -> list[Finding]:
     found = []
     for whole, own in groupby(trials, lambda t: t["whole"]):
         for name, points in curves(list(own)):
-            good = sound(points)
+            good = [p for p in points if evidence.counts(p)]
             padding = needed(good)
             _leave_out(padding, points, good)
-            wide = sum(p["status"] == "unconverged" for p in good)
-            if wide:
-                padding.remarks.append(f"{wide} of {len(good)} distances are unconverged")
+            padding.remarks += [
+                f"{n} of {len(good)} distances are {status}"
+                for status in ("unconverged", "bimodal", "noisy")
+                if (n := sum(p["status"] == status for p in good))
+            ]
             found.append(Finding(whole, name, padding, points[0]["threads"]))
     return found
-
-
-def sound(points: Sequence[Apart]) -> list[Apart]:
-    """Trials that allow conclusions."""
-    return [p for p in points if p["value"] and is_sound(p)]
 
 
 def line_size(machine: Machine) -> Optional[int]:
@@ -228,8 +234,8 @@ def said(padding: Padding, brief: bool = False) -> str:
     notes = []
     if padding.low:
         notes.append(f"found {bracketed((padding.low, padding.least), units.size)}")
-    if padding.left:
-        notes.append(_left_out(padding.left))
+    if padding.left or padding.shaky:
+        notes.append(_left_out([*padding.left, *padding.shaky]))
     if padding.sure is None and not brief:
         notes.append("intervals are too wide, or lacking, to be sure")
     text = units.size(padding.least) + (" or more" if padding.sure is None else "")
@@ -284,7 +290,7 @@ def _beside_line(found: Padding, line: Optional[int]) -> str:
     if line is None:
         return "the system does not report the size of a line"
     reported = f"of {units.size(line)}, as the system reports it"
-    if found.left or 2 * (found.low or 0) < padding:
+    if found.left or found.shaky or 2 * (found.low or 0) < padding:
         return f"less may do: one line is {reported.removeprefix('of ')}"
     if padding == line:
         return f"that is one line {reported}"
