@@ -92,7 +92,8 @@ def _lacking(module: str) -> str:
 
 
 def _is_shortage(error: BaseException) -> bool:
-    """Of memory, or of room for temporary files. Not every command imports the database."""
+    """Whether memory, or room for temporary files, ran out. Not every command imports the
+    database."""
     if "duckdb" not in sys.modules:
         return False
     import duckdb
@@ -288,7 +289,7 @@ def _parser() -> argparse.ArgumentParser:
             " names them - L1, L2, L3, memory from cycle; L1 and L2 TLB from page-random - and"
             " compares them with what the system reports. In curves of sharing over distance it"
             " finds the padding that words of different threads need, and compares it with the"
-            " cache line that the system reports. Of more than 8 hosts it prints medians for each"
+            " cache line that the system reports. For more than 8 hosts it prints medians for each"
             " class of machines, and the hosts that differ."
         ),
         epilog="Exit status: 0 good, whatever was found; 2 a file is missing or is no record.",

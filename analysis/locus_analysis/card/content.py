@@ -96,7 +96,7 @@ class Host:
 
     @cached_property
     def header(self) -> Header:
-        """Of the last run."""
+        """The header of the last run."""
         found: Header = json.loads(self.runs[-1]["header"])
         return found
 

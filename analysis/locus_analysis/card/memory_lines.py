@@ -177,7 +177,7 @@ def _pages(host: Host) -> list[Line]:
 
 
 def _ratio(one: Trial, other: Trial) -> Optional[Judged]:
-    """Of the times of two trials."""
+    """The ratio of the times of two trials."""
     return evidence.ratio(*(evidence.valued(t, "time") for t in (one, other)))
 
 

@@ -59,7 +59,7 @@ Test = Callable[[Trial, Caches], bool]
 
 
 def caches_of(run: Run) -> Caches:
-    """Of a run's machine."""
+    """The caches of a run's machine."""
     size = {1: 0, 2: 0, 3: 0}
     for cache in run["topology"]["caches"] or []:
         if cache["type"] != "instruction" and cache["level"] in size:

@@ -35,7 +35,7 @@ class _AnyLine(TypedDict):
 
 
 class _Line(_AnyLine, total=False):
-    """Of a header or a trial."""
+    """A header or a trial."""
 
     resumes: list[str]
     cpus: list[int]
@@ -62,7 +62,7 @@ def of(runs: Sequence[Run]) -> Cpus:
 
 
 def named(cpus: Counter[int]) -> str:
-    """Those of more than half as many trials as the first has; "" if there are none."""
+    """CPUs with more than half as many trials as the first of them; "" if there are none."""
     most = max(cpus.values(), default=0)
     own = sorted(cpu for cpu, n in cpus.items() if 2 * n > most)
     return f"CPU {units.some([str(cpu) for cpu in own], MOST_NAMED)}" if own else ""

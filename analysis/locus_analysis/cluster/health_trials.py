@@ -18,7 +18,8 @@ MIXED = ("work",)
 
 
 def choose(side: Side, metrics: Sequence[Bounds]) -> list[Asked]:
-    """Of machines of one class. A trial is judged by its first metric that has bounds."""
+    """The trials for machines of one class. A trial is judged by its first metric that has
+    bounds."""
     caches = components.caches_of(side.runs[-1])
     best: dict[str, Bounds] = {}
     rank: dict[str, tuple[int, float]] = {}

@@ -98,12 +98,13 @@ def is_beyond(class_: Reference, at: Look, least: Array) -> NDArray[np.bool_]:
 
 
 def least_effects(components: Sequence[str], own: dict[str, float]) -> Array:
-    """Of a sick host, by component; `own`: what the user says."""
+    """The least effect that makes a host sick, by component; `own`: the user's."""
     return np.array([own.get(c, CLOCK_EFFECT if c == CLOCK else EFFECT) for c in components])
 
 
 def _quantile_of(y: Array, share: float = 0.5) -> Array:
-    """Of each column; NaN where nothing is known. numpy's median is much the faster of the two."""
+    """A quantile of each column; NaN where nothing is known. numpy's median is the faster of the
+    two."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         found: Array = np.nanmedian(y, axis=0) if share == 0.5 else np.nanquantile(y, share, axis=0)
@@ -149,9 +150,9 @@ def _scores(
 
 
 def _limit_of(score: Array) -> Array:
-    """Of each component, the score that FALSE of all healthy hosts and components exceed, by an
-    exponential tail through the median and the upper tenth. Of few hosts the tail is that of all
-    components."""
+    """By component, the score that FALSE of all healthy hosts and components exceed, by an
+    exponential tail through the median and the upper tenth. With few hosts, all components share
+    one tail."""
     hosts, components = score.shape
     middle, high = _quantile_of(score), _quantile_of(score, 0.9)
     pooled = np.quantile((score - middle)[np.isfinite(score)], 0.9)

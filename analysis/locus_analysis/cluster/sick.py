@@ -387,7 +387,7 @@ def _restless(of: Matrix, places: Sequence[Place]) -> list[Finding]:
 
 
 def _medians(rows: Array) -> Array:
-    """Of each row."""
+    """The median of each row."""
     return np.array([np.median(r[np.isfinite(r)]) if np.isfinite(r).any() else 0 for r in rows])
 
 

@@ -74,7 +74,7 @@ def text(f: Finding) -> str:
 
 
 def _ratio(f: Finding) -> str:
-    """Of a rate the share that is left, of a time how many times as long."""
+    """For a rate the share that is left, for a time how many times as long."""
     ratio = f.ratio or 1
     if f.component == "memory bandwidth":
         return f"{1 / ratio:.2f} of its class"

@@ -80,8 +80,8 @@ def compare(
     thresholds: Sequence[tuple[str, float]] = (),
     require: Sequence[str] = (),
 ) -> Comparison:
-    """Of thresholds whose pattern matches, the last counts; metrics that match `require` must have
-    a verdict."""
+    """The last threshold whose pattern matches a metric counts; metrics that match `require` must
+    have a verdict."""
     cut = any(r["cut"] for r in new.runs)
     lost = [
         one
@@ -176,7 +176,7 @@ def _size(size: float, floor: float, within: float) -> str:
 
 
 def _relative(old: inference.Array, new: inference.Array) -> list[list[float]]:
-    """Of both sides, each run's value over the mean of the old ones."""
+    """Each run's value on both sides, over the mean of the old ones."""
     middle = np.nanmean(old)
     return [[float(v) for v in np.exp(y[np.isfinite(y)] - middle)] for y in (old, new)]
 

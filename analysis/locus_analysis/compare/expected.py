@@ -102,10 +102,10 @@ COLUMNS = ("host", "class", "verdict", "compared", "outside", "missing", "reason
 
 
 def document(side: Side, choose: Choice) -> tuple[str, list[str]]:
-    """Of each class of machine: its facts; the trials with a valid result; of each metric the
-    median over hosts (of fewer than three, over their runs), and the bounds within which another
-    one is with 95 % for all metrics together, at least 3 % away; and the metrics that are chosen
-    for locus health. And notes on what has no bounds."""
+    """For each class of machine: its facts; the trials with a valid result; for each metric the
+    median over hosts (over runs, if there are fewer than three hosts), and bounds at least 3 %
+    away, within which another host lies with 95 % for all metrics together; and the metrics that
+    are chosen for locus health. Also notes on what has no bounds."""
     classes: list[Class] = []
     notes = []
     for name in dict.fromkeys(r["class"] for r in side.runs):
@@ -175,8 +175,8 @@ def _values_of_good(side: Side, keys: Sequence[observations.Key]) -> Array:
 
 
 def _bounds(y: Array, kinds: Sequence[str]) -> list[list[float]]:
-    """Of each metric the median, and the ends of the interval of prediction, which has all values
-    that it was made from: these are good."""
+    """For each metric the median, and the ends of the prediction interval, widened to contain all
+    values that it was made from: these are good."""
     if not kinds:
         return []
     deviation, df = inference.spread(y, kinds)
@@ -268,7 +268,7 @@ def _of_class(side: Side, wanted: Class) -> Iterator[Judged]:
 
 
 def _values(side: Side, metrics: Sequence[Bounds]) -> Array:
-    """Of each host and metric, the geometric mean over runs; of zeros, zero."""
+    """By host and metric, the geometric mean over runs; zero for zeros."""
     keys = [(m["trial"], m["metric"]) for m in metrics]
     y, _ = observations.logarithms(side, keys, True)
     plain = observations.by_host(side, observations.values(side, keys))
@@ -287,7 +287,7 @@ def _outside(metrics: Sequence[Bounds], values: Array) -> list[Outside]:
 
 
 def _judge(told: Judged, wanted: Class, lost: Sequence[Lost]) -> None:
-    """Of noisy trials no result can be held against a host, nor of those that were left out."""
+    """No result of a noisy trial, or of one that was left out, is held against a host."""
     faults = [one for one in lost if one.is_fault]
     sound = told["compared"] and not lost and not told["noisy"]
     missing = len(wanted["metrics"]) - told["compared"]

@@ -48,7 +48,7 @@ def text(made: Comparison, everything: bool) -> str:
 
 
 def width() -> int:
-    """Of the terminal, within limits."""
+    """The terminal's width, within limits."""
     return max(NARROW, min(shutil.get_terminal_size((WIDE, 0)).columns, WIDE))
 
 

@@ -132,7 +132,7 @@ def picture(metrics: Sequence[Compared], name: str, title: str) -> charts.Pictur
 
 
 def _interval(m: Compared) -> tuple[float, float]:
-    """Of new over old; where it is not known, both ends are the change."""
+    """The interval of new over old; where it is not known, both ends are the change."""
     low, high = (m["change"] if end is None else end for end in (m["low"], m["high"]))
     return 1 + low, 1 + high
 

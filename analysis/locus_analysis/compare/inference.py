@@ -51,7 +51,7 @@ def least_p(old: int, new: int, paired: bool) -> float:
 
 
 def shown(old: Array, new: Array, kinds: Sequence[str], paired: bool = False) -> Shown:
-    """Of pairs, row i of `old` and of `new` belong together. A value that is not known is NaN."""
+    """In pairs, row i of `old` belongs to row i of `new`. A value that is not known is NaN."""
     t, change, error, df = statistics(old, new, kinds, paired)
     own = 1 + (labelings(len(old), len(new), paired) <= MOST and (paired or len(old) == len(new)))
     p, critical = _adjusted(t, own)
@@ -113,8 +113,8 @@ def _labels(old: int, new: int, paired: bool, most: int) -> Iterator[Array]:
 
 
 def _moments(y: Array, labels: Array, paired: bool) -> tuple[Array, Array, Array, Array]:
-    """Of each labeling and metric: the change, the squared residuals and (of each metric) their
-    degrees of freedom, and the variance of the change if that of a value is 1."""
+    """By labeling and metric: the change, the squared residuals, their degrees of freedom (by
+    metric alone), and the variance of the change for values of variance 1."""
     known = ~np.isnan(y)
     centre = 0 if paired else np.where(known, y, 0).sum(0) / np.maximum(known.sum(0), 1)
     z = np.where(known, y - centre, 0)
@@ -220,7 +220,8 @@ def t_quantile(df: Array, p: float = 1 - LEVEL / 2) -> Array:
 
 
 def t_quantiles(df: float, p: Array) -> Array:
-    """Of Student's t: with t = sqrt(df) tan(a), the density of the angle a is cos(a)^(df - 1)."""
+    """Quantiles of Student's t: with t = sqrt(df) tan(a), the density of the angle a is cos(a)^(df
+    - 1)."""
     angle = np.linspace(0, np.pi / 2, 20_001)
     density = np.cos(angle) ** max(df - 1, 0)
     area = np.concatenate(([0], np.cumsum((density[1:] + density[:-1]) / 2)))

@@ -163,12 +163,12 @@ class Side:
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """Of each run and trial: whether it has a valid result."""
+        """By run and trial: whether it has a valid result."""
         return (self.status > ABSENT) & (self.status < INTERRUPTED)
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Of trials with a valid result in some run: their names, by id."""
+        """The names, by id, of trials with a valid result in some run."""
         trials, there = self.trials.values(), np.asarray(self.valid.any(0))
         names = [
             " ".join([f"{t['benchmark']}/{t['variant']}", *(f"{k}={v}" for k, v in own.items())])
@@ -350,8 +350,8 @@ class Lost:
 
 
 def lost(trials: Mapping[str, str], side: Side) -> list[Lost]:
-    """Of trials that had a valid result, named by id: those that have a fault in some run of the
-    side now, the gravest first, and those without a valid result in any."""
+    """Trials that had a valid result, named by id, and have none now: those with a fault in some
+    run of the side, the gravest first, and those without a valid result in any."""
     found: dict[str, list[str]] = {s: [] for s in (*FAULTS[::-1], STATUSES[INTERRUPTED], LEFT_OUT)}
     gravest = dict(zip(side.trials, side.status.max(0)))
     for id_ in trials:
@@ -416,7 +416,7 @@ def common(*sides: Side) -> list[Key]:
 
 
 def _timed(m: FullMetric) -> int:
-    """Of the time 1, of a rate, which is an amount over the time, -1."""
+    """1 for the time, -1 for a rate, which is an amount over the time."""
     return 1 if m["name"] == "time" else -1 if m["kind"] == "rate" else 0
 
 

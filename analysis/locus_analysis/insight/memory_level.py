@@ -195,7 +195,7 @@ def median_within(
     key: Literal["value", "cycles"],
     unit: float = 1,
 ) -> Optional[float]:
-    """Of the points in a plateau, whose sizes are in `unit` bytes."""
+    """The median of the points in a plateau, whose sizes are in `unit` bytes."""
     if not plateau:
         return None
     own = [p[key] for p in points if plateau.first <= p["size"] / unit <= plateau.last]

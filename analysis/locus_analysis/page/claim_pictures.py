@@ -111,7 +111,7 @@ def _bars(claim: Told, rows: Sequence[Trial]) -> list[bars.RatioBar]:
 def _bar(
     name: str, point: str, value: Optional[float], trial: Optional[Trial] = None
 ) -> bars.RatioBar:
-    """Of a published value where there is no trial."""
+    """The bar of a published value; there may be no trial."""
     return {
         "id": trial and trial["id"],
         "flag": trial and trial["flag"],

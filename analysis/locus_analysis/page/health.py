@@ -23,8 +23,8 @@ SLIGHT = 0.01  # a logarithm that has the colour of none
 CELL = 62  # pixels: width
 HELP = (
     "Rows: hosts; columns: components. Colour: how much slower (red) or faster (blue) than the"
-    " class a host's second slowest metric is, of the clock the median. Framed: beyond the limit of"
-    " healthy hosts. White: too few metrics."
+    " class a host's second slowest metric is, for the clock the median. Framed: beyond the limit"
+    " of healthy hosts. White: too few metrics."
 )
 
 

@@ -62,7 +62,7 @@ class _OfRuns(TypedDict, total=False):
 
 
 class Section(_OfRuns):
-    """Of a benchmark. `hosts`: where there are too many for the part on each run."""
+    """A benchmark's part of the page. `hosts`: where there are too many runs for a part each."""
 
     name: str
     id: str

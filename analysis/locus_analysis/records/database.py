@@ -232,7 +232,7 @@ def is_sound(trial: HasStatus) -> bool:
 
 
 def value_of(row: Value) -> float:
-    """Of a row that has one."""
+    """The value of a row that has one."""
     assert row["value"] is not None
     return row["value"]
 
@@ -377,7 +377,7 @@ class _Left(TypedDict):
 
 
 def _keep_one_of_each(db: duckdb.DuckDBPyConnection) -> list[str]:
-    """Of several copies of a run, keeps the one that ended, then that with most trials, with most
+    """Keeps one copy of each run: the one that ended, else the one with most trials, with most
     lines, or the first. Returns notes."""
     db.execute(
         "CREATE TEMP TABLE chosen AS SELECT *, row_number() OVER (PARTITION BY run ORDER BY ended"

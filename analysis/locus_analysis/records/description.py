@@ -80,7 +80,7 @@ class Described:
         return (known and known["unit"]) or ""
 
     def meaning(self, metric: str) -> Meaning:
-        """Of a metric that the record does not describe as well."""
+        """The description of a metric, even of one that the record does not describe."""
         return self.metrics.get(metric) or {"unit": "", "better": None, "help": ""}
 
     def is_number(self, parameter: str, values: Iterable[str]) -> bool:

@@ -282,7 +282,7 @@ class _RegionMay(TypedDict, total=False):
 
 
 class Region(_RegionMay):
-    """Of a trial: a region of LIKWID's."""
+    """A trial's region for LIKWID."""
 
     name: str
     calls: int

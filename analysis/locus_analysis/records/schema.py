@@ -112,7 +112,7 @@ class Declared:
         self._numbers: dict[tuple[str, str], dict[str, bool]] = {}
 
     def check(self, line: Line) -> None:
-        """Of each line of a file, in order. Raises Flaw."""
+        """To be called for each line of a file, in order. Raises Flaw."""
         if line["type"] == "benchmark":
             self._numbers[line["run"], line["name"]] = {
                 p["name"]: p["type"] in NUMBERS for p in line["parameters"]
