@@ -252,7 +252,16 @@ class Machine(_MachineKeys):
     libc: Optional[str]
 
 
-class Header(TypedDict):
+class Mpi(TypedDict, total=False):
+    library: Optional[str]
+    transport: Optional[str]
+
+
+class _HeaderMay(TypedDict, total=False):
+    mpi: Mpi
+
+
+class Header(_HeaderMay):
     type: str
     run: str
     schema: str
