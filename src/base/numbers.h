@@ -58,6 +58,11 @@ int quantity_real(const char *text, double *, char *why, size_t size);
  * than the last: "500ms", "1h30m".
  */
 int quantity_seconds(const char *text, double *, char *why, size_t size);
+/*
+ * A moment, in s since 1970: "2026-11-28T20:15:00Z" (UTC, with or without a fraction of a second),
+ * or "@1795896900".
+ */
+int quantity_moment(const char *text, double *, char *why, size_t size);
 
 /* Prints with an SI prefix and four digits: "12.34 GB/s". NaN is shown as "-". Returns text. */
 char *quantity_show(double, const char *unit, char *text, size_t size);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "base/numbers.h"
 
@@ -157,6 +158,37 @@ static int power_of(double x, const char *unit)
 double quantity_scale(double x, const char *unit)
 {
 	return pow(1e3, power_of(x, unit));
+}
+
+/* "2026-11-28T20:15:00.5Z" */
+static int parse_date(const char *text, double *s)
+{
+	struct tm tm = { 0 }, read;
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	double fraction = 0;
+
+	if (!end || tm.tm_year < 70 || tm.tm_year >= 8100)
+		return -1;
+	if (*end == '.' && !(end = parse_decimal(end, &fraction)))
+		return -1;
+	read = tm;
+	*s = (double)timegm(&tm) + fraction;
+	/* the 30th of February would be the 2nd of March */
+	return strcmp(end, "Z") || fraction >= 1 || tm.tm_mday != read.tm_mday ? -1 : 0;
+}
+
+int quantity_moment(const char *text, double *s, char *why, size_t size)
+{
+	const bool since = *text == '@';
+	const char *end = since ? parse_decimal(text + 1, s) : NULL;
+
+	if (since ? end && !*end && *s < 253402300800.0 : !parse_date(text, s))
+		return 0;
+	snprintf(why, size,
+		 "'%.60s' is not a moment such as 2026-11-28T20:15:00Z (UTC) or @1795896900 (s "
+		 "since 1970)",
+		 text);
+	return -1;
 }
 
 char *quantity_show(double x, const char *unit, char *text, size_t size)

@@ -18,6 +18,7 @@
 #include "commands/runs.h"
 #include "count/likwid.h"
 #include "harness/record/record.h"
+#include "harness/run/run.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
 #include "machine/watchdog.h"
@@ -161,7 +162,7 @@ static unsigned first_run(struct runs *r, char *mode)
 /* s that are left for each run from this one on; 0: none; INFINITY: there is no limit. */
 static double share(const struct runs *r, unsigned run)
 {
-	const double time = r->options->time_budget, left = time - (clock_now() - r->began);
+	const double time = r->options->time_budget, left = time - fmax(0, clock_now() - r->began);
 
 	return time > 0 ? fmax(0, left / (r->options->runs - run + 1)) : INFINITY;
 }
@@ -227,6 +228,7 @@ int runs_all(const struct program *p, const struct options *o, const char *name)
 			o->argv[0]);
 	watched(&set);
 	sigprocmask(SIG_BLOCK, &set, &r.before);
+	r.began += fmax(0, moment_left(o)); /* the first run waits, at no cost of time */
 	scratch = open_scratch(&r);
 	status = run_all(&r);
 	record = is_file(o->output) ? o->output : is_file(r.scratch) ? r.scratch : NULL;

@@ -37,6 +37,7 @@ CASES = [
     (["numa", "--time-budget", "0"], 2, ["--time-budget"]),
     (["numa", "--time-budget", "30m1h"], 2, ["--time-budget", "30m1h", "1h30m"]),
     (["numa", "--repeats", "0"], 2, ["--repeats", "0"]),
+    (["numa", "--begin-at", "20:15"], 2, ["--begin-at", "'20:15'", "2026-11-28T20:15:00Z"]),
     (["numa", "--seed", "x"], 2, ["--seed", "x"]),
     (["numa", "--tag", "campaign"], 2, ["--tag", "'campaign'", "KEY=VALUE"]),
     (["numa", "--tag", "=may"], 2, ["--tag", "'=may'", "KEY=VALUE"]),

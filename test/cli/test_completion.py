@@ -72,7 +72,7 @@ def test_values_of_a_benchmarks_own(offered):
 def test_each_value_that_is_offered_is_understood(locus, offered, benchmarks):
     """A dry run accepts each value that is offered; and all options have some, except free text."""
     free = {"--repeats", "--runs", "--duration", "--time-budget", "--case-budget"}
-    free |= {"--seed", "--tag"}
+    free |= {"--seed", "--tag", "--begin-at"}
     for name in benchmarks:
         lists = {}
         for option in some(offered(name, "--")):

@@ -56,6 +56,56 @@ static void test_seconds(void **state)
 	}
 }
 
+static void test_moments(void **state)
+{
+	static const struct {
+		const char *text;
+		double seconds;
+	} good[] = {
+		{ "1970-01-01T00:00:00Z", 0 },
+		{ "2026-11-28T20:15:00Z", 1795896900 },
+		{ "2026-11-28T20:15:00.25Z", 1795896900.25 },
+		{ "2028-02-29T00:00:00Z", 1835395200 },
+		{ "@1795896900", 1795896900 },
+		{ "@1795896900.5", 1795896900.5 },
+		{ "@0", 0 },
+	};
+	static const char *const bad[] = {
+		"",
+		"soon",
+		"1795896900",
+		"@",
+		"@-1",
+		"@1s",
+		"@1e18",
+		"@inf",
+		"2026-11-28",
+		"2026-11-28T20:15:00",
+		"2026-11-28T20:15:00+01:00",
+		"2026-02-30T00:00:00Z",
+		"2026-11-28T25:00:00Z",
+		"1969-12-31T23:59:59Z",
+		"2026-11-28T20:15:00.Z",
+		"2026-11-28T20:15:00.5",
+		"2026-11-28T20:15:00Z ",
+		"12026-11-28T20:15:00Z",
+	};
+	double s;
+	char why[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		assert_int_equal(quantity_moment(good[i].text, &s, why, sizeof(why)), 0);
+		assert_true(fabs(s - good[i].seconds) < 1e-6);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		if (!quantity_moment(bad[i], &s, why, sizeof(why)))
+			fail_msg("'%s' is taken for a moment", bad[i]);
+		assert_non_null(strstr(why, bad[i]));
+		assert_non_null(strstr(why, "2026-11-28T20:15:00Z"));
+	}
+}
+
 static void shown(double x, const char *unit, const char *text)
 {
 	char buffer[64];
@@ -81,6 +131,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_seconds),
+		cmocka_unit_test(test_moments),
 		cmocka_unit_test(test_numbers_for_people),
 	};
 

@@ -257,7 +257,15 @@ class Mpi(TypedDict, total=False):
     transport: Optional[str]
 
 
+class Begin(TypedDict):
+    """Of --begin-at."""
+
+    at: str
+    late: float
+
+
 class _HeaderMay(TypedDict, total=False):
+    begin: Begin
     mpi: Mpi
 
 

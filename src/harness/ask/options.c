@@ -63,6 +63,16 @@ static int take_seconds(const struct option_row *row, const char *program, const
 	return *s > 0 ? 0 : refuse(program, row->name, "must be more than zero");
 }
 
+static int take_moment(const struct option_row *row, const char *program, const char *text,
+		       struct options *o)
+{
+	char why[256];
+
+	if (quantity_moment(text, member_of(o, row), why, sizeof(why)))
+		return refuse(program, row->name, "%s", why);
+	return 0;
+}
+
 static int read_count(const struct option_row *row, const char *program, const char *text,
 		      uint64_t least, uint64_t *n)
 {
@@ -247,6 +257,10 @@ const struct option_row option_rows[] = {
 	  "time limit of the whole command, all --runs together, such as 60s",
 	  SECONDS(time_budget) },
 	{ "case-budget", "TIME", "time limit of one trial", SECONDS(case_budget) },
+	{ "begin-at", "TIME",
+	  "prepare, and wait until this moment: 2026-11-28T20:15:00Z (UTC), or @ and s since 1970; "
+	  "one that is past begins at once",
+	  take_moment, MEMBER(begin_at) },
 	{ "seed", "N", "seed of all random numbers (default: 1)", take_seed,
 	  .most = UINT64_C(1) << 53 },
 	{ "tag", "KEY=VALUE",

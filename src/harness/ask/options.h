@@ -41,6 +41,7 @@ struct options {
 	const char *tag[OPTIONS_TAGS];		/* "KEY=VALUE": no key twice */
 	unsigned tags;
 	double time_budget, case_budget, duration; /* s */
+	double begin_at;			   /* s since 1970 */
 	unsigned repeats, runs;
 	/* this process's place in a series of runs (--runs); run: from 1, 0: it is in none */
 	struct {

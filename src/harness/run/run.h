@@ -50,6 +50,7 @@ struct run {
 	struct progress progress;
 	struct table table;
 	double seconds; /* s that it is estimated to take */
+	double late;	/* s from --begin-at to the begin */
 	/* how far it is */
 	unsigned count[STATUSES], finished, skipped; /* trials */
 	unsigned left;				     /* finished without being measured */
@@ -105,6 +106,16 @@ void results_write_next(struct alternation *, enum stopped, bool sync);
 void results_write_all(struct alternation *, enum stopped);
 /* After the tables: says what was not measured, why, and how to go on. */
 void results_end(struct run *);
+
+/* --- moment.c: --begin-at --- */
+
+/* s until that moment, by this machine's clock; negative: it is past; 0: none was given. */
+double moment_left(const struct options *);
+/* The run's time begins then. To be called before cut_start(). Says if the moment is past. */
+void moment_plan(struct run *);
+/* Says for how long, and waits until then, or for a signal. */
+void moment_await(struct run *);
+json_t *moment_json(const struct run *); /* `begin` of the header; NULL: none was given */
 
 /* --- run_lines.c: the run's own lines of the record --- */
 

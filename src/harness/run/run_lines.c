@@ -271,7 +271,7 @@ void run_header(struct run *r)
 	json_t *line;
 
 	line = json_pack("{s:s, s:s, s:o?, s:i, s:i, s:o, s:o, s:O, s:o, s:o, s:o, s:s, s:o, s:I, "
-			 "s:o, s:o, s:o, s:o, s:o, s:o, s:o*}",
+			 "s:o, s:o, s:o, s:o, s:o, s:o, s:o*, s:o*}",
 			 "schema", RECORD_SCHEMA, "started", record_time(started), "host",
 			 json_string(utf8_host(host)), "rank", 0, "ranks",
 			 r->ranks ? (int)r->ranks->ranks : 1, "job", provenance_job(), "tags",
@@ -282,7 +282,8 @@ void run_header(struct run *r)
 			 clock_json(&r->clock), "binding", binding_json(&r->setting, o), "counters",
 			 counting_header_json(r->counting), "machine",
 			 provenance_machine(r->setting.machine), "markers",
-			 regions_json(&r->regions), "markers_why", utf8_json(r->regions.why_not));
+			 regions_json(&r->regions), "markers_why", utf8_json(r->regions.why_not),
+			 "begin", moment_json(r));
 	if (r->ranks)
 		json_object_set_new(line, "mpi", mpi_json(r->ranks));
 	record_line(r->record, "header", line, false);
