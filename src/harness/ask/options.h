@@ -31,8 +31,10 @@ struct options {
 	enum profile profile;
 	enum format format; /* of the printed results */
 	const char *variant, *threads, *bind, *topology, *output;
-	/* no options: a file for the record where `output` is NULL; ids of trials, {ID: true}, if no
-	 * others are to be planned; where the name of the trial is kept that is being measured */
+	/*
+	 * no options: a file for the record where `output` is NULL; ids of trials, {ID: true}, if
+	 * no others are to be planned; where the name of the trial is kept that is being measured
+	 */
 	const char *scratch;
 	const json_t *only;
 	char *hand;	      /* OPTIONS_HAND bytes */
