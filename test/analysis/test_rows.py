@@ -114,10 +114,10 @@ def compare(kind: Any, schema: Json, where: str, seen: list[str]) -> None:
     seen.append(where)
     properties = schema["properties"]
     hints = typing.get_type_hints(of)
-    assert hints.keys() == properties.keys() | set(schema["required"]), where
+    assert hints.keys() == properties.keys() | set(schema.get("required", [])), where
     # type and run, which all lines have
     always = {name for name, value in properties.items() if value is True}
-    assert of.__required_keys__ == {*schema["required"], *always}, where
+    assert of.__required_keys__ == {*schema.get("required", []), *always}, where
     for name in properties.keys() & hints.keys():
         if properties[name] is not True:
             compare(hints[name], properties[name], f"{where}.{name}", seen)
