@@ -4,7 +4,9 @@
 import re
 from pathlib import Path
 
-from make_records import TWO, record, run_id
+from locus_analysis.insight import advice, knee, run_variation
+from locus_analysis.records import database
+from make_records import TWO, of_lines, record, run_id
 from make_records.trials import Point
 from pages import make
 
@@ -39,9 +41,56 @@ def test_the_knee_is_where_bandwidth_stops_growing(tmp_path: Path) -> None:
 
 def test_numbers_of_threads_that_do_not_count_are_named(tmp_path: Path) -> None:
     points = over_threads({1: 20e9, 2: 40e9, 3: 50e9, 4: 78e9, 8: 80e9})
-    points[2].status, points[2].reasons = "noisy", ["other work"]
+    points[2].status, points[2].reasons = "interrupted", ["the time was spent"]
     text = said(tmp_path, points)
-    assert "sum, node 0: 4 of 8 threads (found 2..4; 3 noisy) reach 98 %" in text
+    assert "sum, node 0: 4 of 8 threads (found 2..4; 3 interrupted) reach 98 %" in text
+    then = "numa --variant static --threads 2,3,4,8 --layout packed"
+    assert f"To know better: locus {then}." in text
+
+
+def noisy(*numbers: int) -> list[Point]:
+    points = over_threads({1: 20e9, 2: 40e9, 3: 50e9, 4: 78e9, 8: 80e9})
+    for p in points:
+        if p.threads in numbers:
+            p.status, p.reasons = "noisy", ["other work"]
+    return points
+
+
+def test_noisy_trials_count_by_their_bounds(tmp_path: Path) -> None:
+    text = said(tmp_path, noisy(3))
+    assert "sum, node 0: 4 of 8 threads (3 noisy) reach 98 % of the most bandwidth" in text
+    assert "To know better: with nothing else running: locus numa --variant static" in text
+
+
+def test_the_value_of_a_noisy_trial_is_not_told(tmp_path: Path) -> None:
+    points = noisy(1, 4)
+    points[3].seconds = SIZE / 85e9  # more than any sound one
+    text = said(tmp_path, points)
+    assert re.search(r"4 of 8 threads \(4 noisy\) reach 95 % of the most band", text)
+    assert re.search(r"bandwidth, (79|80)\S* GB/s, or more\. ", text) and "1 has" not in text
+
+
+def test_a_number_in_doubt_does_not_make_the_rate_grow(tmp_path: Path) -> None:
+    points = over_threads({1: 20e9, 2: 40e9, 4: 78e9, 8: 80e9})
+    points[2].status, points[2].reasons = "interrupted", ["the time was spent"]
+    text = said(tmp_path, points)
+    assert "8 of 8 threads (found 2..8; 4 interrupted) reach 100 %" in text
+
+
+def test_a_number_that_may_be_on_either_side_is_open() -> None:
+    points = over_threads({1: 20e9, 2: 40e9, 3: 77e9, 4: 80e9, 8: 80e9})
+    db = database.tables(of_lines(record(TWO, points, run_id("a"))))
+    trials = run_variation.of(db, "numa")
+    for trial in trials:
+        if trial["threads"] == 3:
+            own = trial["metrics"]["bandwidth"]
+            own["low"], own["high"] = 70e9, 84e9
+    (text,) = knee.said(knee.curves(trials), advice.places(db)[trials[0]["whole"]])
+    assert "4 of 8 threads (found 2..4; 3 open) reach 100 %" in text
+
+
+def test_noise_alone_is_no_curve(tmp_path: Path) -> None:
+    assert "threads reach" not in said(tmp_path, noisy(1, 2, 3, 4, 8))
 
 
 def test_neighbours_are_no_bracket(tmp_path: Path) -> None:

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many threads the bandwidth of memory needs: the knee of bandwidth over threads.
-
-The knee is the smallest number of threads whose bandwidth is within ENOUGH of the most that any
-number of threads had: it lies above the number measured before it. Only trials that can be judged
-count; others between the two are named."""
+"""How many threads the bandwidth of memory needs: the knee of bandwidth over threads
+(saturation.py)."""
 
 from __future__ import annotations
 
@@ -12,12 +9,12 @@ from itertools import groupby
 from typing import Optional
 
 from ..base import units
-from ..records.database import is_sound, value_of
 from ..records.rows import Trial
+from . import evidence, saturation
+from .advice import Place, Wish
+from .saturation import Knee
 
 VARIANTS = ("scaling", "static")
-ENOUGH = 0.95
-LEAST_POINTS = 3
 SETTING = ("kernel", "size", "pages")  # these, and the nodes in use, distinguish the curves
 
 
@@ -27,8 +24,7 @@ def _nodes(trial: Trial) -> tuple[bool, ...]:
 
 
 def curves(trials: Sequence[Trial]) -> list[list[Trial]]:
-    """The curves of VARIANTS in one run, with points in order of threads, among them those that
-    can't be judged."""
+    """The curves of VARIANTS in one run, with points in order of threads."""
 
     def key(t: Trial) -> tuple[str, ...]:
         setting = (str(t["parameters"].get(name)) for name in SETTING)
@@ -38,47 +34,50 @@ def curves(trials: Sequence[Trial]) -> list[list[Trial]]:
         (t for t in trials if t["variant"] in VARIANTS),
         key=lambda t: (key(t), t["threads"]),
     )
-    found = [list(points) for _, points in groupby(own, key)]
-    return [
-        points for points in found if len({t["threads"] for t in _judged(points)}) >= LEAST_POINTS
-    ]
+    return [list(points) for _, points in groupby(own, key)]
 
 
-def _judged(points: Sequence[Trial]) -> list[Trial]:
-    return [t for t in points if t["value"] and is_sound(t)]
+def said(curves: Sequence[Sequence[Trial]], place: Place) -> list[str]:
+    """A sentence on each curve that has enough points."""
+    told = []
+    for measured in curves:
+        found = saturation.knee([(t["threads"], t) for t in measured], slower=False)
+        if found and len({p.number for p in found.points}) >= saturation.LEAST_POINTS:
+            then = found.advise(place, _wish(measured, found))
+            told.append(f"{_name(measured[0])}: {_sentence(found)}{then}")
+    return told
 
 
-def _bracket(knee: Trial, measured: Sequence[Trial], judged: Sequence[Trial]) -> str:
-    """Between which numbers of threads it lies, unless these are neighbours."""
-    high = knee["threads"]
-    low = max((t["threads"] for t in judged if t["threads"] < high), default=high)
-    left = {t["threads"]: t["status"] for t in measured if low < t["threads"] < high}
-    told = "".join(f"; {n} {status}" for n, status in left.items())
-    return f" (found {low}..{high}{told})" if high - low > 1 else ""
+def _wish(measured: Sequence[Trial], found: Knee) -> Wish:
+    """The variant on each number of threads around the knee, and on the most."""
+    numbers = sorted({*range(found.below or 1, found.at.number + 1), found.points[-1].number})
+    threads = ",".join(map(str, numbers)) if len(numbers) <= 16 else f"1..{numbers[-1]}+1"
+    variant = measured[0]["variant"]
+    options = [("variant", variant), ("threads", threads)]
+    options += [("layout", "packed")] * (variant == "static")
+    return Wish("numa", tuple(options), cpus=numbers[-1])
 
 
-def said(measured: Sequence[Trial]) -> str:
-    """The sentence on a curve."""
-    points = _judged(measured)
-    best = max(points, key=value_of)
-    knee = next(t for t in points if value_of(t) >= ENOUGH * value_of(best))
-    first, last = points[0], points[-1]
-    names = [str(points[0]["parameters"].get("kernel")), _where(points[0])]
-    curve = ", ".join(name for name in names if name)
-    rate = units.quantity(knee["value"], "B/s")
-    one = f"{first['threads']} {'has' if first['threads'] == 1 else 'have'}"
-    base = f"{one} {units.quantity(first['value'], 'B/s')}"
-    if knee is last:
-        return (
-            f"{curve}: bandwidth still grows at {last['threads']} threads, the most measured:"
-            f" {rate}; {base}."
-        )
-    found = _bracket(knee, measured, points)
-    share = f"{100 * value_of(knee) / value_of(best):.0f} %"
-    return (
-        f"{curve}: {knee['threads']} of {last['threads']} threads{found} reach {share} of the most"
-        f" bandwidth, {rate} of {units.quantity(best['value'], 'B/s')}; {base}."
-    )
+def _sentence(found: Knee) -> str:
+    first, last = found.points[0], found.points[-1]
+    base = ""
+    if not evidence.is_noisy(first.trial):
+        has = "has" if first.number == 1 else "have"
+        base = f"; {first.number} {has} {units.quantity(first.rate, 'B/s')}"
+    rate = units.quantity(found.at.rate, "B/s")
+    if found.is_open:
+        return f"bandwidth still grows at {last.number} threads, the most measured: {rate}{base}."
+    share = f"{100 * found.at.rate / found.best.rate:.0f} %"
+    of_most = f"{share} of the most bandwidth, {rate} of {units.quantity(found.best.rate, 'B/s')}"
+    if evidence.is_noisy(found.at.trial):
+        most = units.quantity(found.best.rate, "B/s")
+        of_most = f"{100 * saturation.ENOUGH:.0f} % of the most bandwidth, {most}, or more"
+    return f"{found.at.number} of {last.number} threads{found.found} reach {of_most}{base}."
+
+
+def _name(trial: Trial) -> str:
+    names = [str(trial["parameters"].get("kernel")), _where(trial)]
+    return ", ".join(name for name in names if name)
 
 
 def _where(trial: Trial) -> Optional[str]:

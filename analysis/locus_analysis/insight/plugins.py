@@ -37,16 +37,13 @@ class Insight:
 
 
 def _latency(db: duckdb.DuckDBPyConnection) -> Found:
-    machines, runs = database.machines(db), database.by_run(run_variation.of_time(db, "latency"))
+    places, runs = advice.places(db), database.by_run(run_variation.of_time(db, "latency"))
     findings = levels.findings(db)
     of_caches = [f for f in findings if f.first and f.what == "caches" and f.levels]
     return {
         "findings": findings,
         "answer": {f.whole: _load(f) for f in of_caches},
-        "said": {
-            whole: [inflight.said(c, machines[whole]) for c in inflight.curves(own)]
-            for whole, own in runs
-        },
+        "said": {whole: inflight.said(inflight.curves(own), places[whole]) for whole, own in runs},
     }
 
 
@@ -107,8 +104,8 @@ def _hand_over(trial: cpu_pairs.Table, machine: Machine) -> str:
 
 
 def _numa(db: duckdb.DuckDBPyConnection) -> Found:
-    runs = database.by_run(run_variation.of(db, "numa"))
-    return {"said": {whole: [knee.said(c) for c in knee.curves(own)] for whole, own in runs}}
+    places, runs = advice.places(db), database.by_run(run_variation.of(db, "numa"))
+    return {"said": {whole: knee.said(knee.curves(own), places[whole]) for whole, own in runs}}
 
 
 REGISTERED = {
