@@ -139,39 +139,6 @@ static void lists_are_right(const struct tiles *t, enum real real, const void *g
 	free(carver.memory);
 }
 
-/* A block's points are moved as one by one, and those that stay are left. */
-static void moves_are_right(const struct tiles *t, enum real real, const void *block,
-			    const void *given, unsigned d, const uint32_t *label)
-{
-	enum { CENTRES = 128 };
-	const size_t length = sums_length(d, CENTRES);
-	int64_t *one = calloc(length, sizeof(*one)), *other = calloc(length, sizeof(*other));
-	struct sums by_block = sums_at(one, d, CENTRES), by_row = sums_at(other, d, CENTRES);
-	uint32_t before[2][MOST_BLOCK];
-	double *scale = malloc(d * sizeof(*scale));
-
-	for (unsigned j = 0; j < d; j++)
-		scale[j] = ldexp(1, (int)j % 20);
-	for (unsigned i = 0; i < t->block; i++)
-		before[0][i] = before[1][i] = i % 3 == 0   ? SUM_NONE
-					      : i % 3 == 1 ? label[i]
-							   : CENTRES - 1;
-	t->move(&by_block, block, scale, t->block - 1, before[0], label);
-	for (unsigned i = 0; i < t->block - 1; i++) {
-		if (before[1][i] != label[i])
-			sums_move(&by_row, real, (const char *)given + i * d * real_bytes(real),
-				  scale, before[1][i], label[i]);
-		before[1][i] = label[i];
-	}
-	assert_memory_equal(one, other, length * sizeof(*one));
-	assert_memory_equal(before[0], before[1], t->block * sizeof(**before));
-	assert_memory_equal(before[1], label, (t->block - 1) * sizeof(**before));
-	assert_true(*by_row.moves > 0);
-	free(one);
-	free(other);
-	free(scale);
-}
-
 /* The kernels of one instruction set, on whole numbers, of which all scores are exact. */
 static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, unsigned k)
 {
@@ -211,7 +178,6 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 	apart_is_right(t, block, &packed, label, &(struct plain){ x, c, half });
 	two_are_right(t, real, given, &packed, &(struct plain){ x, c, half });
 	lists_are_right(t, real, given, &packed, centre, halves, x);
-	moves_are_right(t, real, block, given, d, label);
 	for (size_t i = 1; i < n; i++) {
 		double square = 0;
 

@@ -73,12 +73,6 @@ struct tiles {
 	/* Lists which of n scores are at most `limit`, and finds the least. Returns how many. */
 	unsigned (*near)(const void *scores, unsigned n, double limit, uint16_t *near,
 			 double *least);
-	/*
-	 * Moves the points with a new label, among a block's first n, from sum to sum; copies the
-	 * new labels to `before`.
-	 */
-	void (*move)(struct sums *, const void *block, const double *scale, size_t n,
-		     uint32_t *before, const uint32_t *label);
 	/* `turns` times CHAINS multiply-adds of vectors */
 	void (*spin)(void *values, size_t turns);
 };

@@ -195,44 +195,6 @@ TARGET static void NAME(box)(const void *given, size_t n, unsigned d, double *le
 	}
 }
 
-typedef REAL NAME(eight) __attribute__((vector_size(8 * sizeof(REAL))));
-
-/*
- * See struct tiles. Lists the points with a new label first, without a branch, which would be
- * mispredicted too often.
- */
-TARGET static void NAME(move)(struct sums *s, const void *block, const double *scale, size_t n,
-			      uint32_t *before, const uint32_t *label)
-{
-	unsigned mover[MOST_BLOCK], movers = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		mover[movers] = i;
-		movers += label[i] != before[i];
-	}
-	for (unsigned m = 0; m < movers; m++) {
-		const uint32_t from = before[mover[m]], to = label[mover[m]];
-		const REAL *x = (const REAL *)block + mover[m];
-		unsigned j = 0;
-
-		sums_count(s, 1, from, to);
-		for (; s->d - j >= 8; j += 8, x += 8 * BLOCK) {
-			const NAME(eight)
-				eight = { x[0],		x[BLOCK],     x[2 * BLOCK], x[3 * BLOCK],
-					  x[4 * BLOCK], x[5 * BLOCK], x[6 * BLOCK], x[7 * BLOCK] };
-
-			SUMS_MOVE_EIGHT(s, j,
-					__builtin_convertvector(eight, eight_reals) *
-							*(const eight_reals *)(scale + j) +
-						SUM_MAGIC,
-					from, to);
-		}
-		for (; j < s->d; j++, x += BLOCK)
-			sums_move_one(s, j, sum_term((double)*x, scale[j]), from, to);
-		before[mover[m]] = to;
-	}
-}
-
 /*
  * Packs centres in the order in which they are read: by group, then by dimension. The last group is
  * padded with centres infinitely far away.
@@ -291,7 +253,6 @@ static const struct tiles NAME(tiles) = { BLOCK,
 					  NAME(total),
 					  NAME(floats),
 					  NAME(near),
-					  NAME(move),
 					  NAME(spin) };
 
 #undef VECTORS
