@@ -231,10 +231,20 @@ class Cgroup(TypedDict):
     cpuset: Optional[str]
 
 
+class Errors(TypedDict):
+    corrected: Optional[int]
+    uncorrected: Optional[int]
+    machine_checks: Optional[int]
+
+
 _MachineKeys = TypedDict("_MachineKeys", {"class": Optional[str]})
 
 
-class Machine(_MachineKeys):
+class _MachineMay(TypedDict, total=False):
+    errors: Errors
+
+
+class Machine(_MachineKeys, _MachineMay):
     cpu: Cpu
     prefetchers: Optional[Prefetchers]
     firmware: Firmware
