@@ -36,8 +36,8 @@ def sick(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str]:
 
 
 def test_a_slow_core_is_found_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Suspected, then confirmed by another campaign."""
-    for name in "ab":
+    """Suspected, then confirmed by three fresh runs."""
+    for name in "abcd":
         campaign(tmp_path / name, slow=17)
     status, out = sick(capsys, tmp_path)
     assert status == 1 and "SICK" in out and "n003  cores 1.10 times its class" in out

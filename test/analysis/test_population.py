@@ -76,7 +76,7 @@ def test_the_worst_of_very_many_hosts(hosts: int, shown: int) -> None:
     class_ = rule.refer(y, ["L2"] * 8)
     named = [f"n{i:04}" for i in range(hosts)]
     found = health.pictures(
-        [sick.Campaign("a", "a CPU", 1, named, class_, rule.look(y, class_), y)]
+        [sick.Campaign("a", "a CPU", 1, named, [3] * hosts, class_, rule.look(y, class_), y)]
     )
     chart: Any = found[0].spec["vconcat"]
     rows: Any = found[0].spec["datasets"]

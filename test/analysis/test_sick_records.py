@@ -5,8 +5,10 @@ be."""
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -41,19 +43,20 @@ def campaign(
     factor: Factor = same,
     change: Change = nothing,
     machine: Machine = ONE,
+    runs: int = 1,
 ) -> Path:
     """Records of nodes that differ by 0.5 % of noise, and by `factor`; `change` edits the lines."""
     folder.mkdir(parents=True, exist_ok=True)
     base = points(machine)
-    for name in names:
-        rng = random.Random(f"{folder.name} {name}")
+    for name, i in itertools.product(names, range(runs)):
+        rng = random.Random(f"{folder.name} {name} {i}" if i else f"{folder.name} {name}")
         own = [
             replace(copy.copy(p), seconds=p.seconds * factor(name, p) * rng.gauss(1, 0.005))
             for p in base
         ]
-        lines = record(machine, own, run_id(f"{folder} {name}"), host=name)
+        lines = record(machine, own, run_id(f"{folder} {name} {i}"), host=name)
         change(name, lines)
-        write(folder / f"{name}.jsonl", lines)
+        write(folder / f"{name}{'-' * (i > 0)}{i or ''}.jsonl", lines)
     return folder
 
 
@@ -92,7 +95,7 @@ def test_suspected_then_sick(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert f"sbatch --nodelist=n003 jobs/suite.slurm --again {first}" in out
     status, out, _ = sick(capsys, first, "--again-list")
     assert status == 4 and out == "n003\n"
-    campaign(first / "again-7", ["n003"], slow_memory)
+    campaign(first / "again-7", ["n003"], slow_memory, runs=3)
     status, out, _ = sick(capsys, first)
     assert status == 1 and "SICK     n003  memory bandwidth 0.88 of its class" in out
     assert "in 2 campaigns" in out and "measure again" not in out
@@ -107,10 +110,64 @@ def test_not_confirmed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "(look)   n003  memory bandwidth" in out
 
 
+@pytest.mark.parametrize(("jobs", "said"), [(1, "once: 2 more runs"), (2, "by 2 runs: 1 more run")])
+def test_too_few_fresh_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], jobs: int, said: str
+) -> None:
+    """Real runs of healthy nodes are confirmed by one run more often than one would think."""
+    first = campaign(tmp_path / "a", named(10), slow_memory)
+    for job in range(jobs):
+        campaign(first / f"again-{job}", ["n003"], slow_memory)
+    status, out, _ = sick(capsys, first)
+    assert (
+        status == 4
+        and "SUSPECT  n003" in out
+        and f"measured again {said} needed" in " ".join(out.split())
+    )
+    assert sick(capsys, first, "--again-list")[1] == "n003\n"
+    campaign(first / "last", ["n003"], slow_memory, runs=3 - jobs)
+    assert sick(capsys, first)[0] == 1
+    campaign(first / "well", ["n003"])  # one healthy run does not make it well again
+    assert sick(capsys, first)[0] == 1
+
+
+def test_confirmed_once_and_then_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = campaign(tmp_path / "a", named(10), slow_memory)
+    campaign(first / "again-1", ["n003"], slow_memory)
+    campaign(first / "again-2", ["n003"])
+    status, out, _ = sick(capsys, first)
+    assert status == 0 and "worth a look: 1" in out
+
+
+def test_noisy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A node whose runs scatter is told with what else had its CPUs."""
+    rng = random.Random(1)
+
+    def restless(name: str, _: Point) -> float:
+        return rng.gauss(1, 0.05) if name == "n003" else 1.0
+
+    folder = campaign(tmp_path / "a", named(10), restless, runs=3)
+    for file in folder.iterdir():
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        for line in lines:
+            if line["type"] == "trial":
+                line["noise"] = {"off_cpu": 0, "run_delay": 0, "foreign": 0.001, "wall": 0.1}
+                if file.name.startswith("n001"):
+                    line["kernel_unknown"] = ["steal"]
+                if file.name.startswith("n003"):
+                    line["kernel"], line["noise"]["foreign"] = {"steal": 0.02}, 0.005
+        file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    _, out, _ = sick(capsys, folder)
+    (found,) = re.findall(r"NOISY    n003  (.*\n.*)", out)
+    said = " ".join(found.split())
+    assert re.match(r"its runs scatter \d+ times as much as others'; other processes had", said)
+    assert "had 5 % (class: 1 %), the host 20 % (class: 0 %) of its CPU time" in said
+
+
 def test_effect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is a small effect to some is a large one to others."""
     for name in "ab":
-        campaign(tmp_path / name, named(12), slow_memory)
+        campaign(tmp_path / name, named(12), slow_memory, runs=3)
     assert sick(capsys, tmp_path)[0] == 1
     status, out, _ = sick(capsys, tmp_path, "--effect", "memory bandwidth=20%", "--format", "json")
     assert status == 0 and verdicts(out) == {}
@@ -129,7 +186,7 @@ def test_half_an_l3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         )
 
     for name in "ab":
-        campaign(tmp_path / name, named(10), less)
+        campaign(tmp_path / name, named(10), less, runs=3)
     status, out, _ = sick(capsys, tmp_path)
     assert status == 1 and "SICK     n001  L3 " in out
 

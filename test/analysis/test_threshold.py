@@ -35,6 +35,8 @@ def side(name: str, y: inference.Array) -> observations.Side:
             "settings": {},
             "facts": {},
             "cut": False,
+            "foreign_share": None,
+            "stolen_share": None,
         }
         for i in range(n)
     ]

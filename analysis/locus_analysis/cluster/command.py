@@ -100,7 +100,7 @@ def _sick(options: argparse.Namespace) -> int:
     if options.again_list:
         print(",".join(verdict.suspects), flush=True)
         return verdict.status
-    again = f"sbatch --nodelist={{}} jobs/suite.slurm --again {_folder(options.file)}"
+    again = f"sbatch --nodelist={{}} jobs/suite.slurm --again {_folder(options.file)} --runs 3"
     text = {
         "table": lambda: told.table(verdict, options.all, again),
         "json": lambda: told.as_json(verdict),

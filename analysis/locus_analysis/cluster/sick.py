@@ -8,7 +8,6 @@ suspects is sick once another one, or `--again`, confirms it.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,7 @@ from ..base import units
 from ..compare import observations
 from ..compare.observations import Run, Side
 from ..records.database import STATUSES
-from . import components, cores, rule
+from . import components, cores, facts, restless, rule
 from .rule import Array
 
 SICK, SUSPECT, WRONG, ODD, NOISY = "SICK", "SUSPECT", "WRONG", "ODD", "NOISY"
@@ -32,8 +31,7 @@ OPEN = (SUSPECT, NO_DATA, UNJUDGED)
 
 FEW_HOSTS = 3  # a class of fewer is odd, whatever other classes there are,
 FEW_SHARE = 0.01  # and so is one of a smaller share beside a larger one of the same CPU
-ALIKE = 0.8  # of a class have the same value of a fact: then another one is told
-RESTLESS = 4  # times the class's scatter between runs
+FRESH = 3  # runs that confirm a suspect: of real ones a single run names healthy hosts
 
 
 class Place(NamedTuple):
@@ -68,6 +66,7 @@ class Campaign:
     cpu: str
     group: int  # the number of its class
     hosts: list[str]
+    runs: list[int]  # of each host
     class_: rule.Reference
     seen: rule.Look
     y: Array
@@ -105,7 +104,7 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
     findings: list[Finding] = []
     lookers: list[Finding] = []
     seen: list[Campaign] = []
-    facts: dict[str, list[str]] = {}
+    differing: dict[str, list[str]] = {}
     judged: list[tuple[str, int]] = []
     classes = _classes(side)
     small = _odd_classes(classes, side)
@@ -124,15 +123,15 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
             lookers += of.lookers
             seen += [replace(c, group=len(judged)) for c in of.campaigns]
         findings += _wrong(part)
-        facts.update(_facts_of(part))
+        differing.update(facts.of_hosts(part))
     _add_cpus(side, findings)
-    _add_facts(facts, findings)
+    _add_facts(differing, findings)
     there = {*side.hosts}
     findings += [Finding(NO_DATA, n, reason=why) for n, why in lost.items() if n not in there]
-    facts.update({f.host: f.differs for f in findings if f.differs})
+    differing.update({f.host: f.differs for f in findings if f.differs})
     findings.sort(key=lambda f: (VERDICTS.index(f.verdict), -abs(np.log(f.ratio or 1)), f.host))
     n = len(side.hosts)
-    return Verdict(n, judged, findings, lookers, rule.healthy_named(n), [], seen, facts)
+    return Verdict(n, judged, findings, lookers, rule.healthy_named(n), [], seen, differing)
 
 
 def _campaign(run: Run) -> str:
@@ -186,7 +185,7 @@ def _odd_machines(
     """What an odd machine differs in, and how its values lie beside those of the nearest class."""
     if near is None:
         return [Finding(ODD, h, reason="no other machine has its CPU") for h in part.hosts]
-    modes = _modes(_of_hosts(side, classes[near]).runs)
+    usual = facts.modes(_of_hosts(side, classes[near]).runs)
     last = {r["host"]: r for r in part.runs}
     slow: dict[str, Finding] = {}
     if len(classes[near]) >= rule.LEAST_HOSTS:
@@ -197,7 +196,7 @@ def _odd_machines(
             slow.get(host, Finding(ODD, host)),
             verdict=ODD,
             reason="a machine of its own class",
-            differs=_facts(last[host], modes),
+            differs=facts.differing(last[host], usual),
         )
         for host in part.hosts
     ]
@@ -265,6 +264,7 @@ def _of_class(part: Side, effects: Mapping[str, float]) -> _Judged:
     places = [Place(r["host"], _campaign(r)) for r in part.runs]
     campaigns = Counter({p.campaign: 0 for p in places})
     campaigns.update(c for _, c in {*places})
+    runs = Counter(places)
     looks: list[Campaign] = []
     main: Optional[rule.Reference] = None
     for name, n in campaigns.most_common():
@@ -276,14 +276,19 @@ def _of_class(part: Side, effects: Mapping[str, float]) -> _Judged:
             continue
         else:
             class_ = main
-        looks.append(Campaign(name, cpu, 0, hosts, class_, rule.look(y, class_), y))
+        own = [runs[Place(host, name)] for host in hosts]
+        looks.append(Campaign(name, cpu, 0, hosts, own, class_, rule.look(y, class_), y))
     if not main:
         hosts = sorted({p.host for p in places})
         return _Judged(
             [_unjudged(h, "no campaign has 5 nodes of its class") for h in hosts], [], []
         )
     least = rule.least_effects(main.components, dict(effects))
-    return _Judged(*_conclude(looks, main, least, of, places), looks)
+    findings, lookers = _conclude(looks, main, least)
+    noisy = [
+        Finding(NOISY, host, reason=why) for host, why in restless.found(part, of.y, places).items()
+    ]
+    return _Judged(findings + noisy + _too_few(looks, main), lookers, looks)
 
 
 class _Seen(NamedTuple):
@@ -293,6 +298,10 @@ class _Seen(NamedTuple):
     strong: bool  # beyond, by as much as a sick host needs
     look: Campaign
     row: int  # of the host
+
+    @property
+    def runs(self) -> int:
+        return self.look.runs[self.row]
 
 
 def _by_host(y: Array, places: Sequence[Place], campaign: str) -> tuple[list[str], Array]:
@@ -304,11 +313,7 @@ def _by_host(y: Array, places: Sequence[Place], campaign: str) -> tuple[list[str
 
 
 def _conclude(
-    looks: Sequence[Campaign],
-    main: rule.Reference,
-    least: Array,
-    of: Matrix,
-    places: Sequence[Place],
+    looks: Sequence[Campaign], main: rule.Reference, least: Array
 ) -> tuple[list[Finding], list[Finding]]:
     seen: dict[tuple[str, int], list[_Seen]] = {}
     for look in looks:
@@ -321,18 +326,27 @@ def _conclude(
     findings: list[Finding] = []
     lookers: list[Finding] = []
     for (host, c), own in seen.items():
-        suspected = [i for i, s in enumerate(own) if s.beyond]
-        if not suspected:
-            continue
-        sick = any(s.strong for j, s in enumerate(own) if any(i != j for i in suspected))
-        finding = _finding(host, main.components[c], c, [own[i] for i in suspected])
-        if sick:
-            finding.verdict = SICK
-        (findings if sick or len(own) == 1 else lookers).append(finding)
-    return (
-        _gravest(findings) + _restless(of, places) + _too_few(looks, main),
-        lookers,
-    )
+        if suspected := [s for s in own if s.beyond]:
+            finding = _finding(host, main.components[c], c, suspected)
+            is_open = _confirm(finding, own)
+            (findings if is_open or finding.verdict == SICK else lookers).append(finding)
+    return _gravest(findings), lookers
+
+
+def _confirm(finding: Finding, own: Sequence[_Seen]) -> bool:
+    """Makes a suspect SICK that enough fresh runs confirm: those of other campaigns than the one
+    that suspects it. Returns whether more of them are to decide."""
+    first = next(s for s in own if s.beyond)
+    others = [s for s in own if s is not first]
+    fresh = sum(s.runs for s in others if s.strong)
+    if fresh >= FRESH:
+        finding.verdict = SICK
+    elif fresh:
+        again = "once" if fresh == 1 else f"by {fresh} runs"
+        finding.reason = (
+            f"measured again {again}: {units.several(FRESH - fresh, 'more run')} needed"
+        )
+    return all(s.strong for s in others)
 
 
 def _finding(host: str, component: str, c: int, own: Sequence[_Seen]) -> Finding:
@@ -364,31 +378,10 @@ def _gravest(findings: Sequence[Finding]) -> list[Finding]:
             )
         )
         others = [f.component for f in own[1:] if f.verdict == own[0].verdict]
-        own[0].reason = f"also {', '.join(others)}" if others else ""
+        also = [f"also {', '.join(others)}"] if others else []
+        own[0].reason = ", ".join(filter(None, [own[0].reason, *also]))
         told.append(own[0])
     return told
-
-
-def _restless(of: Matrix, places: Sequence[Place]) -> list[Finding]:
-    """Hosts that scatter much more between their runs than the others do."""
-    rows: dict[Place, list[int]] = {}
-    for i, place in enumerate(places):
-        rows.setdefault(place, []).append(i)
-    several = {p: own for p, own in rows.items() if len(own) >= 3}
-    if len(several) < rule.LEAST_HOSTS:
-        return []
-    scatter = np.stack([np.std(of.y[own], axis=0, ddof=1) for own in several.values()])
-    own = _medians(scatter / np.fmax(_medians(scatter.T)[None, :], 1e-4))
-    return [
-        Finding(NOISY, place.host, reason=f"its runs scatter {far:.0f} times as much as others'")
-        for place, far in zip(several, own)
-        if far > RESTLESS
-    ]
-
-
-def _medians(rows: Array) -> Array:
-    """The median of each row."""
-    return np.array([np.median(r[np.isfinite(r)]) if np.isfinite(r).any() else 0 for r in rows])
 
 
 def _too_few(looks: Sequence[Campaign], main: rule.Reference) -> list[Finding]:
@@ -437,47 +430,11 @@ def _add_cpus(side: Side, findings: Iterable[Finding]) -> None:
             f.reason = "; ".join(filter(None, (name, f.reason)))
 
 
-def _modes(runs: Iterable[Run]) -> dict[str, tuple[str, int]]:
-    """The value of each fact that most hosts have, and how many do; of facts in which nearly all
-    are alike."""
-    of_host = {r["host"]: r["settings"] for r in runs}
-    values: dict[str, Counter[str]] = {}
-    for own in of_host.values():
-        for name, value in own.items():
-            values.setdefault(name, Counter())[json.dumps(value)] += 1
-    modes = {name: found.most_common(1)[0] for name, found in values.items()}
-    return {name: mode for name, mode in modes.items() if mode[1] >= ALIKE * len(of_host)}
-
-
-def _facts(run: Run, modes: Mapping[str, tuple[str, int]]) -> list[str]:
-    found = []
-    for name, (usual, n) in modes.items():
-        own = json.dumps(run["settings"].get(name))
-        if own != usual and name != "machine.class":
-            short = name.removeprefix("machine.").replace("_", " ")
-            found.append(f"{short} {_told(own)} ({n}: {_told(usual)})")
-    return found
-
-
-def _told(value: str) -> str:
-    known = json.loads(value)
-    if isinstance(known, list):
-        return f"{len(known)} of them"
-    return "unknown" if known is None else str(known)[:40]
-
-
-def _facts_of(part: Side) -> dict[str, list[str]]:
-    """By host: what it differs in from its class."""
-    modes = _modes(part.runs)
-    last = {r["host"]: r for r in part.runs}
-    return {host: facts for host, run in last.items() if (facts := _facts(run, modes))}
-
-
 def _add_facts(of: Mapping[str, list[str]], findings: list[Finding]) -> None:
     """What a host differs in stands behind its finding; one without is ODD."""
     by_host = {f.host: f for f in findings}
-    for host, facts in of.items():
+    for host, own in of.items():
         if host in by_host:
-            by_host[host].differs = facts
+            by_host[host].differs = own
         else:
-            findings.append(Finding(ODD, host, reason="no value differs", differs=facts))
+            findings.append(Finding(ODD, host, reason="no value differs", differs=own))

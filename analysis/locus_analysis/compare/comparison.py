@@ -14,7 +14,8 @@ import numpy as np
 from ..base import units
 from . import differences, inference, observations
 from .inference import LEVEL
-from .observations import HeadedMetric, Lost, Metric, Side
+from .lost import LEFT_OUT, Lost, without_result
+from .observations import HeadedMetric, Metric, Side
 
 SLOWER, FASTER, SAME, UNTOLD = "slower", "faster", "same", "cannot tell"
 WITHIN, PERHAPS = " within", " perhaps within"  # the threshold, after SLOWER or FASTER
@@ -83,11 +84,7 @@ def compare(
     """The last threshold whose pattern matches a metric counts; metrics that match `require` must
     have a verdict."""
     cut = any(r["cut"] for r in new.runs)
-    lost = [
-        one
-        for one in observations.lost(old.names, new)
-        if cut or one.status != observations.LEFT_OUT
-    ]
+    lost = [one for one in without_result(old.names, new) if cut or one.status != LEFT_OUT]
     old, new = old.measured(), new.measured()
     seen = observations.by_clock(observations.observe(old, new, LEAST_PAIRS))
     made = Comparison(

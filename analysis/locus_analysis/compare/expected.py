@@ -17,7 +17,8 @@ from ..base import units
 from ..records.database import BadInput
 from . import comparison, facts, inference, observations
 from .inference import LEVEL, Array
-from .observations import Lost, Side
+from .lost import Lost, without_result
+from .observations import Side
 
 
 class Bounds(TypedDict):
@@ -263,7 +264,7 @@ def _of_class(side: Side, wanted: Class) -> Iterator[Judged]:
             "missing": 0,
             "reason": "",
         }
-        _judge(judged, wanted, observations.lost(wanted["trials"], own))
+        _judge(judged, wanted, without_result(wanted["trials"], own))
         yield judged
 
 

@@ -18,7 +18,8 @@ from ..base import units
 from . import inference
 from .comparison import HARMLESS, ORDER, PERHAPS, SAME, UNTOLD, WITHIN, Compared, Comparison, Named
 from .inference import LEVEL
-from .observations import Lost, Side
+from .lost import Lost
+from .observations import Side
 
 NARROW, WIDE = 60, 100  # columns of the table, at least and at most
 SHOWN = 20  # metrics, where the output is no terminal

@@ -5,7 +5,7 @@ of it."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,9 +15,8 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import units
 from ..records import database
-from ..records.database import STATUSES, UNUSABLE, select
+from ..records.database import STATUSES, select
 from ..records.lines import Cache, Header
 from ..records.schema import Line
 from . import differences, facts
@@ -62,7 +61,8 @@ class Caches(TypedDict):
     caches: Optional[list[Cache]]
 
 
-# `settings` and `facts` by name; `cut`: the run was cut off, and may have no lines of trials.
+# `settings` and `facts` by name; `cut`: the run was cut off, and may have no lines of trials. The
+# shares are CPU time that other processes and the host had, over the time of the samples.
 Run = TypedDict(
     "Run",
     {
@@ -77,12 +77,12 @@ Run = TypedDict(
         "settings": dict[str, differences.Json],
         "facts": dict[str, differences.Json],
         "cut": bool,
+        "foreign_share": Optional[float],
+        "stolen_share": Optional[float],
     },
 )
 
 ABSENT, NOISY, INTERRUPTED = -1, STATUSES.index("noisy"), STATUSES.index("interrupted")
-FAULTS = UNUSABLE[1:]
-LEFT_OUT = "left out"
 LESS = 0.8  # cycles differ less between runs than seconds, if by this factor
 CLOCK: HeadedMetric = {
     "id": "clock",
@@ -102,7 +102,7 @@ OF_BENCHMARK = ("type", "run", "name", "unit")
 OF_METRIC = ("name", "unit", "better", "kind")
 OF_TRIAL = (
     *("type", "run", "id", "benchmark", "variant", "parameters", "threads", "bind"),
-    *("oversubscribed", "status", "scale", "cycle"),
+    *("oversubscribed", "status", "scale", "cycle", "kernel_unknown"),
 )
 # Runs, trials and metrics by number: trials and metrics of all runs in the order of the record.
 NUMBERED = """
@@ -120,9 +120,20 @@ FROM metric JOIN a_trial USING (id) WHERE better IS NOT NULL GROUP BY t, id, nam
 """
 # `cut`: the run was cut off, and may have no lines of trials that it was to measure.
 RUNS = """
-SELECT a_run.*, json IS NULL OR json->>'$.signal' IS NOT NULL
+WITH beside AS (
+	SELECT whole, from_json(json, '{"noise": {"wall": "DOUBLE", "foreign": "DOUBLE"},
+		"kernel": {"steal": "DOUBLE"}, "kernel_unknown": ["VARCHAR"]}') AS t
+	FROM line JOIN part ON run = part WHERE type = 'trial'),
+shares AS (
+	SELECT whole, sum(t.noise.foreign) / nullif(sum(t.noise.wall), 0) AS foreign_share,
+		CASE WHEN NOT bool_or(coalesce(list_contains(t.kernel_unknown, 'steal'), false))
+			THEN sum(coalesce(t.kernel.steal, 0)) / nullif(sum(t.noise.wall), 0) END
+			AS stolen_share
+	FROM beside GROUP BY whole)
+SELECT a_run.*, foreign_share, stolen_share, json IS NULL OR json->>'$.signal' IS NOT NULL
 	OR a_run.run IN (SELECT whole FROM trial WHERE status = 'interrupted') AS cut
-FROM a_run LEFT JOIN line ON line.run = a_run.run AND type = 'end' ORDER BY r
+FROM a_run LEFT JOIN line ON line.run = a_run.run AND type = 'end'
+	LEFT JOIN shares ON whole = a_run.run ORDER BY r
 """
 TRIALS = """
 SELECT a_trial.id, t.benchmark, variant, threads, bind, oversubscribed,
@@ -225,6 +236,8 @@ class _RowOfRun(TypedDict):
     file: str
     header: str  # JSON
     cut: bool
+    foreign_share: Optional[float]
+    stolen_share: Optional[float]
 
 
 class _RowOfTrial(TypedDict):
@@ -290,6 +303,9 @@ def lean(line: Line) -> Line:
         return line
     told = {k: line[k] for k in OF_TRIAL if k in line}
     told["metrics"] = {name: {"value": m["value"]} for name, m in line.get("metrics", {}).items()}
+    noise, kernel = line.get("noise", {}), line.get("kernel", {})
+    told["noise"] = {name: noise[name] for name in ("wall", "foreign") if name in noise}
+    told["kernel"] = {"steal": kernel["steal"]} if "steal" in kernel else {}
     told["samples"] = {"modes": line.get("samples", {}).get("modes", [])}
     return told
 
@@ -309,6 +325,8 @@ def _run(row: _RowOfRun) -> Run:
         "settings": dict(differences.settings(cast("differences.Json", header))),
         "facts": facts.of(cast("differences.Json", machine)),
         "cut": row["cut"],
+        "foreign_share": row["foreign_share"],
+        "stolen_share": row["stolen_share"],
     }
 
 
@@ -327,42 +345,6 @@ def _arrays(
         told[name] = np.full(shape, np.nan)
         told[name][row, column] = np.ma.filled(np.ma.asarray(values, dtype=float), np.nan)
     return told
-
-
-# ---- trials that lost their result ----
-
-
-@dataclass(frozen=True)
-class Lost:
-    """Trials that had a valid result, and the status that they have instead."""
-
-    status: str  # of FAULTS, or interrupted, or LEFT_OUT
-    trials: list[str]  # names
-    hosts: list[str]  # that have the status; none where it was left out
-
-    @property
-    def is_fault(self) -> bool:
-        return self.status in FAULTS
-
-    @property
-    def counted(self) -> str:
-        return f"{self.status}: {units.several(len(self.trials), 'trial')}"
-
-
-def lost(trials: Mapping[str, str], side: Side) -> list[Lost]:
-    """Trials that had a valid result, named by id, and have none now: those with a fault in some
-    run of the side, the gravest first, and those without a valid result in any."""
-    found: dict[str, list[str]] = {s: [] for s in (*FAULTS[::-1], STATUSES[INTERRUPTED], LEFT_OUT)}
-    gravest = dict(zip(side.trials, side.status.max(0)))
-    for id_ in trials:
-        worst = gravest.get(id_, ABSENT)
-        if worst > INTERRUPTED or id_ not in side.names:
-            found[LEFT_OUT if worst == ABSENT else STATUSES[worst]].append(id_)
-    return [
-        Lost(status, [trials[id_] for id_ in own], side.having(status, own))
-        for status, own in found.items()
-        if own
-    ]
 
 
 # ---- observations ----

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings and parts in which a host differs from most of its class."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from ..compare.observations import Run, Side
+
+ALIKE = 0.8  # of a class have the same value of a fact: then another one is told
+
+
+def modes(runs: Iterable[Run]) -> dict[str, tuple[str, int]]:
+    """The value of each fact that most hosts have, and how many do; of facts in which nearly all
+    are alike."""
+    of_host = {r["host"]: r["settings"] for r in runs}
+    values: dict[str, Counter[str]] = {}
+    for own in of_host.values():
+        for name, value in own.items():
+            values.setdefault(name, Counter())[json.dumps(value)] += 1
+    modes = {name: found.most_common(1)[0] for name, found in values.items()}
+    return {name: mode for name, mode in modes.items() if mode[1] >= ALIKE * len(of_host)}
+
+
+def differing(run: Run, modes: Mapping[str, tuple[str, int]]) -> list[str]:
+    found = []
+    for name, (usual, n) in modes.items():
+        own = json.dumps(run["settings"].get(name))
+        if own != usual and name != "machine.class":
+            short = name.removeprefix("machine.").replace("_", " ")
+            found.append(f"{short} {_told(own)} ({n}: {_told(usual)})")
+    return found
+
+
+def _told(value: str) -> str:
+    known = json.loads(value)
+    if isinstance(known, list):
+        return f"{len(known)} of them"
+    return "unknown" if known is None else str(known)[:40]
+
+
+def of_hosts(part: Side) -> dict[str, list[str]]:
+    """By host: what it differs in from its class."""
+    usual = modes(part.runs)
+    last = {r["host"]: r for r in part.runs}
+    return {host: facts for host, run in last.items() if (facts := differing(run, usual))}
