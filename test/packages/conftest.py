@@ -4,6 +4,7 @@
 import collections
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -12,6 +13,8 @@ from lacking import lacking
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = pathlib.Path(os.environ["BUILD"]) / "packages"
+
+MOUNTED = ("proc", "sys", "dev")
 
 Done = collections.namedtuple("Done", "status out")
 
@@ -63,3 +66,39 @@ def tarball():
 @pytest.fixture(scope="session")
 def version(tarball):
     return tarball.name.removeprefix("locus-").removesuffix(".tar.gz")
+
+
+class Debian:
+    """A Debian in a folder: debian("locus", "list") runs a command in it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self, *command):
+        """In a process namespace of its own, whose mounts nobody else sees."""
+        mounts = "".join(f"mount --rbind /{name} {self.folder}/{name} && " for name in MOUNTED)
+        return run(
+            *("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c"),
+            f'{mounts}exec chroot {self.folder} "$@"',
+            *("sh", *command),
+            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"},
+        )
+
+    def files(self):
+        """All but what programs leave in /tmp, caches and logs."""
+        left_out = re.compile(r"(proc|sys|dev|tmp|run|var/(cache|log|lib/(dpkg|apt)))(/|$)")
+        found = (path.relative_to(self.folder) for path in self.folder.rglob("*"))
+        return {str(path) for path in found if not left_out.match(str(path))}
+
+
+@pytest.fixture(scope="session")
+def debian():
+    need(debootstrap="debootstrap", unshare="util-linux")
+    folder = FOLDER / "debian"
+    release = re.search(r"VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text())
+    if not (folder / "etc/locus-is-ready").exists():
+        empty("debian")
+        assert release
+        good("debootstrap", "--variant=minbase", release[1], folder)
+        (folder / "etc/locus-is-ready").touch()
+    return Debian(folder)

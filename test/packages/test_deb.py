@@ -2,16 +2,14 @@
 """Debian packages: built without root, clean to lintian, and used in a Debian that has nothing
 else."""
 
-import pathlib
 import re
 import shutil
 
 import pytest
-from conftest import FOLDER, SOURCE, empty, good, need, run
+from conftest import SOURCE, empty, good, need, run
 from some import some
 
 PACKAGES = ("locus", "locus-mpi", "locus-analysis")
-MOUNTED = ("proc", "sys", "dev")
 
 
 @pytest.fixture(scope="module")
@@ -57,42 +55,6 @@ def test_each_file_is_in_one_package(packages):
     assert owner["usr/bin/locus-mpi"] == "locus-mpi"
     assert owner["usr/share/locus/analysis/locus_analysis/__main__.py"] == "locus-analysis"
     assert not [path for path in some(owner) if "__pycache__" in path or "/local/" in path]
-
-
-class Debian:
-    """A Debian in a folder: debian("locus", "list") runs a command in it."""
-
-    def __init__(self, folder):
-        self.folder = folder
-
-    def __call__(self, *command):
-        """In a process namespace of its own, whose mounts nobody else sees."""
-        mounts = "".join(f"mount --rbind /{name} {self.folder}/{name} && " for name in MOUNTED)
-        return run(
-            *("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c"),
-            f'{mounts}exec chroot {self.folder} "$@"',
-            *("sh", *command),
-            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"},
-        )
-
-    def files(self):
-        """All but what programs leave in /tmp, caches and logs."""
-        left_out = re.compile(r"(proc|sys|dev|tmp|run|var/(cache|log|lib/(dpkg|apt)))(/|$)")
-        found = (path.relative_to(self.folder) for path in self.folder.rglob("*"))
-        return {str(path) for path in found if not left_out.match(str(path))}
-
-
-@pytest.fixture(scope="module")
-def debian():
-    need(debootstrap="debootstrap", unshare="util-linux")
-    folder = FOLDER / "debian"
-    release = re.search(r"VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text())
-    if not (folder / "etc/locus-is-ready").exists():
-        empty("debian")
-        assert release
-        good("debootstrap", "--variant=minbase", release[1], folder)
-        (folder / "etc/locus-is-ready").touch()
-    return Debian(folder)
 
 
 def test_it_is_installed_used_and_removed(packages, debian, version):
