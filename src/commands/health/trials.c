@@ -106,7 +106,7 @@ static bool is_one_of(const char *word, const char *const *words)
 	return word && *words;
 }
 
-/* Why a trial without a good result has none. */
+/* Says why a trial has no good result. */
 static void tell_lost(struct health *h, const struct judged *j, const char *status)
 {
 	const char *reason =

@@ -113,7 +113,7 @@ struct view {
 	double tie;	      /* difference of distances that a tie of scores may hide */
 };
 
-/* The score that no centre at a distance from the middle exceeds. */
+/* Upper bound of the scores of centres at this distance from the middle. */
 static double score_at(const struct view *v, const struct stage *g, double distance)
 {
 	const double score = v->score + (distance * distance - v->square) / 2 * (double)UPPER +
