@@ -242,6 +242,9 @@ def test_machine_of_its_own_class(tmp_path: Path, capsys: pytest.CaptureFixture[
     (found,) = json.loads(out)["findings"]
     assert status == 1 and (found["verdict"], found["host"]) == ("ODD", "n003")
     assert found["component"] == "memory bandwidth" and 1.1 < found["ratio"] < 1.2
+    status, out, _ = sick(capsys, tmp_path, "--node", "n003")
+    assert status == 1 and out.startswith("n003, beside the nearest class: 9 nodes with")
+    assert re.search(r"\nmemory bandwidth +1\.1\d\d ", out)
 
 
 def test_two_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

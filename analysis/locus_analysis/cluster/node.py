@@ -36,6 +36,7 @@ class Node:
     host: str
     cpu: str
     beside: int  # nodes of its class
+    is_odd: bool  # it has a class of its own, and is judged beside the nearest
     components: list[Component]
     findings: list[Finding]
     differs: list[str]
@@ -47,7 +48,8 @@ class Node:
 
 
 def of(verdict: Verdict, host: str) -> Node:
-    own = [c for c in verdict.campaigns if host in c.hosts]
+    in_class = [c for c in verdict.campaigns if host in c.hosts]
+    own = in_class or [c for c in verdict.beside if host in c.hosts]
     findings = [f for f in verdict.findings if f.host == host]
     if not own and not findings:
         raise BadInput(f"--node {host}: these records have no such node")
@@ -71,14 +73,17 @@ def of(verdict: Verdict, host: str) -> Node:
     ]
     found.sort(key=lambda c: -c.score)
     cpu = own[0].cpu if own else ""
-    beside = max((len(c.hosts) for c in own), default=0)
-    return Node(host, cpu, beside, found, findings, verdict.facts.get(host, []))
+    judged = {h for c in verdict.campaigns for h in c.hosts}
+    beside = max((len(judged & {*c.hosts}) for c in own), default=0)
+    is_odd = bool(own) and not in_class
+    return Node(host, cpu, beside, is_odd, found, findings, verdict.facts.get(host, []))
 
 
 def table(node: Node) -> str:
     """At most 20 lines."""
     said = "; ".join(f"{f.verdict}: {told.text(f)}" for f in node.findings) or "nothing found"
-    beside = f", one of {units.several(node.beside, 'node')} with {node.cpu}" if node.cpu else ""
+    of = "beside the nearest class:" if node.is_odd else "one of"
+    beside = f", {of} {units.several(node.beside, 'node')} with {node.cpu}" if node.cpu else ""
     lines = [f"{node.host}{beside}", _short(said), ""]
     if node.components:
         rows = [HEAD, *(_cells(c) for c in node.components)]

@@ -82,6 +82,7 @@ class Verdict:
     notes: list[str]
     campaigns: list[Campaign]  # of classes that can be judged
     facts: dict[str, list[str]]  # by host: in what it differs from its class
+    beside: list[Campaign]  # odd machines, each with the hosts of the nearest class
 
     @property
     def status(self) -> int:
@@ -104,6 +105,7 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
     findings: list[Finding] = []
     lookers: list[Finding] = []
     seen: list[Campaign] = []
+    beside: list[Campaign] = []
     differing: dict[str, list[str]] = {}
     judged: list[tuple[str, int]] = []
     classes = _classes(side)
@@ -111,7 +113,9 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
     for name, hosts in classes.items():
         part = _of_hosts(side, hosts)
         if name in small:
-            findings += _odd_machines(part, small[name], classes, side, effects)
+            odd = _odd_machines(part, small[name], classes, side, effects)
+            findings += odd.findings
+            beside += odd.campaigns
             continue
         judged.append((part.runs[-1]["cpu"], len(hosts)))
         if len(hosts) < rule.LEAST_HOSTS:
@@ -131,7 +135,7 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
     differing.update({f.host: f.differs for f in findings if f.differs})
     findings.sort(key=lambda f: (VERDICTS.index(f.verdict), -abs(np.log(f.ratio or 1)), f.host))
     n = len(side.hosts)
-    return Verdict(n, judged, findings, lookers, rule.healthy_named(n), [], seen, differing)
+    return Verdict(n, judged, findings, lookers, rule.healthy_named(n), [], seen, differing, beside)
 
 
 def _campaign(run: Run) -> str:
@@ -181,17 +185,21 @@ def _odd_machines(
     classes: Mapping[str, Sequence[str]],
     side: Side,
     effects: Mapping[str, float],
-) -> list[Finding]:
+) -> _Judged:
     """What an odd machine differs in, and how its values lie beside those of the nearest class."""
     if near is None:
-        return [Finding(ODD, h, reason="no other machine has its CPU") for h in part.hosts]
+        alone = [Finding(ODD, h, reason="no other machine has its CPU") for h in part.hosts]
+        return _Judged(alone, [], [])
     usual = facts.modes(_of_hosts(side, classes[near]).runs)
     last = {r["host"]: r for r in part.runs}
     slow: dict[str, Finding] = {}
+    campaigns: list[Campaign] = []
     if len(classes[near]) >= rule.LEAST_HOSTS:
         both = _of_hosts(side, [*classes[near], *part.hosts])
-        slow = {f.host: f for f in reversed(_of_class(both, effects).findings) if f.component}
-    return [
+        judged = _of_class(both, effects)
+        slow = {f.host: f for f in reversed(judged.findings) if f.component}
+        campaigns = judged.campaigns
+    findings = [
         replace(
             slow.get(host, Finding(ODD, host)),
             verdict=ODD,
@@ -200,6 +208,7 @@ def _odd_machines(
         )
         for host in part.hosts
     ]
+    return _Judged(findings, [], campaigns)
 
 
 # ---- values ----
