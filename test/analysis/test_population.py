@@ -69,6 +69,18 @@ def test_hosts_beside_their_class(many: tuple[Path, Page]) -> None:
     assert all(abs(r["ratio"] - 1) > 0.009 for r in rows)
 
 
+def test_strips_name_who_is_beyond(many: tuple[Path, Page]) -> None:
+    """A row for each component; only the slow host is a point, and has its name beside it."""
+    drawn = json.loads((many[0] / "report-pictures" / "strips.vl.json").read_text())
+    boxes, points = drawn["datasets"].values()
+    assert [p["host"] for p in points] == [SLOW] and points[0]["ratio"] == pytest.approx(
+        4 / 3, 0.01
+    )
+    named = {b["component"]: b["named"] for b in boxes}
+    assert named.pop("memory bandwidth") == f"{SLOW} 1.33" and not any(named.values())
+    assert all(b["low5"] <= b["low"] <= b["high"] <= b["high95"] for b in some(boxes))
+
+
 @pytest.mark.parametrize(("hosts", "shown"), [(1000, 1000), (1001, 200)])
 def test_the_worst_of_very_many_hosts(hosts: int, shown: int) -> None:
     y = np.random.default_rng(1).normal(0, 0.005, (hosts, 8))
@@ -78,18 +90,21 @@ def test_the_worst_of_very_many_hosts(hosts: int, shown: int) -> None:
     found = health.pictures(
         [sick.Campaign("a", "a CPU", 1, named, [3] * hosts, class_, rule.look(y, class_), y)]
     )
-    chart: Any = found[0].spec["vconcat"]
-    rows: Any = found[0].spec["datasets"]
-    assert len(found) == 1 and found[0].title.endswith("worst") == (shown < hosts)
+    chart: Any = found[1].spec["vconcat"]
+    rows: Any = found[1].spec["datasets"]
+    assert len(found) == 2 and ("the 200 worst, and quantiles" in found[1].title) == (shown < hosts)
     domain = chart[0]["layer"][0]["encoding"]["y"]["scale"]["domain"]
-    assert len(domain) == shown and "n0077" in domain
+    rest = ["rest: 95%", "rest: 75%", "rest: 50%", "rest: 25%", "rest: 5%"] * (shown < hosts)
+    assert len(domain) == shown + len(rest) and "n0077" in domain and domain[shown:] == rest
     assert any(r["host"] == "n0077" and r["score"] > 1 for own in rows.values() for r in own)
 
 
 def test_many_hosts_are_distributions(many: tuple[Path, Page], tmp_path: Path) -> None:
     folder, page = many
     make(tmp_path, *hosts(population.FEW + 1))
-    drawn = sorted(f"{name}.{kind}" for name in ("health", "numa-hosts") for kind in draw.KINDS)
+    drawn = sorted(
+        f"{name}.{kind}" for name in ("health", "numa-hosts", "strips") for kind in draw.KINDS
+    )
     assert names(folder) == names(tmp_path) == drawn
     assert "20 hosts" in page.text and "20 runs" in page.text
     assert page.ids.count("machines") == 1 and page.text.count(ONE.model) == 2

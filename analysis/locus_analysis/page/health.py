@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How each host lies beside its class, component by component: a heat map."""
+"""How each host lies beside its class, component by component: strips, and a heat map."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +13,8 @@ from ..cluster.sick import Campaign
 from ..pictures import charts
 from ..pictures import vega_lite as vl
 from ..pictures.vega_lite import Row
+from . import strips
+from .strips import Cell
 
 MOST_HOSTS = 1000  # more: only the WORST of them
 WORST = 200
@@ -28,15 +29,11 @@ HELP = (
 )
 
 
-class Cell(NamedTuple):
-    host: str
-    component: str
-    effect: float  # logarithm of its time to that of the class; NaN: not known
-    score: float  # over the limit
+REST = (0.95, 0.75, 0.5, 0.25, 0.05)  # quantiles of hosts that have no row
 
 
 def pictures(campaigns: Sequence[Campaign]) -> list[charts.Picture]:
-    """A picture of each class; of several campaigns its medians."""
+    """Of each class strips and a heat map; of several campaigns their medians."""
     classes: dict[int, list[Campaign]] = {}
     for campaign in campaigns:  # those of a class follow one another, the largest first
         classes.setdefault(campaign.group, []).append(campaign)
@@ -47,11 +44,17 @@ def pictures(campaigns: Sequence[Campaign]) -> list[charts.Picture]:
     ]
     made = []
     for i, (part, title) in enumerate(zip(parts, titles), 1):
+        number = f"-{i}" if len(parts) > 1 else ""
+        if any(np.isfinite(c.effect) for own in part.values() for c in own):
+            made.append(strips.picture(part, f"strips{number}", f"Components: {title}"))
         shown = {host: cells for host, cells in part.items() if host in kept}
         if shown:
-            fewer = f", the {len(shown)} worst" if len(shown) < len(part) else ""
-            name = f"health-{i}" if len(parts) > 1 else "health"
-            made.append(_picture(shown, name, f"Hosts beside their class: {title}{fewer}"))
+            rest = [c for host, own in part.items() if host not in kept for c in own]
+            fewer = f", the {len(shown)} worst, and quantiles of the rest" if rest else ""
+            shown.update(_quantiles(rest))
+            made.append(
+                _picture(shown, f"health{number}", f"Hosts beside their class: {title}{fewer}")
+            )
     return made
 
 
@@ -72,6 +75,27 @@ def _by_host(campaigns: Sequence[Campaign]) -> dict[str, list[Cell]]:
     return cells
 
 
+def _quantiles(rest: Sequence[Cell]) -> dict[str, list[Cell]]:
+    """Rows that stand for hosts without one, by their names."""
+    of: dict[str, list[Cell]] = {}
+    for cell in rest:
+        if np.isfinite(cell.effect):
+            of.setdefault(cell.component, []).append(cell)
+    named = {f"rest: {share:.0%}": share for share in REST} if of else {}
+    return {
+        name: [
+            Cell(
+                name,
+                component,
+                float(np.quantile([c.effect for c in cells], share)),
+                float(np.quantile([c.score for c in cells], share)),
+            )
+            for component, cells in of.items()
+        ]
+        for name, share in named.items()
+    }
+
+
 def _worst(parts: Sequence[dict[str, list[Cell]]]) -> set[str]:
     """The hosts that are drawn."""
     worst = {h: max(np.nan_to_num(c.score) for c in own) for p in parts for h, own in p.items()}
@@ -88,7 +112,7 @@ def _picture(of: dict[str, list[Cell]], name: str, title: str) -> charts.Picture
     drawn = [c for c in cells if c.component in columns]
     rows = [_row(c) for c in drawn if not abs(c.effect) < SLIGHT or c.score > 1]
     beyond = {c.host for c in cells if c.score > 1}
-    known = hosts if high > 8 else [h for h in hosts if h in beyond]
+    known = [h for h in hosts if high > 8 or h in beyond or h.startswith("rest: ")]
     axis = {"domain": False, "ticks": False, "labelPadding": 6}
     x = vl.nominal(
         "component",
