@@ -311,8 +311,9 @@ static struct needs needs(const struct trial *t)
 	if (!quantum_of[width] || !isa_usable(width))
 		return (struct needs){ .pointless = missing[width] };
 	if (t->floating)
-		return (struct needs){ .pointless = "its threads stay on their CPUs: choose close, "
-						    "spread, or a list of CPUs with --bind" };
+		return (struct needs){ .pointless = "it needs threads that stay on their CPUs: "
+						    "choose close, spread, or a list of CPUs "
+						    "with --bind" };
 	if (!quanta || quanta > MOST_QUANTA)
 		return (struct needs){ .pointless = "--quanta: 1 to 1,000,000" };
 	return (struct needs){ .bytes = bytes_of(t), .units = quanta * t->threads };
