@@ -6,13 +6,20 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Optional
 
 import pytest
 from locus_analysis import __main__ as program
+from locus_analysis.card import summary
 from locus_analysis.cluster import cores as again
-from make_records import Machine, cores, record, run_id, write
+from locus_analysis.insight import each_cpu, plugins
+from locus_analysis.insight.each_cpu import Each
+from locus_analysis.records import database
+from make_records import TWO, Line, Machine, cores, numa, of_lines, record, run_id, write
+from make_records.trials import Point
+from some import some
 
 BIG = Machine("big", "AMD EPYC 7543 32-Core Processor", cpu_nodes=2, cores=32)
 
@@ -28,6 +35,67 @@ def campaign(
         points = cores(BIG, seed=f"{folder.name}{name}", by=by, **odd)
         write(folder / f"{name}.jsonl", record(BIG, points, run_id(f"{folder}{name}"), host=name))
     return folder
+
+
+def of(*points: Point) -> list[Each]:
+    db = database.tables(of_lines(record(BIG, [*points], run_id("each"))))
+    return each_cpu.of(db, database.measured(db, "cores"))
+
+
+def test_a_cpu_stands_out_by_more_than_scatter() -> None:
+    for each in some(of(*cores(BIG, slow=17))):
+        assert each.outlying == {17} and 1.09 < each.ratios[17] < 1.13
+    assert not any(each.outlying for each in some(of(*cores(BIG))))
+    assert not any(each.outlying for each in some(of(*cores(BIG, slow=17, by=1.04))))
+
+
+def test_few_cpus_have_no_scatter() -> None:
+    assert each_cpu.outlying({0: 0.5, 1: 1.0, 2: 1.0, 3: 2.0}) == set()
+    assert each_cpu.outlying({0: 1.0, 1: 1.0, 2: 1.0, 3: 1.0, 4: 2.0}) == {4}
+    assert not of(*cores(replace(BIG, cpu_nodes=1, cores=1)))  # no CPU to compare with
+
+
+def test_the_card_names_the_slowest_cpu_and_a_wrong_one() -> None:
+    slow = screen(cores(BIG, slow=17))
+    assert "cores      each CPU       slowest 0.90 of the median (CPU 17)" in slow
+    alike = screen(cores(BIG))
+    assert "slowest 0.99 of the median" in alike or "slowest 1.00 of the median" in alike
+    wrong = screen(cores(BIG, wrong=40))
+    assert "each CPU       CPU 40 computes wrong" in wrong and "certain" in wrong
+
+
+def screen(points: list[Point]) -> str:
+    return summary.text(of_lines(record(BIG, points, run_id("card"))))
+
+
+def test_the_page_draws_each_cpu(tmp_path: Path) -> None:
+    file = write(tmp_path / "r.jsonl", record(BIG, cores(BIG, slow=17), run_id("page")))
+    status = program.main(["report", str(file), "--output", str(tmp_path / "r.html")])
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert status == 0 and "CPU 17, the slowest of 64, has 0.90" in page
+    assert "CPU 17 stands out" in page
+    drawn = json.loads((tmp_path / "r-pictures/cores-cpus.vl.json").read_text(encoding="utf-8"))
+    odd = [r["name"] for rows in drawn["datasets"].values() for r in rows if r.get("odd")]
+    assert odd == ["CPU 17"] * 4
+
+
+MODULE = {"count": 8, "type": "DDR5", "size": 1 << 35, "speed": 5.6e9, "configured_speed": 4.8e9}
+
+
+def test_bandwidth_stands_beside_the_modules_peak() -> None:
+    header = record(TWO, numa(TWO, kernels=("sum",)), run_id("peak"))
+    memory = header[0]["machine"]["memory"]
+    memory.update(modules=[MODULE], channels=8)
+    assert "of the modules' peak, 307 GB/s (8 channels of 4.80 GT/s)." in said_of_numa(header)
+    memory.update(channels=None)
+    assert "cannot be told: the record lacks the channels in use" in said_of_numa(header)
+    memory.update(modules=None, channels=8)
+    assert "lacks the modules' speed (root reads it)." in said_of_numa(header)
+
+
+def said_of_numa(lines: list[Line]) -> str:
+    found = plugins.of("numa").find(database.tables(of_lines(lines)))
+    return " ".join(text for own in found["said"].values() for text in own)
 
 
 def sick(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str]:

@@ -26,6 +26,7 @@ from make_records import (
     Point,
     as_written,
     core_to_core,
+    cores,
     header,
     kmeans,
     latency,
@@ -53,6 +54,7 @@ def all_of(machine: Machine) -> list[Point]:
         *latency(machine),
         *numa(machine, kernels=("sum",)),
         *core_to_core(machine),
+        *cores(machine),
         *sharing_points(machine),
         *kmeans(),
     ]
@@ -384,7 +386,7 @@ def test_a_page_begins_with_the_card(tmp_path: Path) -> None:
     text = page.text
     assert text.index("compare ratios, not times") < text.index("Runs")
     assert "B/s on 2 threads (sum)" in text and "one NUMA node: where pages lie" in text
-    assert "<b>evil</b>" in text and "Missing: caches, core to core" in text
+    assert "<b>evil</b>" in text and "Missing: caches, cores, core to core" in text
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<details class="card" open>' in html
 

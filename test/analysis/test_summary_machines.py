@@ -95,7 +95,7 @@ def test_without_any_trial() -> None:
     lines = record(TWO, [], RUN)
     (made,) = cards(*lines)
     assert not made.lines and made.results == ["0 results: none"]
-    assert "caches, bandwidth, core to core" in made.missing
+    assert "caches, bandwidth, cores, core to core" in made.missing
     screen(made)
 
 

@@ -27,6 +27,7 @@ MOST_SPOILERS = 4
 BLOCKS: tuple[tuple[str, Callable[[Host], list[Line]], Wish], ...] = (
     ("caches", memory_lines.caches, Wish("latency")),
     ("bandwidth", memory_lines.bandwidth, Wish("numa")),
+    ("cores", thread_lines.each, Wish("cores", cpus=2)),
     ("core to core", thread_lines.cores, Wish("core-to-core", cpus=2)),
     ("false sharing", thread_lines.sharing, Wish("sharing", cpus=2)),
     ("first touch", memory_lines.placement, Wish("numa", nodes=2)),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Optional, TypedDict
 
 from ..base import units
-from ..insight import advice, evidence, padding
+from ..insight import advice, each_cpu, evidence, padding
 from ..pictures import cpu_pairs
 from ..pictures.cpu_pairs import LEVELS
 from ..records import lines as of_records
@@ -58,6 +58,29 @@ def cores(host: Host) -> list[Line]:
     word = worst([sure(first), *[ROUGH] * doubted])
     numbers = {n: level["0.5"] for n, level in levels.items()}
     return [Line("sharing", "core to core", told, word, numbers)]
+
+
+def each(host: Host) -> list[Line]:
+    """The slowest CPU beside the median one, or those that compute wrong; then what all cost each
+    other."""
+    trials = [t for t in host.trials if t["benchmark"] == "cores"]
+    if wrong := each_cpu.wrong(trials):
+        return [Line("cores", "each CPU", wrong[0], CERTAIN)]
+    own = host.of("cores")
+    found = each_cpu.of(host.db, own)
+    if not found:
+        return []
+    ratios = each_cpu.over_trials(found)
+    slowest = max(ratios, key=lambda cpu: ratios[cpu])
+    told = f"slowest {1 / ratios[slowest]:.2f} of the median (CPU {slowest})"
+    numbers = {"slowest": 1 / ratios[slowest]}
+    odd = sorted(each_cpu.outlying(ratios) - {slowest})
+    told += f", CPU {units.some([str(cpu) for cpu in odd], 4)} apart, too" if odd else ""
+    together = [r for t in own for r in t["ratios"] if r["value"]]
+    if together:
+        said, word = compared(together)
+        told += f" · all at once take {said} the time of one alone" if word != UNTOLD else ""
+    return [Line("cores", "each CPU", told, worst([sure(e.trial) for e in found]), numbers)]
 
 
 def sharing(host: Host) -> list[Line]:
@@ -145,7 +168,11 @@ def _padding(host: Host) -> list[Line]:
 
 # ---- workloads ----
 
-TOLD_ABOVE = ("latency", "sharing")  # benchmarks that have lines of their own in other blocks
+TOLD_ABOVE = (
+    "latency",
+    "sharing",
+    "cores",
+)  # benchmarks that have lines of their own in other blocks
 
 
 class Declared(TypedDict):

@@ -33,7 +33,7 @@ FALSE = 0.3  # healthy suspects that a campaign may have, about
 SLIGHT = float(np.log(1.02))  # a smaller effect makes no suspect
 EFFECT = float(np.log(1.05))  # nor a smaller one a sick host, unless the user says so
 CLOCK_EFFECT = float(np.log(1.03))
-HEALTHY = ((10, 0.006), (30, 0.006), (100, 0.015), (1000, 0.02))
+HEALTHY = ((10, 0.006), (30, 0.007), (100, 0.018), (1000, 0.04))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,18 @@ from ..records import database
 from ..records.description import Bands
 from ..records.lines import Machine
 from ..records.rows import Trial
-from . import advice, evidence, inflight, knee, levels, memory_level, padding, run_variation
+from . import (
+    advice,
+    each_cpu,
+    evidence,
+    inflight,
+    knee,
+    levels,
+    memory_level,
+    padding,
+    peak,
+    run_variation,
+)
 
 Tables = dict[str, list[cpu_pairs.Table]]  # by run
 
@@ -105,7 +116,19 @@ def _hand_over(trial: cpu_pairs.Table, machine: Machine) -> str:
 
 def _numa(db: duckdb.DuckDBPyConnection) -> Found:
     places, runs = advice.places(db), database.by_run(run_variation.of(db, "numa"))
-    return {"said": {whole: knee.said(knee.curves(own), places[whole]) for whole, own in runs}}
+    machines = database.machines(db)
+    said = {
+        whole: [*knee.said(knee.curves(own), places[whole]), peak.said(own, machines[whole])]
+        for whole, own in runs
+    }
+    return {"said": {whole: [one for one in told if one] for whole, told in said.items()}}
+
+
+def _cores(db: duckdb.DuckDBPyConnection) -> Found:
+    """Of the time together over that alone the claims tell."""
+    runs = database.by_run(run_variation.of_time(db, "cores"))
+    said = {whole: each_cpu.said(own, each_cpu.of(db, own)) for whole, own in runs}
+    return {"answer": {whole: text for whole, text in said.items() if text}}
 
 
 REGISTERED = {
@@ -113,6 +136,7 @@ REGISTERED = {
     "sharing": Insight(_sharing),
     "numa": Insight(_numa),
     "core-to-core": Insight(_core_to_core),
+    "cores": Insight(_cores),
     "coherence": Insight(_coherence),
 }
 NONE = Insight(lambda db: {})

@@ -13,8 +13,8 @@ from typing import Optional, TypedDict
 import duckdb
 
 from ..base import units
-from ..insight import claims, counters, evidence, plugins, run_variation
-from ..pictures import matrices
+from ..insight import claims, counters, each_cpu, evidence, plugins, run_variation
+from ..pictures import cpus, matrices
 from ..pictures.charts import Picture
 from ..pictures.sweeps import Scene
 from ..records import database, description, published
@@ -165,7 +165,9 @@ def _pictures(
         told = claim_pictures.pictures(
             of, claimed.get(whole, []), machines[whole], f"{file}-claims", title
         )
-        drawn += [p for p in (first, *told, *others) if p]
+        each = [cpus.OfTrial(e.trial, e.ratios, e.outlying) for e in each_cpu.of(db, own)]
+        by_cpu = cpus.pictures(each, f"{file}-cpus", title)
+        drawn += [p for p in (*by_cpu, first, *told, *others) if p]
     return drawn
 
 

@@ -73,7 +73,7 @@ told AS (
 			"batches": {"allocations": ["BIGINT"], "metrics": "JSON"},
 			"cycle": "DOUBLE", "ratios": "JSON", "pairs": "JSON",
 			"counters": "JSON", "kernel": "JSON", "kernel_unknown": ["VARCHAR"],
-			"counting": "JSON", "oversubscribed": "BOOLEAN"}') AS t
+			"counting": "JSON", "oversubscribed": "BOOLEAN", "cpus": ["BIGINT"]}') AS t
 	FROM line JOIN placed ON placed.line = line.rowid),
 -- In the line's `scale`, which no spread depends on.
 estimated AS (SELECT *, by_allocation(from_json(t.batches.metrics->'$.time', '["DOUBLE"]'),
@@ -96,7 +96,7 @@ SELECT whole, part, estimated.id, file, number, position, t.benchmark, t.variant
 	list_sum(t.batches.allocations)::BIGINT AS batches,
 	json_keys(t.batches.metrics) AS varied, t.counters, t.kernel,
 	coalesce(t.kernel_unknown, []) AS kernel_unknown, t.counting,
-	coalesce(t.oversubscribed, false) AS oversubscribed,
+	coalesce(t.oversubscribed, false) AS oversubscribed, coalesce(t.cpus, []) AS cpus,
 	t.variant = 'matrix' AND json_exists(t.parameters, '$.from')
 		AND json_exists(t.parameters, '$.to') AS in_matrix,
 	regexp_full_match(coalesce(t.parameters->>'$.from', t.parameters->>'$.layout', ''),
@@ -134,3 +134,13 @@ SELECT whole, id, place, d.name, d.unit, d.better, d.kind, m.value,
 		THEN 'not reported for this trial'
 		WHEN m.value IS NULL THEN coalesce(reasons[1], 'not measured') END AS why
 FROM timed;
+
+-- The values of metrics that were reported by worker, by the CPU of each.
+CREATE VIEW by_cpu AS
+WITH named AS (SELECT whole, id, benchmark, position, cpus, metrics,
+	unnest(json_keys(metrics)) AS metric FROM trial),
+listed AS (SELECT *, from_json(metrics->('$."' || metric || '".by_worker'), '["DOUBLE"]') AS own
+	FROM named),
+each_one AS (SELECT *, unnest(own) AS value, generate_subscripts(own, 1) AS worker FROM listed)
+SELECT whole, id, benchmark, position, metric, worker, cpus[worker] AS cpu, value
+FROM each_one WHERE value IS NOT NULL AND len(cpus) = len(own);

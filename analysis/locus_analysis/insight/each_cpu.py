@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CPUs beside each other: the time of fixed work on each over that of the median CPU, which is
+slow, and which computes wrong."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+import duckdb
+
+from ..base import units
+from ..records.database import UNUSABLE, select
+from ..records.rows import Trial
+
+LEAST = 5  # CPUs: fewer have no scatter of their own
+SHARE, SCATTER, NORMAL = 0.05, 5.0, 1.4826  # as for CPUs whose pairs stand out (core-to-core)
+NAMED = 8
+QUERY = """
+SELECT b.whole, b.id, cpu, b.value FROM by_cpu b JOIN headline h USING (whole, id)
+WHERE b.benchmark = ? AND b.metric = h.metric ORDER BY b.position, worker
+"""
+
+
+class _Row(TypedDict):
+    whole: str
+    id: str
+    cpu: int
+    value: float
+
+
+@dataclass(frozen=True)
+class Each:
+    """A trial whose headline has a value for each of several CPUs; above 1 is more than the median
+    CPU's."""
+
+    trial: Trial
+    ratios: dict[int, float]
+
+    @property
+    def outlying(self) -> set[int]:
+        return outlying(self.ratios)
+
+
+def of(db: duckdb.DuckDBPyConnection, trials: Sequence[Trial]) -> list[Each]:
+    """Of a benchmark's trials those that have such values."""
+    benchmarks = {t["benchmark"] for t in trials if t["value"]}
+    values: dict[tuple[str, str], dict[int, float]] = {}
+    for benchmark in sorted(benchmarks):
+        for r in select(db, _Row, QUERY, benchmark):
+            values.setdefault((r["whole"], r["id"]), {})[r["cpu"]] = r["value"]
+    found = []
+    for t in trials:
+        own = values.get((t["whole"], t["id"]), {})
+        median = statistics.median(own.values()) if len(own) > 1 else 0
+        if median > 0:
+            found.append(Each(t, {cpu: value / median for cpu, value in own.items()}))
+    return found
+
+
+def outlying(ratios: dict[int, float]) -> set[int]:
+    """CPUs that are further from the median than scatter explains."""
+    if len(ratios) < LEAST:
+        return set()
+    scatter = NORMAL * statistics.median(abs(r - 1) for r in ratios.values())
+    return {cpu for cpu, r in ratios.items() if abs(r - 1) > max(SHARE, SCATTER * scatter)}
+
+
+def over_trials(found: Sequence[Each]) -> dict[int, float]:
+    """Of each CPU the median over trials."""
+    of_cpu: dict[int, list[float]] = {}
+    for each in found:
+        for cpu, ratio in each.ratios.items():
+            of_cpu.setdefault(cpu, []).append(ratio)
+    return {cpu: statistics.median(own) for cpu, own in of_cpu.items()}
+
+
+def wrong(trials: Sequence[Trial]) -> list[str]:
+    """What trials with a wrong answer say of their CPUs, each once."""
+    return [*dict.fromkeys(t["reasons"][0] for t in trials if t["status"] == "wrong")][:1]
+
+
+def said(trials: Sequence[Trial], found: Sequence[Each]) -> str:
+    """Wrong answers first; then the slowest CPU."""
+    sound = [each for each in found if each.trial["status"] not in UNUSABLE]
+    told = [f"{one}." for one in wrong(trials)]
+    if sound:
+        told.append(f"{slowest(sound)}.")
+    return " ".join(told)
+
+
+def slowest(found: Sequence[Each]) -> str:
+    """ "CPU 17, the slowest of 64, has 0.900 of the median CPU's speed"."""
+    ratios = over_trials(found)
+    cpu = max(ratios, key=lambda c: ratios[c])
+    odd = sorted(outlying(ratios))
+    slow = [str(c) for c in odd if ratios[c] > 1]
+    more = f"; CPU {units.some(slow, NAMED)} stand{'s' * (len(slow) < 2)} out" if slow else ""
+    return (
+        f"CPU {cpu}, the slowest of {len(ratios)}, has {1 / ratios[cpu]:.3f} of the median CPU's"
+        f" speed{more}"
+    )
