@@ -11,6 +11,7 @@ import subprocess
 import pytest
 from waits import wait_for
 
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 EVER = "--foreign 1000 --time-budget 5s"  # whatever other work runs
 
 
@@ -191,6 +192,28 @@ def test_a_trial_that_hangs_is_named(locus, measured):
     done = locus("health --expect", measured("stuck", 1e-9, 1), *words, env=gate)
     assert (done.status, done.err) == (1, "")
     assert re.search(r"^locus: \S+ dummy/stuck hung: no end after \d+ s$", done.out)
+
+
+# What the check uses of NHC.
+NHC = """die() { echo "die $*"; }; log() { echo "log $*"; }; . "$0"; check_locus_health "$@"
+echo $?"""
+
+
+def test_the_check_for_nhc(locus, expect):
+    def check(file, *options):
+        words = ["bash", "-c", NHC, SOURCE / "packaging/nhc/locus.nhc", file, *options]
+        environment = {**os.environ, "LOCUS": locus.path}
+        return subprocess.run(
+            words, env=environment, capture_output=True, text=True, check=True
+        ).stdout
+
+    good = check(expect({"topology.cpus": {"least": 1}}), "--foreign", "2")
+    assert good.startswith("log check_locus_health:  locus: ") and good.endswith("facts\n0\n")
+    bad = check(expect({"topology.cpus": 0}))
+    assert bad.startswith("die 1 check_locus_health:  locus: ") and bad.endswith("expected\n1\n")
+    strange = check(expect({"no.such": 0}))
+    assert strange.startswith("log ") and "; locus: health: cannot tell: " in strange
+    assert strange.endswith("\n0\n")
 
 
 def test_sigterm_in_a_trial_is_no_verdict(locus, measured):

@@ -10,24 +10,31 @@
 
 /* ---- trials ---- */
 
-#define BOUNDS(trial, metric, unit, better, low, high)                                    \
-	"{\"trial\": \"" trial "\", \"metric\": \"" metric "\", \"name\": \"numa/static/" \
-	"x\", \"unit\": \"" unit "\", \"better\": \"" better "\", \"low\": " low          \
-	", \"high\": " high "}"
-#define ASKED(trial, metric, component) \
-	"{\"trial\": \"" trial "\", \"metric\": \"" metric "\", \"component\": \"" component "\"}"
-
+/* With ' for ". */
 static const char expected[] =
-	"{\"schema\": \"locus-expected-1.1\", \"classes\": [{\"class\": \"a\", \"cpu\": \"b\", "
-	"\"metrics\": [" BOUNDS("t1", "bandwidth", "B/s", "higher", "3.91e11", "4e11") ", " BOUNDS(
-		"t2", "time", "s/load", "lower", "1e-9",
-		"1.2e-9") ", " BOUNDS("t3", "gap", "s", "lower", "1",
-				      "2") "], \"health\": [" ASKED("t1", "bandwidth",
-								    "memory bandwidth") ", " ASKED("t2",
-												   "time",
-												   "L1") ", " ASKED("t3",
-														    "gap",
-														    "core") "]}]}";
+	"{'schema': 'locus-expected-1.1', 'classes': [{'class': 'a', 'cpu': 'b', 'metrics': ["
+	"{'trial': 't1', 'metric': 'bandwidth', 'name': 'numa/static/x', 'unit': 'B/s', "
+	"'better': 'higher', 'low': 3.91e11, 'high': 4e11}, "
+	"{'trial': 't2', 'metric': 'time', 'name': 'latency/cycle/x', 'unit': 's/load', "
+	"'better': 'lower', 'low': 1e-9, 'high': 1.2e-9}, "
+	"{'trial': 't3', 'metric': 'gap', 'name': 'cores/x', 'unit': 's', 'better': 'lower', "
+	"'low': 1, 'high': 2}], 'health': ["
+	"{'trial': 't1', 'metric': 'bandwidth', 'component': 'memory bandwidth'}, "
+	"{'trial': 't2', 'metric': 'time', 'component': 'L1'}, "
+	"{'trial': 't3', 'metric': 'gap', 'component': 'core'}]}]}";
+
+static json_t *read_expected(void)
+{
+	char text[sizeof(expected)], why[HEALTH_TEXT];
+	json_t *classes;
+
+	memcpy(text, expected, sizeof(text));
+	for (char *quote = text; (quote = strchr(quote, '\''));)
+		*quote = '"';
+	classes = expected_parse(text, strlen(text), why);
+	assert_non_null(classes);
+	return classes;
+}
 
 #define LINE(status, metric, value, time, more)                                             \
 	"{\"status\": \"" status "\", \"reasons\": [\"so it is\"], \"scale\": 0.001, "      \
@@ -46,14 +53,13 @@ static const char expected[] =
 
 static struct health judge(const char *t1, const char *t2, const char *t3)
 {
-	char text[2048], why[HEALTH_TEXT];
-	json_t *classes = expected_parse(expected, strlen(expected), why), *lines;
+	json_t *classes = read_expected(), *lines;
+	char text[2048];
 	struct health h = { 0 };
 
 	snprintf(text, sizeof(text), "{\"t1\": %s, \"t2\": %s, \"t3\": %s}", t1, t2, t3);
 	lines = json_loads(text, 0, NULL);
 	assert_non_null(lines);
-	assert_non_null(classes);
 	trials_judge(&h, json_array_get(classes, 0), lines);
 	json_decref(lines);
 	json_decref(classes);

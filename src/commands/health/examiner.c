@@ -31,8 +31,8 @@ static void watched(sigset_t *set)
 }
 
 /*
- * Waits for the child's end: true, with its status, as wait() has it. False: it has not ended `last`
- * s after *began (which it may change), or *signal is to end this program.
+ * Waits for the child's end: true, with its status, as wait() has it. False: it has not ended
+ * `last` s after *began (which it may change), or *signal is to end this program.
  */
 static bool wait_for(pid_t child, const double *began, double last, int *status, int *signal)
 {

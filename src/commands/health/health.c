@@ -151,6 +151,7 @@ static int conclude(const struct health *h)
 	if (h->findings || h->facts) {
 		health_line(h, utf8_host(host), line);
 		puts(line);
+		fflush(stdout); /* before the words on stderr, where both are one pipe */
 	}
 	if (h->unknowns)
 		message_own("health: cannot tell: %s%s", h->unknown,

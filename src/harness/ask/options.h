@@ -32,12 +32,12 @@ struct options {
 	enum format format; /* of the printed results */
 	const char *variant, *threads, *bind, *topology, *output;
 	/*
-	 * no options: a file for the record where `output` is NULL; ids of trials, {ID: true}, if
-	 * no others are to be planned; where the name of the trial is kept that is being measured
+	 * No options: a file for the record where `output` is NULL; ids of trials, {ID: true}, if
+	 * no others are to be planned; OPTIONS_HAND bytes for the name of the trial at hand.
 	 */
 	const char *scratch;
 	const json_t *only;
-	char *hand;	      /* OPTIONS_HAND bytes */
+	char *hand;
 	const char *counters; /* "default,PAPI_TOT_INS": no name empty, none twice */
 	const char *parameter[MOST_PARAMETERS]; /* in the order of the benchmark's */
 	const char *tag[OPTIONS_TAGS];		/* "KEY=VALUE": no key twice */
