@@ -382,6 +382,7 @@ static void labels(struct share *s, const struct stage *g)
 
 const struct method method_balls = { .name = "balls",
 				     .joint = true,
+				     .behind = true,
 				     .fits = fits,
 				     .pays = pays,
 				     .bytes = bytes,

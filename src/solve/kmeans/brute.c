@@ -244,9 +244,11 @@ static void build(struct share *s, const struct stage *g)
 	struct carver c = { .memory = s->memory };
 	struct brute *b = s->memory;
 
-	lay_out(b, &c, s->n, g->d, g->k, g->real);
-	b->floats = g->real == REAL_FLOAT ||
-		    (!g->forced && g->k >= LEAST_CENTRES * b->rough.floats->group);
+	if (!s->again) {
+		lay_out(b, &c, s->n, g->d, g->k, g->real);
+		b->floats = g->real == REAL_FLOAT ||
+			    (!g->forced && g->k >= LEAST_CENTRES * b->rough.floats->group);
+	}
 	share_labels_before(s, b->label);
 }
 

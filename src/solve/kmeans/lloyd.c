@@ -174,16 +174,22 @@ static void begin(struct lloyd *l, struct worker *w)
 		prepare(l);
 	team_barrier(l->problem.team);
 	s->built = 0;
+	s->again = false;
+	s->memory = s->room[0];
 	l->choice.method[0]->build(s, &l->space.frame.stage);
 }
 
 /* The next method takes over. Labels are the same. */
-static const struct method *const *replace(struct share *s, const struct stage *g,
+static const struct method *const *replace(const struct lloyd *l, struct share *s,
 					   const struct method *const *m)
 {
+	const struct stage *g = &l->space.frame.stage;
+
 	(*m)->labels(s, g);
 	s->built = g->iteration;
 	m++;
+	s->memory = s->room[m - l->choice.method];
+	s->again = m - l->choice.method >= 2 && m[0] == m[-2] && !s->dealt;
 	(*m)->build(s, g);
 	return m;
 }
@@ -192,7 +198,7 @@ static const struct method *const *judge(const struct lloyd *l, struct share *s,
 					 const struct method *const *m)
 {
 	while (m[1] && (*m)->gives_up && (*m)->gives_up(s, &l->space.frame.stage))
-		m = replace(s, &l->space.frame.stage, m);
+		m = replace(l, s, m);
 	return m;
 }
 

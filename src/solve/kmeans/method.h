@@ -73,13 +73,16 @@ struct scratch {
 	uint32_t *near;
 };
 
+enum { MOST_METHODS = 4 };
+
 /* One worker's points and memory. */
 struct share {
 	_Alignas(APART) size_t n; /* its points */
 	const void *x;		  /* n rows of d: as given, or `dealt` (deal.c) */
 	/* the method's own memory, bytes() long and aligned to APART; kept until labels() */
 	void *memory;
-	size_t bytes; /* bytes of all of this worker's memory */
+	void *room[MOST_METHODS]; /* for each method of the choice: its memory */
+	size_t bytes;		  /* bytes of all of this worker's memory */
 	struct scratch scratch;
 	double *most; /* outliers.c: k rows of d */
 	const struct joint *joint;
@@ -93,7 +96,8 @@ struct share {
 	uint32_t *place;	   /* n: place of each given point among the joint rows */
 	uint32_t *of_label, *next; /* k: for deal.c */
 	bool dealt;
-	bool vote; /* for a method that all workers take, or none */
+	bool again; /* build() finds the memory as the method left it, with the same points */
+	bool vote;  /* for a method that all workers take, or none */
 };
 
 /* Returns when all workers of the rank have called it. */
@@ -125,7 +129,8 @@ void deal_labels_by_place(struct share *);
 
 struct method {
 	const char *name;
-	bool joint;			      /* needs the joint memory */
+	bool joint;  /* needs the joint memory */
+	bool behind; /* leaves the memory of the method before it, which may go on */
 	bool (*fits)(const struct problem *); /* the same on all ranks. NULL: always */
 	/* whether auto should choose it; the same on all ranks. NULL: always */
 	bool (*pays)(const struct problem *);
@@ -152,7 +157,6 @@ struct method {
 extern const struct method method_balls, method_brute, method_cells;
 
 /* The chosen methods, NULL after the last. Each takes over when the one before gives up. */
-enum { MOST_METHODS = 4 };
 struct choice {
 	const struct method *method[MOST_METHODS + 1];
 	bool joint; /* one of them needs the joint memory */

@@ -43,6 +43,7 @@ static void lay_out_share(struct share *s, struct carver *c, const struct proble
 			  const struct choice *choice, unsigned worker, size_t granule)
 {
 	const size_t begin = c->used;
+	struct carver memory;
 	size_t most = 0;
 
 	s->n = share_size(p->points.n, worker, p->threads);
@@ -54,12 +55,14 @@ static void lay_out_share(struct share *s, struct carver *c, const struct proble
 		s->of_label = carve(c, p->k * sizeof(*s->of_label));
 		s->next = carve(c, p->k * sizeof(*s->next));
 	}
-	for (const struct method *const *m = choice->method; *m; m++) {
-		const size_t bytes = (*m)->bytes(p, s->n);
-
-		most = bytes > most ? bytes : most;
+	memory = (struct carver){ .memory = c->memory ? c->memory + c->used : NULL };
+	for (unsigned i = 0; choice->method[i]; i++) {
+		if (!choice->method[i]->behind)
+			memory.used = 0;
+		s->room[i] = carve(&memory, choice->method[i]->bytes(p, s->n));
+		most = memory.used > most ? memory.used : most;
 	}
-	s->memory = carve(c, most);
+	carve(c, most);
 	c->used = round_up(c->used, granule);
 	s->bytes = c->used - begin;
 }
