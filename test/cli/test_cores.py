@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """cores as a user runs it: what each CPU did, alone and with the others, and who errs."""
 
+import re
+
 import pytest
 from conftest import MEASURED
 from some import some
@@ -69,6 +71,15 @@ def test_all_wrong_cpus_are_named(run, cpus):
     done, (trial,) = run(f"--variant together --width 64 {SHORT}", env={"LOCUS_CORES_WRONG": "all"})
     names = " and ".join(map(str, cpus)) if len(cpus) < 3 else str(cpus[0])
     assert names in trial["reasons"][0] and len(done.err) < 1000
+
+
+def test_the_slowest_cpus_stand_in_one_line(locus):
+    """Two CPUs have no median; here three workers share them."""
+    done = locus(f"cores --width 64 --threads 3 --oversubscribe {SHORT}")
+    lines = re.findall(
+        r"^ +quantum of CPUs over the median:(?: [\d.]+ \(CPU \d+\),?){3}$", done.out, re.M
+    )
+    assert done.status == 0 and len(lines) == 2
 
 
 @pytest.mark.parametrize("words", ["--quanta 0", "--quanta 2M", "--bind float"])

@@ -79,7 +79,7 @@ def each(host: Host) -> list[Line]:
     together = [r for t in own for r in t["ratios"] if r["value"]]
     if together:
         said, word = compared(together)
-        told += f" · all at once take {said} the time of one alone" if word != UNTOLD else ""
+        told += f" · all at once over alone: {said}" if word != UNTOLD else ""
     return [Line("cores", "each CPU", told, worst([sure(e.trial) for e in found]), numbers)]
 
 
