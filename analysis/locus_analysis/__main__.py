@@ -214,7 +214,7 @@ def _noting(given: Records) -> Iterator[None]:
 
 
 def _complain(error: object, status: int) -> int:
-    streams.tell(str(error))
+    streams.report(str(error))
     return status
 
 

@@ -48,7 +48,7 @@ static void hidden_siblings_are_named(void **state)
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		struct finding f = { .state = FINDING_GOOD };
 
-		siblings_tell(rows[i].pair, rows[i].pairs, &f);
+		siblings_report(rows[i].pair, rows[i].pairs, &f);
 		assert_int_equal(f.state, rows[i].state);
 		assert_string_equal(f.found, rows[i].found);
 	}

@@ -13,7 +13,8 @@ from typing import TextIO
 
 # One column each, so that tables stay straight; all others are question marks.
 STAND_INS = {
-    **{"·": "-", "–": "-", "×": "x", "…": "~", "µ": "u", "\u00a0": " ", "“": '"', "”": '"'},
+    **{"·": "-", "–": "-", "×": "x", "…": "~", "µ": "u", "\u00a0": " "},
+    **{"“": '"', "”": '"'},
     **{"↑": "^", "↓": "v", "▲": "^"},
 }
 
@@ -36,7 +37,7 @@ def as_data() -> None:
         sys.stdout.reconfigure(encoding="utf-8", errors="stand-in")
 
 
-def tell(text: str) -> None:
+def report(text: str) -> None:
     """A line on standard error. Who closed it does not want it."""
     try:
         print(f"locus: {text}", file=sys.stderr, flush=True)

@@ -30,10 +30,10 @@ def measure(pairs: int, commands: Sequence[Sequence[str]], folder: Path) -> Side
     for pair in range(pairs):
         for side in (0, 1) if pair % 2 == 0 else (1, 0):
             file = folder / f"{'ab'[side]}-{pair + 1:03}.jsonl"
-            _tell(f"pair {pair + 1} of {pairs}, {'AB'[side]}", begun)
+            _report_progress(f"pair {pair + 1} of {pairs}, {'AB'[side]}", begun)
             _run([*commands[side], "--output", str(file)], file)
             files[side].append(file)
-    _tell(f"{pairs} pairs measured; records in {folder}", begun)
+    _report_progress(f"{pairs} pairs measured; records in {folder}", begun)
     return files
 
 
@@ -50,5 +50,5 @@ def _run(command: Sequence[str], file: Path) -> None:
         raise BadInput(f"{shlex.join(command)}: ended with {ended}{wrote}")
 
 
-def _tell(what: str, begun: float) -> None:
-    streams.tell(f"{what} ({time.monotonic() - begun:.0f} s)")
+def _report_progress(what: str, begun: float) -> None:
+    streams.report(f"{what} ({time.monotonic() - begun:.0f} s)")

@@ -217,7 +217,7 @@ def _loaded(old: list[Path], new: list[Path]) -> list[tuple[Side, list[str]]]:
 
 def note(notes: Sequence[str]) -> None:
     for text in notes:
-        streams.tell(f"note: {text}")
+        streams.report(f"note: {text}")
 
 
 if __name__ == "__main__":

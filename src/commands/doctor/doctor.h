@@ -85,7 +85,7 @@ struct siblings {
 	double took; /* siblings_exchange() */
 };
 /* Reports the pairs that were measured. */
-void siblings_tell(const struct siblings *, unsigned pairs, struct finding *);
+void siblings_report(const struct siblings *, unsigned pairs, struct finding *);
 
 /* Which memory is ours, how much of it there is, who moves its pages, and how large they can be. */
 void check_nodes(const struct patient *, struct finding *);

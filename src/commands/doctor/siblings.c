@@ -86,7 +86,7 @@ double siblings_exchange(int cpu, int other, double seconds)
 	return g.least;
 }
 
-void siblings_tell(const struct siblings *pair, unsigned pairs, struct finding *f)
+void siblings_report(const struct siblings *pair, unsigned pairs, struct finding *f)
 {
 	unsigned met = 0, hidden = 0;
 	double least = 0;
@@ -131,6 +131,6 @@ void check_siblings(const struct patient *p, struct finding *f)
 				siblings_exchange(a->number, b->number, FOR_PAIR),
 			};
 	}
-	siblings_tell(pair, pairs, f);
+	siblings_report(pair, pairs, f);
 	free(pair);
 }

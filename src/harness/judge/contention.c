@@ -39,7 +39,7 @@ static double fastest(const struct series *s, bool rested)
 }
 
 /* Threads of this process that work elsewhere are no neighbours: they make `foreign` negative. */
-static double busy_beside(const struct evidence *e)
+static double neighbours_busy(const struct evidence *e)
 {
 	const struct noise *n = &e->noise;
 	const double busy = n->beside + (n->foreign < 0 ? n->foreign : 0);
@@ -89,7 +89,9 @@ static void sum_up(const struct series *s, struct contention *seen, double *line
 
 struct contention contention_seen(const struct series *s)
 {
-	struct contention seen = { .busy = busy_beside(&s->evidence), .line = NAN, .memory = NAN };
+	struct contention seen = { .busy = neighbours_busy(&s->evidence),
+				   .line = NAN,
+				   .memory = NAN };
 	double *lines = calloc(s->samples.batches + 1, sizeof(*lines)),
 	       *memory = calloc(s->samples.batches + 1, sizeof(*memory));
 
@@ -103,7 +105,7 @@ struct contention contention_seen(const struct series *s)
 
 void contention_learn(const struct series *s)
 {
-	const double least = fastest(s, !(busy_beside(&s->evidence) < CONTENTION_QUIET));
+	const double least = fastest(s, !(neighbours_busy(&s->evidence) < CONTENTION_QUIET));
 	double *kept = quiet_of(s);
 
 	if (kept && least > 0 && (!(*kept > 0) || least < *kept))

@@ -108,10 +108,10 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 			bytes = before = 0;
 		}
 		bytes += p->refusal ? 0 : (double)p->needs.bytes;
-		if (!p->refusal && (double)p->needs.bytes <= plan_held_each(setting))
+		if (!p->refusal && (double)p->needs.bytes <= plan_quarantine_each(setting))
 			before += (double)p->needs.bytes * earlier(p);
 		most = bytes > most ? bytes : most;
-		held = fmax(held, fmin(plan_held(setting, bytes), before));
+		held = fmax(held, fmin(plan_quarantine_room(setting, bytes), before));
 		print_trial(p, f);
 	}
 	if (plan->refused)

@@ -125,7 +125,7 @@ size_t fit_most(const struct setting *setting)
 {
 	const double most = setting->most > 0 ? setting->most : (double)setting->memory.available;
 
-	/* less what memory_beside() adds */
+	/* less what memory_overhead() adds */
 	return setting->memory.available == NO_LIMIT
 		       ? 0
 		       : (size_t)fmax(1, (most - (4 << 20)) * 256 / 257);
@@ -157,13 +157,13 @@ static char *refuse_bytes(const struct setting *setting, size_t bytes)
 	const uint64_t most = setting->memory.available;
 	char needed[TEXT_BYTES], more[TEXT_BYTES], there[TEXT_BYTES], parts[64] = "";
 
-	if (!bytes || bytes + memory_beside(bytes) <= most)
+	if (!bytes || bytes + memory_overhead(bytes) <= most)
 		return NULL;
 	if (setting->memory.sharers > 1)
 		snprintf(parts, sizeof(parts), ", shared by %u ranks", setting->memory.sharers);
 	return text_of("it needs %s of memory, and %s for page tables and samples, but only %s is "
 		       "available because of %s%s; choose a smaller size",
-		       text_bytes(needed, bytes), text_bytes(more, memory_beside(bytes)),
+		       text_bytes(needed, bytes), text_bytes(more, memory_overhead(bytes)),
 		       text_bytes(there, most), setting->memory.what, parts);
 }
 

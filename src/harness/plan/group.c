@@ -177,14 +177,14 @@ static double room_of(const struct setting *setting)
 	return setting->room > 0 ? setting->room : plan_room(setting);
 }
 
-double plan_held(const struct setting *setting, double bytes)
+double plan_quarantine_room(const struct setting *setting, double bytes)
 {
 	const double room = room_of(setting);
 
 	return fmax(0, fmin(HELD_SHARE * room, room - bytes));
 }
 
-double plan_held_each(const struct setting *setting)
+double plan_quarantine_each(const struct setting *setting)
 {
 	const size_t cache = setting->machine->last_cache;
 

@@ -120,12 +120,12 @@ double plan_room(const struct setting *);
  * Bytes of earlier allocations that may be held beside a group of so many bytes: at most a quarter
  * of the room, and no more than the group leaves.
  */
-double plan_held(const struct setting *, double bytes);
+double plan_quarantine_room(const struct setting *, double bytes);
 /*
  * Bytes of the largest allocation that is worth holding: one that is larger than the last cache has
  * lines in all of its sets, whichever frames it gets. INFINITY where that cache is unknown.
  */
-double plan_held_each(const struct setting *);
+double plan_quarantine_each(const struct setting *);
 
 /* ---- the plans of a run, one for each benchmark that has trials ---- */
 

@@ -90,8 +90,8 @@ int alternation_open(struct alternation *a, struct run *r, struct planned *p, un
 		if (left ? resume_wants(&p[i]) : !p[i].done)
 			open_series(a, &p[i]);
 	}
-	a->quarantine.room = plan_held(&r->setting, alternation_bytes(a));
-	a->quarantine.each = plan_held_each(&r->setting);
+	a->quarantine.room = plan_quarantine_room(&r->setting, alternation_bytes(a));
+	a->quarantine.each = plan_quarantine_each(&r->setting);
 	a->sweeps = least_sweeps(a);
 	a->batch = fmin(BATCH, share / (2.0 * n * a->sweeps * a->allocations));
 	return 0;

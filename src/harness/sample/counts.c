@@ -90,7 +90,7 @@ void counts_add_quotients(json_t *list)
 /* --- events --- */
 
 /* One event's result over all batches. */
-struct came_to {
+struct event_result {
 	struct count_sum sum;
 	struct estimate each; /* count per unit, or per part where the benchmark has parts */
 };
@@ -99,10 +99,10 @@ struct came_to {
  * The value is the sum of all counts over all units: the median over batches would be zero for rare
  * events. The interval comes from the batches, widened to hold the value.
  */
-static struct came_to come_to(const struct series *s, unsigned event)
+static struct event_result event_result(const struct series *s, unsigned event)
 {
 	const struct tally *t = &s->tally;
-	struct came_to c = { .each = ESTIMATE_UNKNOWN };
+	struct event_result c = { .each = ESTIMATE_UNKNOWN };
 	double *rate = calloc(s->samples.batches + 1, sizeof(*rate));
 
 	for (unsigned i = 0; rate && i < s->samples.batches; i++) {
@@ -138,7 +138,7 @@ const char *counts_gap(const struct series *s, unsigned event, unsigned *counted
 }
 
 /* Why there is no number; NULL: there is one. */
-static const char *why_none(const struct tally *t, unsigned i, struct came_to c)
+static const char *why_none(const struct tally *t, unsigned i, struct event_result c)
 {
 	const char *why = t->counting->events.of[t->event[i]].why;
 
@@ -150,7 +150,7 @@ static const char *why_none(const struct tally *t, unsigned i, struct came_to c)
 	       "ask for fewer events";
 }
 
-static json_t *threads_json(const struct tally *t, unsigned i, struct came_to c)
+static json_t *threads_json(const struct tally *t, unsigned i, struct event_result c)
 {
 	json_t *list = json_array();
 
@@ -164,7 +164,7 @@ static json_t *event_counter(const struct series *s, unsigned i, const char *why
 {
 	const struct tally *t = &s->tally;
 	const struct event *e = counters_event(t->counting->counters, t->event[i]);
-	const struct came_to c = come_to(s, i);
+	const struct event_result c = event_result(s, i);
 	const char *why = why_not ? why_not : why_none(t, i, c);
 	const bool hardware = e->source && strcmp(e->source, "kernel");
 	const bool none = why, doubtful = !why && hardware && c.sum.count == 0 &&

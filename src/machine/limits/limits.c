@@ -14,7 +14,7 @@
 
 #define NODES "/sys/devices/system/node"
 
-uint64_t memory_beside(uint64_t bytes)
+uint64_t memory_overhead(uint64_t bytes)
 {
 	return bytes / 256 + (4 << 20);
 }

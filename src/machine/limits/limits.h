@@ -52,7 +52,7 @@ void memory_limit_read_part(const char *root, const struct limit_sharers *, stru
  * Bytes needed in addition to a trial's data: page tables and claims, 12 bytes a page; samples and
  * stacks.
  */
-uint64_t memory_beside(uint64_t bytes);
+uint64_t memory_overhead(uint64_t bytes);
 
 /* Control groups. Without one there is no limit. */
 struct cgroup {

@@ -152,7 +152,7 @@ static uint64_t spare_elsewhere(const struct arena *a, unsigned node)
 static int check_room(struct arena *a, unsigned i, uint64_t touched, uint64_t bound)
 {
 	const struct node_memory *m = &a->before[i];
-	const uint64_t need = touched + bound, all = need + memory_beside(need),
+	const uint64_t need = touched + bound, all = need + memory_overhead(need),
 		       share = touched / 1000; /* 0.1 % may be misplaced */
 	const bool full = all > m->available;
 	const bool falls = touched && all > m->spare && all - m->spare > share &&
@@ -170,7 +170,7 @@ static int check_room(struct arena *a, unsigned i, uint64_t touched, uint64_t bo
 	arena_cannot(a,
 		     "it needs %s, and %s for page tables and samples, on node %d, which has %s %s "
 		     "of %s%s; choose a smaller size",
-		     text_bytes(needed, need), text_bytes(more, memory_beside(need)),
+		     text_bytes(needed, need), text_bytes(more, memory_overhead(need)),
 		     a->machine->node[i].number, text_bytes(there, full ? m->available : m->spare),
 		     full ? "available" : "free", text_bytes(total, m->total), files);
 	errno = ENOMEM;

@@ -43,7 +43,7 @@ static void name_kind(struct core_kind *kind, const struct hwloc_info_s *infos, 
 }
 
 /* If two kinds have the same name, the second becomes "NAME (2)". */
-static void tell_apart(struct core_kind *kind, unsigned n)
+static void make_names_unique(struct core_kind *kind, unsigned n)
 {
 	for (unsigned i = 1; i < n; i++)
 		for (unsigned j = 0; j < i; j++) {
@@ -107,7 +107,7 @@ static void fill(struct machine *m, unsigned found, hwloc_bitmap_t set, hwloc_bi
 		m->kind[found].all = (unsigned)hwloc_bitmap_weight(rest);
 		take_cpus(m, m->kinds++, rest);
 	}
-	tell_apart(m->kind, m->kinds);
+	make_names_unique(m->kind, m->kinds);
 	m->kinds = m->kinds > 1 ? m->kinds : 0;
 }
 
