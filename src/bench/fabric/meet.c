@@ -57,17 +57,17 @@ bool meet_is_here(const struct fabric *s, unsigned with)
 
 /* The quantiles of one-way times. */
 struct laps {
-	double quarter, middle, tail; /* s */
+	double least, quarter, middle, tail; /* s */
 };
 
 /* Sorts them. */
 static struct laps laps_of(double *lap, size_t n)
 {
 	if (!n)
-		return (struct laps){ NAN, NAN, NAN };
+		return (struct laps){ NAN, NAN, NAN, NAN };
 	statistics_sort(lap, n);
-	return (struct laps){ statistics_quantile(lap, n, 0.25), statistics_quantile(lap, n, 0.5),
-			      statistics_quantile(lap, n, 0.99) };
+	return (struct laps){ lap[0], statistics_quantile(lap, n, 0.25),
+			      statistics_quantile(lap, n, 0.5), statistics_quantile(lap, n, 0.99) };
 }
 
 /* --- there and back --- */
@@ -123,7 +123,7 @@ static struct laps meet_ping(struct fabric *s, unsigned with, bool first, uint64
 	if (first)
 		return begin_pings(s, with, meeting);
 	answer_pings(s, with, meeting);
-	return (struct laps){ NAN, NAN, NAN };
+	return (struct laps){ NAN, NAN, NAN, NAN };
 }
 
 /* --- both ways at once --- */
@@ -184,6 +184,7 @@ static struct meeting meet(struct fabric *s, unsigned with, bool first, uint64_t
 				 .here = meet_is_here(s, with),
 				 .latency = laps.quarter,
 				 .tail = laps.tail,
+				 .least = laps.least,
 				 .bandwidth = bandwidth,
 				 .loaded = NAN,
 				 .factor = NAN,
@@ -235,6 +236,7 @@ static struct meeting meet_shift(struct fabric *s, unsigned to, unsigned from, u
 				 .here = meet_is_here(s, to),
 				 .latency = laps.quarter,
 				 .tail = laps.tail,
+				 .least = laps.least,
 				 .bandwidth = bandwidth,
 				 .loaded = NAN,
 				 .factor = NAN,
@@ -320,7 +322,7 @@ static struct meeting meet_loaded(struct fabric *s, unsigned with, unsigned slot
 {
 	const bool first = is_first(s->ranks->rank, with), plays = with < s->ranks->ranks;
 	const double began = clock_now();
-	struct laps alone = { NAN, NAN, NAN }, loaded = alone;
+	struct laps alone = { NAN, NAN, NAN, NAN }, loaded = alone;
 	double until;
 
 	if (plays)
@@ -340,6 +342,7 @@ static struct meeting meet_loaded(struct fabric *s, unsigned with, unsigned slot
 				 .here = plays && meet_is_here(s, with),
 				 .latency = alone.quarter,
 				 .tail = alone.tail,
+				 .least = alone.least,
 				 .bandwidth = NAN,
 				 .loaded = loaded.middle,
 				 .factor = loaded.middle / alone.middle,

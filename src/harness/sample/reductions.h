@@ -79,7 +79,7 @@ json_t *throughput_json(const struct throughput *, const struct trial *, const s
  */
 
 enum rows_limit {
-	ROWS_METRICS = 8, /* the most metrics with rows */
+	ROWS_METRICS = 9, /* the most metrics with rows */
 	ROWS_FIRST = 256, /* the ranks met first, which are any ... */
 	ROWS_WORST = 16,  /* ... and of the others the worst, by each metric */
 	ROWS_SENT = ROWS_FIRST + ROWS_METRICS * ROWS_WORST,
@@ -97,7 +97,7 @@ void rows_gather(struct rows *, const struct ranks *);
 /*
  * On rank 0, once they are gathered: a list of {"rank", "host", "node", "with": [rank, ..], NAME:
  * [value, ..]}, the median of the samples for each rank met, null where a metric has none. `node`:
- * the lowest rank on the same node, as MPI sees it. Ranks that reported nothing are left out.
+ * the lowest rank on the same node, as MPI sees it.
  */
 json_t *rows_json(const struct rows *);
 

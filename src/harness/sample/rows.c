@@ -264,7 +264,6 @@ json_t *rows_json(const struct rows *r)
 	json_t *list = json_array();
 
 	for (unsigned rank = 0; r->row && rank < r->ranks; rank++)
-		if (r->row[rank].head.n)
-			json_array_append_new(list, row_json(r, rank));
+		json_array_append_new(list, row_json(r, rank));
 	return list;
 }
