@@ -83,14 +83,16 @@ def _effect(words: str) -> tuple[str, float]:
 
 def _sick(options: argparse.Namespace) -> int:
     from ..compare import observations
-    from . import known, node, sick, told
+    from . import fabric, known, node, sick, told
 
     if options.node and (options.again_list or options.format not in ("table", "json")):
         raise BadInput("--node: goes with --format table or json, and without --again-list")
     likwid.refuse(options.file)
     suppressed = known.read(options.suppress) if options.suppress else []
     side, notes = observations.load(options.file, "these records")
+    network = fabric.read(options.file)
     verdict = sick.judge(side, dict(options.effect), _lost(options.file))
+    verdict.add(fabric.judge(network), network.head if network.nodes else "")
     known.leave_out(verdict, suppressed)
     command_line.note(notes + verdict.notes)
     if options.node:

@@ -22,6 +22,8 @@ NAMES = (
     *("remote node", "core to core", "contended line", "cores", "threads", "work"),
 )
 CORES = "cores"
+# Between nodes, which a suite on each of them does not show (cluster/fabric.py).
+NETWORK, FABRIC = "network", "fabric"
 
 
 # Where these are slow, others are slow because of it.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..base import units
 from ..records.sources import BadInput
-from .components import NAMES
+from .components import NAMES, NETWORK
 from .sick import Verdict
 
 MOST_NODES = 100_000  # of one line
@@ -49,8 +49,10 @@ def _parsed(at: str, line: str) -> Known:
             f"{at}: {len(row)} fields, 4 expected: n[001-004],memory latency,reason,2027-01-31"
         )
     nodes, component, reason, until = row
-    if component not in (*NAMES, "*"):
-        raise BadInput(f"{at}: no component {component!r}: * or one of {', '.join(NAMES)}")
+    if component not in (*NAMES, NETWORK, "*"):
+        raise BadInput(
+            f"{at}: no component {component!r}: * or one of {', '.join((*NAMES, NETWORK))}"
+        )
     try:
         day = datetime.date.fromisoformat(until)
     except ValueError as error:

@@ -83,6 +83,13 @@ class Verdict:
     campaigns: list[Campaign]  # of classes that can be judged
     facts: dict[str, list[str]]  # by host: in what it differs from its class
     beside: list[Campaign]  # odd machines, each with the hosts of the nearest class
+    network: str = ""  # between how many nodes
+
+    def add(self, findings: Iterable[Finding], network: str) -> None:
+        """What was measured between nodes, which no run of a single host shows."""
+        self.network = network
+        self.findings += findings
+        self.findings.sort(key=lambda f: VERDICTS.index(f.verdict))
 
     @property
     def status(self) -> int:
@@ -102,6 +109,7 @@ def status_of(findings: Iterable[Finding]) -> int:
 def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> Verdict:
     """`effects`: least logarithms for a sick node, by component. `lost`: nodes without a record,
     and why."""
+    side = _of_one_host(side)
     findings: list[Finding] = []
     lookers: list[Finding] = []
     seen: list[Campaign] = []
@@ -138,6 +146,13 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
     return Verdict(n, judged, findings, lookers, rule.healthy_named(n), [], seen, differing, beside)
 
 
+def _of_one_host(side: Side) -> Side:
+    """Without runs that measured between hosts only."""
+    own = [t["benchmark"] != components.FABRIC for t in side.trials.values()]
+    between = (side.status > observations.ABSENT)[:, np.logical_not(own)].any(1)
+    return side.of(np.flatnonzero((side.status > observations.ABSENT)[:, own].any(1) | ~between))
+
+
 def _campaign(run: Run) -> str:
     return str(run["tags"].get("campaign") or Path(run["file"]).parent)
 
@@ -169,7 +184,7 @@ def _odd_classes(classes: Mapping[str, Sequence[str]], side: Side) -> dict[str, 
     class of the same CPU, if there is one."""
     cpu = {r["class"]: r["cpu"] for r in side.runs}
     small: dict[str, Optional[str]] = {}
-    largest = max(len(h) for h in classes.values())
+    largest = max((len(h) for h in classes.values()), default=0)
     for name, hosts in classes.items():
         alike = [c for c in classes if c != name and cpu[c] == cpu[name]]
         near = max(alike, key=lambda c: len(classes[c]), default=None)

@@ -42,11 +42,16 @@ def table(verdict: Verdict, all_: bool, again: str) -> str:
 
 
 def head(verdict: Verdict) -> str:
+    if not verdict.hosts and verdict.network:
+        return verdict.network
     kinds = ", ".join(f"{n} {cpu}" for cpu, n in verdict.classes)
     odd = verdict.hosts - sum(n for _, n in verdict.classes)
     more = f", {units.several(odd, 'odd machine')}" if odd else ""
     classes = f"{len(verdict.classes)} machine class{'es' * (len(verdict.classes) != 1)}"
-    return f"{units.several(verdict.hosts, 'node')}, {classes} ({kinds}){more}"
+    return (
+        f"{units.several(verdict.hosts, 'node')}, {classes} ({kinds}){more}"
+        + f"; {verdict.network}" * bool(verdict.network)
+    )
 
 
 def foot(verdict: Verdict, all_: bool) -> str:

@@ -27,7 +27,7 @@ from ..base import units
 from ..base.folders import PACKAGE, TEMPLATES
 from ..card.content import MEANING as TRUST
 from ..card.summary import MOST, cards
-from ..cluster import sick, told
+from ..cluster import fabric, sick, told
 from ..compare import observations
 from ..pictures import axes, charts, draw, drift
 from ..pictures.charts import Picture
@@ -35,7 +35,7 @@ from ..pictures.draw import Drawing
 from ..records import database, provenance
 from ..records.database import CannotWrite, Records, column, select
 from ..records.rows import Headline, Mark, Outcome
-from . import health, likwid_tables, population, sections
+from . import health, likwid_tables, network, population, sections
 from .population import Machine, ShownRun
 from .sections import Section
 
@@ -133,14 +133,16 @@ class _Sick(TypedDict):
     pictures: list[Picture]
 
 
-def _sick(db: duckdb.DuckDBPyConnection) -> _Sick:
+def _sick(db: duckdb.DuckDBPyConnection, between: fabric.Network) -> _Sick:
     verdict = sick.judge(observations.of(db, "these records"), {}, {})
+    if between.nodes:
+        verdict.add(fabric.judge(between), between.head)
     found = [(f.verdict, f.host, told.text(f)) for f in verdict.findings]
     return {
         "head": told.head(verdict),
         "foot": told.foot(verdict, True),
         "rows": told.joined(found),
-        "pictures": health.pictures(verdict.campaigns),
+        "pictures": [*health.pictures(verdict.campaigns), *network.pictures(between)],
     }
 
 
@@ -171,7 +173,8 @@ def _compose(given: Records, drawing: Drawing, link: str) -> str:
     steadiness = [] if many else _steadiness(db, names)
     for picture in steadiness:
         drawing.begin(picture)
-    judged = _sick(db) if many else None
+    between = network.of(db)
+    judged = _sick(db, between) if many or between.nodes else None
     for picture in judged["pictures"] if judged else []:
         drawing.begin(picture)
     flaws = (

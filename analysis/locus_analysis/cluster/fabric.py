@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which nodes are slow to all others, and which pairs of nodes are slow to each other, by the rows
+of `locus-mpi fabric`.
+
+A value is a logarithm, greater is worse. Of 8 nodes or more it is the sum of what is common to all
+pairs, the two nodes' parts and the pair's own part: parts are medians over a node's pairs, taken
+away in turn until nothing is left (median polish, Tukey 1977; the matrix is symmetric). Of fewer
+nodes, pairs above the widest gap are slow.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..base import units
+from ..records import sources
+from .components import NETWORK
+from .rule import Array, Whole
+from .sick import SICK, WRONG, Finding
+
+METRICS = {"latency": 1, "latency-least": 1, "bandwidth": -1}  # 1: more is worse
+# Where ranks were preempted, the quickest message counts.
+QUIET, PREEMPTED = ("latency", "bandwidth"), ("latency-least", "bandwidth")
+POLISHED = 8  # nodes from which parts are told apart by medians
+STEPS = 40
+NODE, PAIR = float(np.log(1.25)), float(np.log(1.5))  # the least that is told
+# ... where ranks were preempted, by metric
+NOISY = {"latency-least": float(np.log(12)), "bandwidth": float(np.log(6))}
+FAR = 6.0  # standard deviations of a node's part
+FAR_PAIR = 8.0  # ... of a pair's: there are many more
+NAMED = 20  # pairs
+NORMAL_MAD = 1.4826
+
+
+_Row = dict[str, Any]
+
+
+@dataclass
+class Network:
+    """The pairs of nodes of all records, medians over runs and ranks."""
+
+    nodes: list[str]
+    a: Whole
+    b: Whole
+    y: dict[str, Array]  # by metric, of each pair
+    noisy: bool
+    wrong: list[str] = field(default_factory=list)  # reasons
+
+    @property
+    def head(self) -> str:
+        return (
+            f"network: {units.several(len(self.a), 'pair')} of"
+            f" {units.several(len(self.nodes), 'node')}"
+        )
+
+
+@dataclass
+class Parts:
+    """A metric, taken apart."""
+
+    node: Array
+    pair: Array
+    slow_nodes: Whole
+    slow_pairs: Whole
+
+
+# ---- what was measured ----
+
+
+def read(paths: Sequence[Path]) -> Network:
+    """From the lines of records."""
+    return of_lines(
+        line.text
+        for path in sources.find(paths)
+        for line in sources.lines(path)
+        if line.text.startswith(b'{"type":"row"') or b'"benchmark":"fabric"' in line.text[:400]
+    )
+
+
+def of_lines(lines: Iterable[bytes | str]) -> Network:
+    """Of lines `row` and of their trials, which follow them."""
+    rows: dict[tuple[str, str], list[_Row]] = {}
+    found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    noisy, wrong = False, []
+    for text in lines:
+        line = json.loads(text)
+        key = line["run"], line.get("trial") or line.get("id") or ""
+        if line["type"] == "row":
+            rows.setdefault(key, []).append(line)
+        elif line["type"] == "trial" and line["benchmark"] == "fabric":
+            if line["status"] == "wrong":
+                wrong += line["reasons"][:1]
+            if line["variant"] == "pairs":
+                noisy |= line["status"] == "noisy"
+                _take(rows.get(key, []), found)
+    return _network(found, noisy, wrong)
+
+
+def _take(rows: Sequence[_Row], found: dict[tuple[str, str], list[tuple[float, ...]]]) -> None:
+    """Adds a trial's pairs of different nodes, by their names."""
+    node_of = {row["rank"]: (row["node"], row["host"]) for row in rows}
+    names = _names({*node_of.values()})
+    for row in rows:
+        others = row.get("with") or []
+        columns = [row.get(name) or [None] * len(others) for name in METRICS]
+        for other, *values in zip(others, *columns):
+            if other not in node_of or node_of[other][0] == row["node"]:
+                continue
+            a, b = sorted((names[node_of[row["rank"]]], names[node_of[other]]))
+            found.setdefault((a, b), []).append(tuple(np.nan if v is None else v for v in values))
+
+
+def _names(nodes: set[tuple[int, str]]) -> dict[tuple[int, str], str]:
+    """Hosts, with a number where several have one name."""
+    count: dict[str, int] = {}
+    named = {}
+    for node, host in sorted(nodes):
+        count[host] = count.get(host, 0) + 1
+        named[node, host] = host if count[host] == 1 else f"{host}#{count[host]}"
+    return named
+
+
+def _network(
+    found: dict[tuple[str, str], list[tuple[float, ...]]], noisy: bool, wrong: list[str]
+) -> Network:
+    nodes = sorted({name for pair in found for name in pair}, key=_natural)
+    place = {name: i for i, name in enumerate(nodes)}
+    pairs = sorted(found)
+    middle = np.array(
+        [own[0] if len(own := found[pair]) == 1 else np.nanmedian(own, axis=0) for pair in pairs]
+    ).reshape(-1, len(METRICS))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        y = {name: sign * np.log(middle[:, i]) for i, (name, sign) in enumerate(METRICS.items())}
+    a, b = (np.array([place[pair[i]] for pair in pairs], dtype=int) for i in range(2))
+    return Network(nodes, a, b, y, noisy, wrong)
+
+
+def _natural(name: str) -> tuple[int, str]:
+    return len(name), name
+
+
+# ---- what is slow ----
+
+
+def parts_of(network: Network, metric: str) -> Parts:
+    y = network.y[metric]
+    if len(network.nodes) < POLISHED:
+        return _by_gap(network, y, _least(network, metric)[1])
+    node, pair = polished(network, y)
+    least, least_pair = _least(network, metric)
+    slow = np.flatnonzero(node > max(least, FAR * _scatter(node)))
+    own = ~(np.isin(network.a, slow) | np.isin(network.b, slow))
+    limit = max(least_pair, FAR_PAIR * _scatter(pair))
+    return Parts(node, pair, slow, np.flatnonzero(own & (pair > limit)))
+
+
+def _least(network: Network, metric: str) -> tuple[float, float]:
+    """That is told: of a node's part and of a pair's."""
+    return (NOISY[metric],) * 2 if network.noisy else (NODE, PAIR)
+
+
+def _scatter(x: Array) -> float:
+    known = x[np.isfinite(x)]
+    return NORMAL_MAD * float(np.median(np.abs(known - np.median(known)))) if len(known) else 0
+
+
+def polished(network: Network, y: Array) -> tuple[Array, Array]:
+    """The parts of nodes and pairs."""
+    n = len(network.nodes)
+    rows, columns, known = _rows(network)
+    middle = np.nanmedian(y)
+    node = np.zeros(n)
+    pair = y - middle
+    for _ in range(STEPS):
+        table = np.full(known.shape, np.nan)
+        table[rows, columns] = np.concatenate([pair, pair])
+        node += 0.5 * _medians(table)
+        node -= np.median(node)
+        pair = y - middle - node[network.a] - node[network.b]
+        shift = np.nanmedian(pair)
+        middle, pair = middle + shift, pair - shift
+    return node, pair
+
+
+def _rows(network: Network) -> tuple[Whole, Whole, Array]:
+    """A place for each pair in the rows of both of its nodes, packed to the left."""
+    ends = np.concatenate([network.a, network.b])
+    order = np.argsort(ends, kind="stable")
+    count = np.bincount(ends, minlength=len(network.nodes))
+    first = np.concatenate([[0], np.cumsum(count)[:-1]])
+    columns = np.empty(len(ends), dtype=int)
+    columns[order] = np.arange(len(ends)) - first[ends[order]]
+    return ends, columns, np.zeros((len(network.nodes), max(count.max(), 1)))
+
+
+def _medians(table: Array) -> Array:
+    """Of each row without NaN; 0 of none. numpy's nanmedian takes a call for each row."""
+    ordered = np.sort(table, axis=1)
+    n = np.isfinite(table).sum(1)
+    low, high = np.maximum(n - 1, 0) // 2, n // 2
+    row = np.arange(len(table))
+    middle = (ordered[row, low] + ordered[row, np.minimum(high, np.maximum(n - 1, 0))]) / 2
+    return np.where(n > 0, middle, 0.0)
+
+
+def _by_gap(network: Network, y: Array, least: float) -> Parts:
+    """Pairs above the widest gap; a node all of whose pairs are there is the one that is slow."""
+    known = np.flatnonzero(np.isfinite(y))
+    none = np.array([], dtype=int)
+    n = len(network.nodes)
+    if len(known) < 3:
+        return Parts(np.zeros(n), np.zeros(len(y)), none, none)
+    order = known[np.argsort(y[known])]
+    gaps = np.diff(y[order])
+    at = int(np.argmax(gaps))
+    within = y[order[at]] - y[order[0]]  # of those that are not slow
+    usual = float(np.median(y[order[: at + 1]]))
+    pair = y - usual
+    if gaps[at] < max(least, 2 * within):
+        return Parts(_means(network, pair), pair, none, none)
+    slow = order[at + 1 :]
+    nodes = [
+        i
+        for i in range(n)
+        if (of := np.flatnonzero((network.a == i) | (network.b == i))).size > 1
+        and np.isin(of[np.isfinite(y[of])], slow).all()
+    ]
+    own = ~(np.isin(network.a[slow], nodes) | np.isin(network.b[slow], nodes))
+    return Parts(_means(network, pair), pair, np.array(nodes, dtype=int), slow[own])
+
+
+def _means(network: Network, pair: Array) -> Array:
+    """The least of each node's pairs: it is slow to all by so much at least."""
+    node = np.full(len(network.nodes), np.inf)
+    for ends in (network.a, network.b):
+        np.fmin.at(node, ends, pair)
+    return np.where(np.isfinite(node), node, 0.0)
+
+
+# ---- the verdict ----
+
+
+def judge(network: Network) -> list[Finding]:
+    nodes: dict[int, list[str]] = {}
+    pairs: dict[int, list[str]] = {}
+    for metric in PREEMPTED if network.noisy else QUIET:
+        sign = METRICS[metric]
+        if not np.isfinite(network.y[metric]).any():
+            continue
+        parts = parts_of(network, metric)
+        for i in parts.slow_nodes:
+            nodes.setdefault(int(i), []).append(_told(metric, sign, parts.node[i]))
+        for i in parts.slow_pairs:
+            pairs.setdefault(int(i), []).append(_told(metric, sign, parts.pair[i]))
+    findings = [Finding(WRONG, "network", NETWORK, reason=reason) for reason in network.wrong]
+    findings += [
+        Finding(SICK, network.nodes[i], NETWORK, reason=f"slow to all ({', '.join(own)})")
+        for i, own in nodes.items()
+    ]
+    known = {i: own for i, own in pairs.items() if not {network.a[i], network.b[i]} & nodes.keys()}
+    findings += [
+        Finding(SICK, pair_name(network, i), NETWORK, reason=f"slow ({', '.join(own)})")
+        for i, own in [*known.items()][:NAMED]
+    ]
+    if len(known) > NAMED:
+        more = f"and {len(known) - NAMED} more pairs of nodes"
+        findings.append(Finding(SICK, "network", NETWORK, reason=more))
+    return findings
+
+
+def pair_name(network: Network, pair: int) -> str:
+    return f"{network.nodes[network.a[pair]]} - {network.nodes[network.b[pair]]}"
+
+
+def _told(metric: str, sign: int, part: float) -> str:
+    return f"{metric.partition('-')[0]} {np.exp(sign * part):.2g} times the others'"
