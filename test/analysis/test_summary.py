@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis.card import content, problems, summary
+from locus_analysis.card import content, memory_lines, problems, summary
 from locus_analysis.card.content import CERTAIN, NOISY, ROUGH, UNTOLD, Card
 from locus_analysis.records import database
 from make_records import (
@@ -337,6 +337,50 @@ def test_the_wider_half_of_an_interval_counts() -> None:
     for low, high, sure in ((96, 105, CERTAIN), (99, 106, ROUGH), (94, 101, ROUGH)):
         value: Any = {**known(low, high), "value": 100}
         assert content.sure(value) == sure
+
+
+def test_a_ratio_close_to_1_keeps_its_digits() -> None:
+    assert content.compared([known(1.0, 1.06), known(1.02, 1.08)])[0] == "1.03 to 1.05x"
+    assert content.compared([known(1.0, 1.06), known(1.02, 1.58)])[0] == "1.03 to 1.3x"
+    assert content.times(1.43) == "1.43x" and content.times(1.1, 1.4) == "1.1 to 1.4x"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (1.59, 1.61, "1.6x local"),
+        (0.96, 0.98, "no difference from local"),
+        (0.9, 1.1, "0.9 to 1.1x local"),
+    ],
+)
+def test_another_node_is_told_beside_the_local_one(low: float, high: float, words: str) -> None:
+    assert memory_lines.against(known(low, high), "local") == words
+
+
+@pytest.mark.parametrize("noisy", [16 << 10, 32 << 10])
+def test_the_time_of_a_noisy_plateau_is_not_told(noisy: int) -> None:
+    points = [p for p in latency(FOUR) if p.variant == "cycle"]
+    for p in points:
+        if 8 << 10 < p.parameters["size"] <= noisy:
+            p.status, p.reasons, p.seconds = "noisy", ["other work"], 1.02 * p.seconds
+        elif noisy == 32 << 10 and p.parameters["size"] <= noisy:
+            p.status, p.reasons = "noisy", ["other work"]
+    line = told(card_of(FOUR, points), "L1")
+    assert "32 KiB" in line.text
+    if noisy == 16 << 10:  # the minority
+        assert line.numbers["time"] == pytest.approx(2.2e-9, rel=0.01)
+    else:
+        assert line.text.endswith("; its time is disturbed by other work")
+        assert line.sure == NOISY and " ns" not in line.text and set(line.numbers) == {"size"}
+
+
+def test_of_noisy_memory_nothing_is_told() -> None:
+    points = [p for p in latency(FOUR) if p.variant == "cycle"]
+    for p in points:
+        p.status, p.reasons = "noisy", ["other work"]
+    line = told(card_of(FOUR, points), "memory")
+    assert line.sure == UNTOLD and not line.numbers
+    assert line.text.startswith("disturbed by other work: with nothing else running: locus latency")
 
 
 # What disturbs measuring.

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from typing_extensions import ReadOnly
 
 
+NO_DIFFERENCE = evidence.SAME
 CERTAIN, ROUGH, NOISY, UNTOLD = "certain", "rough", "noisy", "cannot tell"
 MEANING = {
     CERTAIN: "known within 5 %",
     ROUGH: "the interval is wider, or there is none, or two modes",
-    NOISY: "other work disturbed it: only the side of 1 on which it surely lies is told",
+    NOISY: "other work disturbed it: only the side of 1 on which it surely lies, or the bracket, is"
+    " told",
     UNTOLD: "the reason, what to do, and what is safe until then",
 }
 WITHIN = 0.05  # of the value: how far an interval reaches that still counts as certain
@@ -178,12 +180,14 @@ def untold(block: str, name: str, why: str, then: Advice, safe: str = "") -> Lin
 
 
 def times(low: float, high: Optional[float] = None) -> str:
-    """A ratio, or a range of them: 1.43x, 1.1 to 1.4x."""
-    digits = 3 if high is None or high == low else 2
-    ends = [
-        f"{x:.{digits}g}" if x < 100 else f"{x:.0f}" for x in (low, low if high is None else high)
-    ]
-    return " to ".join(dict.fromkeys(ends)) + "x"
+    """A ratio, or a range of them: 1.43x, 1.1 to 1.4x; close to 1 with all its digits."""
+    ends = (low, low if high is None else high)
+    digits = 3 if len({f"{x:.2g}" for x in ends} - {"1"}) < 2 else 2
+    return " to ".join(dict.fromkeys(_digits(x, digits) for x in ends)) + "x"
+
+
+def _digits(x: float, digits: int) -> str:
+    return f"{x:.{digits}g}" if x < 100 else f"{x:.0f}"
 
 
 def noisy(block: str, name: str, then: Advice, safe: str = "") -> Line:

@@ -16,9 +16,10 @@ from ..insight.evidence import ABOVE, BELOW
 from ..insight.memory_level import AGREES, BEYOND, Finding, Level, bracketed, count
 from ..insight.tlb import reported_tlb
 from ..records.database import select, value_of
-from ..records.rows import Cell, Judged, Metric, Trial, Value
+from ..records.rows import Cell, Judged, Metric, Trial, Value, Verdict
 from .content import (
     CERTAIN,
+    NO_DIFFERENCE,
     NOISY,
     ROUGH,
     UNTOLD,
@@ -62,6 +63,8 @@ def _last(host: Host, found: list[Finding]) -> Optional[Finding]:
 
 
 def _cache(host: Host, finding: Finding, level: Level) -> Line:
+    if level.noisy:
+        return _noisy_cache(host, finding, level)
     if level.time is None or level.plateau is None:
         reported = f", {level.reported} reported" if level.reported else ""
         then = cache_levels.missing(finding, host.place)
@@ -75,9 +78,20 @@ def _cache(host: Host, finding: Finding, level: Level) -> Line:
         "caches",
         level.name,
         _columns(size, level.time, cycles, remark),
-        _sure_of(host, finding, level),
+        _sure_of(host, level),
         {name: value for name, value in numbers.items() if value is not None},
     )
+
+
+def _noisy_cache(host: Host, finding: Finding, level: Level) -> Line:
+    """Where it ends is told, its time is not."""
+    then = cache_levels.quieter(finding, host.place)
+    if level.name == "memory":
+        return noisy("caches", level.name, then)
+    size, remark = _end(level)
+    told = f"{size:>10}  {remark}".rstrip() + "; its time is disturbed by other work"
+    numbers = {"size": found} if (found := _size(level)) else {}
+    return Line("caches", level.name, told, NOISY, numbers)
 
 
 def _end(level: Level) -> tuple[str, str]:
@@ -119,15 +133,9 @@ def _sizes(host: Host) -> str:
     return f"{', '.join(reported)} as reported" if reported else ""
 
 
-def _sure_of(host: Host, finding: Finding, level: Level) -> str:
-    """How far a level can be trusted: by the points of its plateau, and by whether it ends where
-    the system reports."""
-    plateau = level.plateau
-    own = [p for p in finding.points if plateau and plateau.first <= p["size"] <= plateau.last]
-    noisy = sum(p["status"] == "noisy" for p in own)
-    if own and 2 * noisy >= len(own):
-        return NOISY
-    good = level.is_certain
+def _sure_of(host: Host, level: Level) -> str:
+    """How far a level can be trusted: by whether it ends where the system reports."""
+    plateau, good = level.plateau, level.is_certain
     if level.name == "memory":
         good = not _in_part(host, level) and plateau is not None and plateau.points > 1
     return CERTAIN if good else ROUGH
@@ -261,6 +269,22 @@ def _value(cell: Cell) -> float:
     return cell["value"] or 0.0
 
 
+def _over(cell: Cell, local: float) -> Judged:
+    """A cell over the local ones."""
+    value, low, high = (end and end / local for end in (cell["value"], cell["low"], cell["high"]))
+    grave: Verdict = {"status": cell["status"], "flag": None, "reasons": []}
+    return {"value": value, "low": low, "high": high, "modes": [], **grave}
+
+
+def against(ratio: Judged, what: str) -> str:
+    """ "1.6x local", "no difference from local"; all that it may be where that includes 1."""
+    said, _ = compared([ratio])
+    if said == NO_DIFFERENCE:
+        return f"{said} from {what}"
+    ends = evidence.reach(ratio)
+    return f"{times(*ends) if said[0] not in '0123456789' and ends else said} {what}"
+
+
 def _where(cell: Cell, n: int) -> str:
     nodes = f"{cell['threads_node']} -> {cell['memory_order']}"
     return nodes + (f", worst of {n}" if n > 1 else "")
@@ -287,7 +311,7 @@ def remote(host: Host) -> list[Line]:
     if evidence.is_noisy(cell):
         then = _then(host, "latency", variant="matrix", nodes=2)
         return [noisy("caches", "remote memory", then, _distance(host))]
-    text = _columns("", _value(cell), f"{times(_value(cell) / local)} local", _where(cell, n))
+    text = _columns("", _value(cell), against(_over(cell, local), "local"), _where(cell, n))
     numbers = {"local": local, "remote": _value(cell)}
     return [Line("caches", "remote memory", text, sure(cell), numbers)]
 
@@ -340,10 +364,12 @@ def _core(host: Host, own: Sequence[Trial], bound: Sequence[Trial]) -> Line:
     least = min(alike, key=_bandwidth)
     if any(map(evidence.is_noisy, (best, least))):
         return _rate(host, "one core", best)
-    share = _bandwidth(least) / _bandwidth(best)
-    line = _rate(
-        host, "one core", best, f", {times(share)} from node {least['parameters'].get('to')}"
-    )
+    ratio = evidence.ratio(*(evidence.valued(t, "bandwidth") for t in (least, best)))
+    assert ratio
+    node = f"node {least['parameters'].get('to')}"
+    said = against(ratio, "").rstrip()
+    told = f"no difference from {node}" if said.startswith(NO_DIFFERENCE) else f"{said} from {node}"
+    line = _rate(host, "one core", best, f", {told}")
     line.numbers["remote"] = _bandwidth(least)
     return line
 
@@ -378,8 +404,9 @@ def _node(host: Host, own: Sequence[Trial]) -> list[Line]:
         lines.append(noisy("bandwidth", "other nodes", _then(host, "numa", "matrix", nodes=2)))
     elif found:
         local, cell, n = found
+        own_node = "the node's own"
         text = (
-            f"{units.quantity(cell['value'], 'B/s')}, {times(_value(cell) / local)} the node's own"
+            f"{units.quantity(cell['value'], 'B/s')}, {against(_over(cell, local), own_node)}"
             f" ({_where(cell, n)})"
         )
         numbers = {"local": local, "remote": _value(cell)}

@@ -27,6 +27,7 @@ from .memory_level import (
     doubt,
     ends,
     explain,
+    hide_noisy,
     median_within,
     step_of,
 )
@@ -129,6 +130,7 @@ def found(curve: Curve, place: Place) -> Finding:
             level.cycles = median_within(level.plateau, points, "cycles")
             if level.time is None:
                 level.remark = missing(finding, place).after(level.remark)
+            hide_noisy(level, points)
         counted = [p for p in points if p["size"] not in steps.outliers]
         doubt(finding.levels, curve.points, counted, 1)
     return finding
@@ -172,6 +174,12 @@ def _why_missing(
     if 2 * sum(p["status"] == "noisy" for p in points) >= len(points):
         return advice.NOISY, curve_to(finding.pages, top, FINE)
     return advice.EXHAUSTED, curve_to(finding.pages, top, FINE)
+
+
+def quieter(finding: Finding, place: Place) -> Advice:
+    """What to run for the time of a level that other work disturbed."""
+    top = top_of(reported_caches(place.machine), place.machine)
+    return advice.of(place, advice.NOISY, curve_to(finding.pages, top, 2))
 
 
 def curve_to(pages: str, top: float, factor: float) -> Wish:

@@ -53,6 +53,7 @@ class Level:
     bracket: Optional[tuple[float, float]] = None
     size: Optional[float] = None  # what is reported, where it lies in the bracket
     doubtful: list[Sized] = field(default_factory=list)  # points in the bracket that do not count
+    noisy: bool = False  # half of its plateau is, or more: it has no time
 
     @property
     def is_certain(self) -> bool:
@@ -187,6 +188,22 @@ def explain(level: Level, number: int, reported: dict[int, list[float]]) -> None
     for other, sizes in reported.items():
         if other != number and any(edge.low <= size <= edge.high * TOP for size in sizes):
             level.remark += f"{'; ' if level.remark else ''}L{other} is reported to end there"
+
+
+def hide_noisy(level: Level, points: Sequence[Sized], unit: float = 1) -> None:
+    """Takes the time from the trials of the plateau that are not noisy; where half of them are, or
+    more, there is none to tell."""
+    plateau = level.plateau
+    if plateau is None or level.time is None:
+        return
+    own = [p for p in points if plateau.first <= p["size"] / unit <= plateau.last]
+    clear = [p for p in own if p["status"] != "noisy"]
+    level.noisy = bool(own) and 2 * len(clear) <= len(own)
+    if level.noisy:
+        level.time, level.cycles = None, None
+    elif len(clear) < len(own):
+        level.time = median_within(plateau, clear, "value", unit)
+        level.cycles = median_within(plateau, clear, "cycles", unit)
 
 
 def median_within(
