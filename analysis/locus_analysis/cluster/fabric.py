@@ -11,7 +11,9 @@ nodes, pairs above the widest gap are slow.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,7 @@ NAMED = 20  # pairs
 NORMAL_MAD = 1.4826
 
 
+LINES = re.compile(rb'\{"type": ?"(?:row|trial.{,400}"benchmark": ?"fabric)"')
 _Row = dict[str, Any]
 
 
@@ -74,13 +77,17 @@ class Parts:
 
 
 def read(paths: Sequence[Path]) -> Network:
-    """From the lines of records."""
-    return of_lines(
-        line.text
-        for path in sources.find(paths)
-        for line in sources.lines(path)
-        if line.text.startswith(b'{"type":"row"') or b'"benchmark":"fabric"' in line.text[:400]
-    )
+    """From the lines of files; not of standard input, which can be read only once."""
+    files = [path for path in sources.find(paths) if path != sources.STANDARD_INPUT]
+    return of_lines(line for file in files for line in _lines(file))
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    """Those of fabric. What is wrong with a file, who reads all of its lines says."""
+    with suppress(sources.BadInput):
+        for line in sources.lines(file):
+            if LINES.match(line.text):
+                yield line.text
 
 
 def of_lines(lines: Iterable[bytes | str]) -> Network:
@@ -89,7 +96,10 @@ def of_lines(lines: Iterable[bytes | str]) -> Network:
     found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     noisy, wrong = False, []
     for text in lines:
-        line = json.loads(text)
+        try:
+            line = json.loads(text)
+        except ValueError:
+            continue
         key = line["run"], line.get("trial") or line.get("id") or ""
         if line["type"] == "row":
             rows.setdefault(key, []).append(line)
