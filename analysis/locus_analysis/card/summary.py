@@ -171,7 +171,7 @@ def _advice(host: Host) -> str:
 
 
 def _tried(host: Host) -> int:
-    """How many runs of a series its numbers are from."""
+    """How many runs the host's numbers are medians of; 0: of one run, not of a series."""
     return max((t.get("tried") or 0 for t in host.trials), default=0)
 
 

@@ -179,7 +179,7 @@ def _relative(old: inference.Array, new: inference.Array) -> list[list[float]]:
 
 
 def _place(m: Compared) -> tuple[int, bool, float]:
-    """Changes by size; of what cannot be told the headlines first."""
+    """Sorts changes by size, and undecided metrics with the headlines first."""
     size = m["change"] if m["better"] == "lower" else -m["change"]
     least = m["least"] if m["least"] is not None else np.inf
     untold = m["verdict"] == UNTOLD

@@ -28,7 +28,7 @@ COLUMNS = ("metric", "setting", "unit", "scatter", "least", "threshold", "effect
 
 
 class Planned(comparison.Named):
-    """A metric, and what runs find of it. Changes are shares."""
+    """How large a change of a metric the runs can find. Changes are shares."""
 
     scatter: Optional[float]  # between units; none where there is one
     threshold: float

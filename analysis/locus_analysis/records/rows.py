@@ -201,7 +201,7 @@ class Headline(Shown):
 
 
 class Measured(Shown):
-    """What `told` and Trial have in common."""
+    """The columns of Trial that the view `told` has, too."""
 
     bind: str
     oversubscribed: bool

@@ -12,8 +12,8 @@
 #include "machine/clock.h"
 
 /*
- * The dispatcher is the bottleneck if searchers waited for a larger share of their time, and it was
- * held up for a smaller share of its own.
+ * The dispatcher is the bottleneck if searchers waited for more than this share of their time, and
+ * the dispatcher for less than this share of its own.
  */
 #define WAITED 0.05
 

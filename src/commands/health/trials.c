@@ -70,7 +70,7 @@ static double in_batch(const struct judged *j, size_t i)
 }
 
 /* " (4 of 5)": in how many of its batches the metric is worse than its bound. */
-static void tell_batches(const struct judged *j, char told[32])
+static void describe_batches(const struct judged *j, char told[32])
 {
 	const json_t *times = json_object_get(
 		json_object_get(json_object_get(j->line, "batches"), "metrics"), "time");
@@ -88,12 +88,12 @@ static void tell_batches(const struct judged *j, char told[32])
 }
 
 /* "memory bandwidth 352.0 GB/s, at least 391 expected (4 of 5)" */
-static void tell_worse(const struct judged *j, char told[HEALTH_TEXT])
+static void describe_worse(const struct judged *j, char told[HEALTH_TEXT])
 {
 	const char *unit = text_in(j->bounds, "unit");
 	char value[48], batches[32];
 
-	tell_batches(j, batches);
+	describe_batches(j, batches);
 	snprintf(told, HEALTH_TEXT, "%.48s %s, at %s %.4g expected%s", j->component,
 		 quantity_show(j->value, unit, value, sizeof(value)), j->lower ? "most" : "least",
 		 j->bound / quantity_scale(j->value, unit), batches);
@@ -107,7 +107,7 @@ static bool is_one_of(const char *word, const char *const *words)
 }
 
 /* Says why a trial has no good result. */
-static void tell_lost(struct health *h, const struct judged *j, const char *status)
+static void report_no_result(struct health *h, const struct judged *j, const char *status)
 {
 	const char *reason =
 		json_string_value(json_array_get(json_object_get(j->line, "reasons"), 0));
@@ -120,8 +120,8 @@ static void tell_lost(struct health *h, const struct judged *j, const char *stat
 }
 
 /*
- * Judges one. How many times worse than its bound it is, with what is to be told of it; 0: it is
- * as expected, or all has been told.
+ * How many times worse than its bound a measured value is, with the text of the finding; 0: it is
+ * as expected, or has already been reported as unknown or wrong.
  */
 static double judge_one(struct health *h, const struct judged *j, char told[HEALTH_TEXT])
 {
@@ -130,13 +130,13 @@ static double judge_one(struct health *h, const struct judged *j, char told[HEAL
 	const bool noisy = status && !strcmp(status, "noisy");
 
 	if ((!noisy && !is_one_of(status, good)) || isnan(j->value)) {
-		tell_lost(h, j, status);
+		report_no_result(h, j, status);
 		return 0;
 	}
 	h->trials++;
 	if (!is_worse(j, j->value))
 		return 0;
-	tell_worse(j, told);
+	describe_worse(j, told);
 	if (noisy)
 		health_unknown(h, "noisy: %.200s", told);
 	return noisy ? 0 : j->lower ? j->value / j->bound : j->bound / j->value;

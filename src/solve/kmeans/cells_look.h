@@ -131,8 +131,8 @@ INLINE double NAME(entering)(const struct index *x, const struct cell *cell, con
 }
 
 /*
- * Lowers the bounds of a cell's tiles: to that of a new candidate, which may become nearest, and by
- * what the margin has risen.
+ * Lowers the bounds of a cell's tiles: by what the margin has risen, and to at most `enter`, from
+ * which on a new candidate may be the nearest.
  */
 INLINE void NAME(tighten)(const struct index *x, const struct cell *cell, double enter, double rise)
 {

@@ -74,8 +74,8 @@ void workspace_enter(struct workspace *, unsigned worker);
  * lose the others to rounding. These are relative to the largest value of the cluster itself, in
  * each dimension. They don't follow the points that move: each iteration adds up all points.
  *
- * Whether sums need it, for points within low..high (as given) in each dimension: by how the start
- * centres are spread, so the same on all ranks. Scratch: d values.
+ * Whether sums have to be made so, for points within low..high (as given) in each dimension. The
+ * start centres' spread decides, so the answer is the same on all ranks. Scratch: d values.
  */
 bool sums_need_own(const struct problem *, const double *low, const double *high, double *width);
 
