@@ -11,13 +11,23 @@
 #include "machine/topology/topology.h"
 
 const struct target targets[] = {
-	{ "cpuid", fuzz_cpuid },   { "csv", fuzz_csv },
-	{ "dmi", fuzz_dmi },	   { "doctor", fuzz_doctor },
-	{ "limits", fuzz_limits }, { "machine", fuzz_machine },
-	{ "npy", fuzz_npy },	   { "options", fuzz_options },
-	{ "places", fuzz_places }, { "record", fuzz_record },
-	{ "texts", fuzz_texts },   { "topology", fuzz_topology },
-	{ "values", fuzz_values }, { 0 },
+	/* files */
+	{ "csv", fuzz_csv },
+	{ "dmi", fuzz_dmi },
+	{ "expected", fuzz_expected },
+	{ "npy", fuzz_npy },
+	{ "record", fuzz_record },
+	/* others */
+	{ "cpuid", fuzz_cpuid },
+	{ "doctor", fuzz_doctor },
+	{ "limits", fuzz_limits },
+	{ "machine", fuzz_machine },
+	{ "options", fuzz_options },
+	{ "places", fuzz_places },
+	{ "texts", fuzz_texts },
+	{ "topology", fuzz_topology },
+	{ "values", fuzz_values },
+	{ 0 },
 };
 
 bool in_parts;

@@ -28,6 +28,7 @@ void fuzz_cpuid(const uint8_t *data, size_t size);
 void fuzz_csv(const uint8_t *data, size_t size);
 void fuzz_dmi(const uint8_t *data, size_t size);
 void fuzz_doctor(const uint8_t *data, size_t size);
+void fuzz_expected(const uint8_t *data, size_t size);
 void fuzz_limits(const uint8_t *data, size_t size);
 void fuzz_machine(const uint8_t *data, size_t size);
 void fuzz_npy(const uint8_t *data, size_t size);

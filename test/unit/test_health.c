@@ -123,6 +123,20 @@ static void a_fact_that_is_unknown(void **state)
 	}
 }
 
+/* A driver without controllers, as in a guest. */
+static void errors_that_nobody_counts(void **state)
+{
+	json_t *errors;
+
+	(void)state;
+	put_file("/sys/devices/system/edac/mc/power/control", "auto\n");
+	errors = provenance_errors(root);
+	assert_true(json_is_null(at(errors, "corrected")));
+	assert_non_null(strstr(text_at(errors, "corrected_why"), "No such file or directory"));
+	assert_true(json_is_null(at(errors, "machine_checks")));
+	json_decref(errors);
+}
+
 static void a_class_that_has_changed(void **state)
 {
 	struct health h;
@@ -221,6 +235,8 @@ static void files_that_are_good(void **state)
 	json_decref(classes);
 	assert_null(expected_read(in_tree("/none"), why));
 	assert_non_null(strstr(why, "/none: cannot be read: No such file or directory"));
+	assert_null(expected_read(root, why));
+	assert_non_null(strstr(why, ": cannot be read: Is a directory"));
 	put_file("/expected.json", "{");
 	assert_null(expected_read(in_tree("/expected.json"), why));
 	assert_non_null(strstr(why, "/expected.json: line 1: "));
@@ -240,7 +256,8 @@ static void the_line_is_never_long(void **state)
 	health_finding(&h, "memory bandwidth %s", "352.0 GB/s");
 	health_line(&h, "n0150", line);
 	assert_string_equal(line, "locus: n0150 memory bandwidth 352.0 GB/s");
-	for (size_t i = 0; i + 2 < sizeof(host); i += 2)
+	*host = 'x'; /* so that the limits fall into a character */
+	for (size_t i = 1; i + 2 < sizeof(host); i += 2)
 		memcpy(host + i, "\u00e9", 3);
 	h = (struct health){ 0 };
 	health_finding(&h, "%s\n", host);
@@ -254,13 +271,10 @@ static void the_line_is_never_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(facts_that_are_as_expected),
-		TEST(a_fact_that_differs),
-		TEST(a_fact_that_is_unknown),
-		TEST(a_class_that_has_changed),
-		TEST(of_several_classes_the_nearest),
-		TEST(files_that_are_wrong),
-		TEST(files_that_are_good),
+		TEST(facts_that_are_as_expected), TEST(a_fact_that_differs),
+		TEST(errors_that_nobody_counts),  TEST(a_fact_that_is_unknown),
+		TEST(a_class_that_has_changed),	  TEST(of_several_classes_the_nearest),
+		TEST(files_that_are_wrong),	  TEST(files_that_are_good),
 		TEST(the_line_is_never_long),
 	};
 

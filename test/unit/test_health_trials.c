@@ -45,7 +45,7 @@ static json_t *read_expected(void)
 #define FAST   LINE("ok", "bandwidth", "3.95e11", "1.0", "")
 #define SLOW   LINE("unconverged", "bandwidth", "3.52e11", "1.0", FIVE)
 #define L1     "{\"status\": \"ok\", \"metrics\": {\"time\": {\"value\": 1.1e-9}}}"
-#define L1_BAD "{\"status\": \"bimodal\", \"metrics\": {\"time\": {\"value\": 1.5e-9}}}"
+#define L1_BAD LINE("bimodal", "x", "1", "1.5e-9", ", \"batches\": {\"metrics\": {\"time\": [1]}}")
 #define GAP    LINE("ok", "gap", "1.5", "1.0", "")
 #define GAPS                          \
 	LINE("ok", "gap", "3", "1.0", \
@@ -84,7 +84,7 @@ static void the_worst_trial_is_told(void **state)
 			    "memory bandwidth 352.0 GB/s, at least 391 expected (4 of 5)");
 	assert_int_equal(h.findings, 1);
 	h = judge(SLOW, L1_BAD, GAP);
-	assert_string_equal(h.finding, "L1 1.500 ns/load, at most 1.2 expected");
+	assert_string_equal(h.finding, "L1 1.500 ns/load, at most 1.2 expected (1 of 1)");
 	assert_int_equal(h.findings, 2);
 	h = judge(FAST, L1, GAPS);
 	assert_string_equal(h.finding, "core 3.000 s, at most 2 expected (1 of 2)");
@@ -147,6 +147,27 @@ static void other_work_is_what_is_not_ours(void **state)
 	assert_float_equal(others(begin, "cpu  1100 20 300 9500 50 6 7 800\n", 3), 0, 1e-9);
 	assert_float_equal(others("", "cpu  1100 20 300 9500 50 6 7 800\n", 0), 0, 1e-9);
 	assert_float_equal(others(begin, "cpu  11\n", 0), 0, 1e-9);
+}
+
+static void what_was_measured_beside_other_work_does_not_count(void **state)
+{
+	const struct asked asked = { .foreign = 0.5 };
+	struct examiner e = { .asked = &asked };
+	const struct health facts = { .facts = 7 };
+
+	(void)state;
+	e.health = facts;
+	health_finding(&e.health, "slow");
+	foreign_read(SYSFS_ROOT, &e.load, RUSAGE_SELF);
+	e.load.busy = 0; /* unknown: no other work */
+	trials_settle(&e, &facts);
+	assert_int_equal(e.health.findings, 1);
+	e.load.busy = 1e-9; /* all that was done since the machine was started */
+	trials_settle(&e, &facts);
+	assert_int_equal(e.health.findings, 0);
+	assert_int_equal(e.health.facts, 7);
+	assert_ptr_equal(strstr(e.health.no_trials, "other work takes "), e.health.no_trials);
+	assert_non_null(strstr(e.health.no_trials, " CPUs by now"));
 }
 
 /* ---- the child ---- */
@@ -241,6 +262,7 @@ int main(void)
 		cmocka_unit_test(the_worst_trial_is_told),
 		cmocka_unit_test(trials_without_a_sound_result),
 		TEST(other_work_is_what_is_not_ours),
+		cmocka_unit_test(what_was_measured_beside_other_work_does_not_count),
 		cmocka_unit_test(whatever_becomes_of_the_child),
 	};
 

@@ -40,6 +40,9 @@ void trials_examine(struct examiner *, const json_t *of_class);
 /* Holds lines of a record ({id: line}) against the bounds. */
 void trials_judge(struct health *, const json_t *of_class, const json_t *lines);
 
+/* Takes back what trials have told beside `facts`, if other work has run since e->load was read. */
+void trials_settle(struct examiner *, const struct health *facts);
+
 /* ---- examiner.c ---- */
 
 /* Notes what the child does from now on. */

@@ -308,6 +308,16 @@ static void wait_since(double begin)
 		nanosleep(&(struct timespec){ .tv_nsec = (long)(left * 1e9) - 1 }, NULL);
 }
 
+void trials_settle(struct examiner *e, const struct health *facts)
+{
+	struct health alone = *facts;
+
+	if (!others_work(e, &e->load, " by now"))
+		return;
+	snprintf(alone.no_trials, HEALTH_TEXT, "%s", e->health.no_trials);
+	e->health = alone;
+}
+
 void trials_examine(struct examiner *e, const json_t *of_class)
 {
 	struct health facts;
@@ -324,8 +334,5 @@ void trials_examine(struct examiner *e, const json_t *of_class)
 	facts = e->health;
 	examiner_turns_to(e, "planning the trials");
 	measure(e, of_class);
-	if (others_work(e, &e->load, " by now")) {
-		snprintf(facts.no_trials, HEALTH_TEXT, "%s", e->health.no_trials);
-		e->health = facts;
-	}
+	trials_settle(e, &facts);
 }
