@@ -264,32 +264,18 @@ static void give_label(struct balls *x, struct share *s, const struct stage *g, 
 	x->label[point] = to;
 }
 
-/* Decides n points of x->other, which floats could not decide, by the scores of listed centres. */
-static void decide_exactly(struct balls *x, struct share *s, const struct stage *g, uint32_t n,
-			   const uint32_t *listed, unsigned centres)
+/* The nearest of listed centres to a point, by distances: floats could not tell. */
+static uint32_t nearest_exactly(struct balls *x, const struct share *s, const struct stage *g,
+				uint32_t point, const uint32_t *listed, unsigned centres)
 {
-	const struct tiles *t = x->rough.tiles;
-
-	if (!n)
-		return;
-	x->exact = packed_first(&x->exact, t, centres);
-	t->pack(&x->exact, g->centre, g->half, listed);
-	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t point = x->other[i];
-
-		give_label(x, s, g, point,
-			   exact_of_packed(s, g, (const char *)s->x + point * row_bytes(g),
-					   &x->exact, listed));
-	}
-	x->rough.distances += (uint64_t)n * centres;
+	x->rough.distances += centres;
+	return exact_nearest(g, (const char *)s->x + point * row_bytes(g), listed, centres);
 }
 
 /* Decides n open points of a ball, by the scores of listed centres, which are in their order. */
-static void decide(struct balls *x, struct share *s, const struct stage *g, const struct ball *b,
+static void decide(struct balls *x, struct share *s, const struct stage *g, struct ball *b,
 		   uint32_t n, const uint32_t *listed, unsigned centres)
 {
-	uint32_t untold = 0;
-
 	rough_list(&x->rough, g, listed, centres, &x->list);
 	for (uint32_t i = 0; i < n; i += FEW_ROWS) {
 		const unsigned few = n - i < FEW_ROWS ? n - i : FEW_ROWS;
@@ -301,13 +287,11 @@ static void decide(struct balls *x, struct share *s, const struct stage *g, cons
 			const uint32_t point = x->open[i + e];
 
 			x->room[point] = room_of(x, b, ahead[e]);
-			if (ahead[e] > 0)
-				give_label(x, s, g, point, to[e]);
-			else
-				x->other[untold++] = point;
+			if (!(ahead[e] > 0))
+				to[e] = nearest_exactly(x, s, g, point, listed, centres);
+			give_label(x, s, g, point, to[e]);
 		}
 	}
-	decide_exactly(x, s, g, untold, listed, centres);
 }
 
 /* Whether a listed centre has moved, or none is listed. */

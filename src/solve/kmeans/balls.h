@@ -42,11 +42,11 @@ struct balls {
 	float *score;	/* of all centres */
 	uint16_t *found;
 	uint32_t *listed;
-	float *ahead;		   /* of those listed: their score less the least */
-	uint32_t *open;		   /* points without room */
-	uint32_t *other;	   /* points of another ball, or undecided by floats */
-	struct packed list, exact; /* as floats, and of the points' type */
-	double cost;		   /* cost of looking and dividing, in scores of brute force */
+	float *ahead;	    /* of those listed: their score less the least */
+	uint32_t *open;	    /* points without room */
+	uint32_t *other;    /* points of another ball */
+	struct packed list; /* listed centres, as floats */
+	double cost;	    /* cost of looking and dividing, in scores of brute force */
 };
 
 static inline const char *centre_of(const struct stage *g, uint32_t c)

@@ -36,7 +36,6 @@ void balls_lay_out(struct balls *x, struct carver *c, size_t n, unsigned d, unsi
 	x->open = carve(c, (n + 1) * sizeof(*x->open));
 	x->other = carve(c, (n + 1) * sizeof(*x->other));
 	x->list = packed_carve(c, d, k, REAL_FLOAT);
-	x->exact = real == REAL_FLOAT ? x->list : packed_carve(c, d, k, real);
 }
 
 static char *middle_of(const struct balls *x, const struct stage *g, const struct ball *b)

@@ -190,7 +190,7 @@ static void force(struct brute *b, struct share *s, const struct stage *g, bool 
 		for (; others; others &= others - 1, undecided++) {
 			const unsigned i = (unsigned)__builtin_ctzll(others);
 
-			now[i] = exact_of_packed(s, g, x + i * row_bytes(g), &b->rough.exact, NULL);
+			now[i] = exact_of_packed(s, g, x + i * row_bytes(g), &b->rough.exact);
 		}
 		move(b, s, g, at, n, now);
 	}

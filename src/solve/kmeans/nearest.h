@@ -19,11 +19,11 @@
 uint32_t exact_nearest(const struct stage *, const void *given, const uint32_t *list, unsigned n);
 
 /*
- * As exact_nearest(), for packed centres with listed numbers (NULL: all in their order): looks only
- * at centres whose scores may exceed the least by rounding. Uses the share's scratch.
+ * As exact_nearest(), for all centres: looks only at those whose scores may exceed the least
+ * by rounding. Uses the share's scratch.
  */
 uint32_t exact_of_packed(const struct share *, const struct stage *, const void *given,
-			 const struct packed *, const uint32_t *list);
+			 const struct packed *);
 
 /* Room for a share's scratch. */
 struct scratch exact_carve(struct carver *, unsigned d, unsigned k);
