@@ -3,6 +3,7 @@
 #ifndef LOCUS_COMMANDS_H
 #define LOCUS_COMMANDS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -51,6 +52,7 @@ int benchmark_command(const struct program *, const struct benchmark *, int argc
  * replaces this process by the Python program of analysis/ (analysis.h). Returns only on failure.
  */
 int report_command(const struct program *, int argc, char **argv);
+int soak_command(const struct program *, int argc, char **argv);
 int topology_command(const struct program *, int argc, char **argv);
 int doctor_command(const struct program *, int argc, char **argv);
 int health_command(const struct program *, int argc, char **argv);
@@ -71,5 +73,50 @@ void topology_print(const struct machine *, FILE *);
  * without an explanation; ":files" stands for any file.
  */
 void complete(const struct program *, unsigned n, char **word, FILE *);
+
+/* ---- soak_verdict.c: a soak's rounds, and what they say of the machine ---- */
+
+/*
+ * When a machine throttles: the first moment from which on its rate stays lower. The rule, and how
+ * often it errs: doc/methods/soak.md.
+ */
+enum { THROTTLE_EDGE = 10 }; /* rounds: neither side of a change has fewer */
+
+struct throttle {
+	bool known; /* false: fewer than 2 THROTTLE_EDGE rounds, or no memory */
+	bool found;
+	unsigned at;	/* the first round after the change */
+	double share;	/* the rate after it over that before */
+	double noise;	/* of a round, relative: a standard deviation */
+	double visible; /* the least fall that would be found, in the middle: a share */
+};
+
+/* Where smaller falls than this are hidden by noise, steadiness can't be told. */
+#define THROTTLE_HIDDEN 0.1
+
+struct throttle throttle_find(const double *rate, unsigned rounds);
+
+/* A round: what is not known is NaN. Its end: s since the soak began. */
+struct soak_round {
+	double at, work, bandwidth, clock, temperature, power;
+};
+
+struct soak_rounds {
+	const struct soak_round *round;
+	unsigned n;
+	unsigned faults; /* threads that computed a wrong number */
+	json_t *errors;	 /* of hardware, during the soak: {corrected, ...}, or null */
+	const char *no_temperature, *no_power; /* why; "": they are known */
+};
+
+/* Prints the verdict; returns the status to exit with. */
+int soak_judge(const struct soak_rounds *, FILE *);
+/* The line `soak-verdict` of the record. */
+json_t *soak_verdict_json(const struct soak_rounds *);
+/* The line `soak`. */
+json_t *soak_round_json(const struct soak_round *);
+
+/* {NAME: after - before}; null where one is not known. */
+json_t *soak_errors_since(const json_t *before, const json_t *after);
 
 #endif

@@ -228,7 +228,7 @@ int runs_all(const struct program *p, const struct options *o, const char *name)
 			o->argv[0]);
 	watched(&set);
 	sigprocmask(SIG_BLOCK, &set, &r.before);
-	r.began += fmax(0, moment_left(o)); /* the first run waits, at no cost of time */
+	r.began += fmax(0, run_moment_left(o)); /* the first run waits, at no cost of time */
 	scratch = open_scratch(&r);
 	status = run_all(&r);
 	record = is_file(o->output) ? o->output : is_file(r.scratch) ? r.scratch : NULL;

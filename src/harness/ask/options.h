@@ -27,7 +27,8 @@ enum { OPTIONS_TAGS = 32, OPTIONS_ROWS = 32, OPTIONS_HAND = 128 };
 
 /* NULL and 0: not given. */
 struct options {
-	const struct benchmark *benchmark; /* NULL: the suite */
+	const struct benchmark *benchmark; /* NULL: the suite, or what `name` says */
+	const char *name;
 	enum profile profile;
 	enum format format; /* of the printed results */
 	const char *variant, *threads, *bind, *topology, *output;

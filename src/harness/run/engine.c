@@ -64,7 +64,7 @@ static int with_team(struct team *team, void *argument)
 	watchdog_away("preparing LIKWID's regions");
 	regions_register(&r->regions, &r->plans, r->ranks);
 	watchdog_back();
-	moment_await(r);
+	run_moment_await(r);
 	run_header(r);
 	announce(r);
 	measure_plans(r);
@@ -133,7 +133,7 @@ static int perform(struct run *r)
 		return status;
 	if (o->resume)
 		r->skipped = resume_mark(&r->plans, r->record, r->counting, r->ranks, o->output);
-	moment_plan(r);
+	run_moment_plan(r);
 	cut_start(r);
 	progress_begin(&r->progress, o->quiet || !rank_is_first(r->ranks));
 	open_table(r);

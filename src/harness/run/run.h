@@ -107,15 +107,15 @@ void results_write_all(struct alternation *, enum stopped);
 /* After the tables: says what was not measured, why, and how to go on. */
 void results_end(struct run *);
 
-/* --- moment.c: --begin-at --- */
+/* --- run.c: --begin-at --- */
 
 /* s until that moment, by this machine's clock; negative: it is past; 0: none was given. */
-double moment_left(const struct options *);
+double run_moment_left(const struct options *);
 /* The run's time begins then. To be called before cut_start(). Says if the moment is past. */
-void moment_plan(struct run *);
+void run_moment_plan(struct run *);
 /* Says for how long, and waits until then, or for a signal. */
-void moment_await(struct run *);
-json_t *moment_json(const struct run *); /* `begin` of the header; NULL: none was given */
+void run_moment_await(struct run *);
+json_t *run_moment_json(const struct run *); /* `begin` of the header; NULL: none was given */
 
 /* --- run_lines.c: the run's own lines of the record --- */
 

@@ -169,7 +169,9 @@ static json_t *command_json(const struct run *r)
 	json_t *command = json_array();
 
 	json_array_append_new(command, json_string(r->ranks ? "locus-mpi" : "locus"));
-	json_array_append_new(command, json_string(o->benchmark ? o->benchmark->name : "suite"));
+	json_array_append_new(command, json_string(o->benchmark ? o->benchmark->name
+						   : o->name	? o->name
+								: "suite"));
 	for (int i = 1; i < o->argc; i++)
 		json_array_append_new(command, utf8_json(o->argv[i]));
 	return command;
@@ -283,7 +285,7 @@ void run_header(struct run *r)
 			 counting_header_json(r->counting), "machine",
 			 provenance_machine(r->setting.machine), "markers",
 			 regions_json(&r->regions), "markers_why", utf8_json(r->regions.why_not),
-			 "begin", moment_json(r));
+			 "begin", run_moment_json(r));
 	if (r->ranks)
 		json_object_set_new(line, "mpi", mpi_json(r->ranks));
 	record_line(r->record, "header", line, false);

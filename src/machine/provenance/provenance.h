@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct machine;
 struct tlb;
@@ -102,5 +103,38 @@ char *conditions_cause(const struct conditions *, enum conditions_of);
 
 /* That the control group's quota is less than so many threads use; NULL: it isn't. */
 char *conditions_quota(const struct conditions *, unsigned threads);
+
+/*
+ * Temperature and power of the processors, as the kernel reports them: hwmon's drivers of
+ * processors, and RAPL's energy counters (powercap), which wrap and which root alone may read.
+ */
+
+enum { SENSORS_INPUTS = 512, SENSORS_ZONES = 32 };
+
+struct sensors {
+	const char *root;
+	struct {
+		unsigned hwmon, input;
+	} input[SENSORS_INPUTS];
+	struct {
+		unsigned number;
+		uint64_t range, last;
+		bool known; /* last was read at the last look */
+	} zone[SENSORS_ZONES];
+	unsigned inputs, zones;
+	int meter;     /* number of the hwmon that measures the machine's power; -1: none */
+	double looked; /* s: when; NaN: not yet */
+	char no_temperature[128], no_power[128]; /* why the last look has none; "": it has */
+};
+
+/* Finds the sensors. */
+void sensors_find(struct sensors *, const char *root);
+
+/* Degrees Celsius of the hottest input; W, by RAPL the mean since the last look. NaN: not known. */
+struct sensed {
+	double temperature, power;
+};
+/* `now`: s, of any clock. A sensor may vanish and come back between looks. */
+struct sensed sensors_look(struct sensors *, double now);
 
 #endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a machine throttles, and when: the rule on simulated series, and the verdict's words. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "commands/commands.h"
+#include "kit/random.h"
+
+enum { ROUNDS = 1200, SERIES = 100 };
+
+static double uniform(uint64_t *state)
+{
+	return 1 - random_unit(random_mix(++*state)); /* above 0 */
+}
+
+/* Of mean 0 and variance 1. */
+static double normal(uint64_t *state)
+{
+	return sqrt(-2 * log(uniform(state))) * cos(2 * M_PI * uniform(state));
+}
+
+/*
+ * Rates with noise of 1 %, of which half is shared with the round before; in 2 of 100 rounds other
+ * work takes up to a half.
+ */
+static void steady(uint64_t seed, double *rate, unsigned rounds)
+{
+	double shared = 0;
+
+	for (unsigned i = 0; i < rounds; i++) {
+		shared = 0.5 * shared + 0.0087 * normal(&seed);
+		rate[i] = 1e9 * exp(shared);
+		if (uniform(&seed) < 0.02)
+			rate[i] *= 1 - 0.5 * uniform(&seed);
+	}
+}
+
+/* From round `at` on slower by this share. */
+static void plant(double *rate, unsigned at, double share)
+{
+	for (unsigned i = at; i < ROUNDS; i++)
+		rate[i] *= 1 - share;
+}
+
+/* At most 5 of 100 steady machines are said to throttle. */
+static void test_false_alarms(void **state)
+{
+	static const unsigned lengths[] = { 2 * THROTTLE_EDGE, 60, ROUNDS };
+	double rate[ROUNDS];
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(lengths) / sizeof(*lengths); n++) {
+		unsigned alarms = 0;
+
+		for (unsigned i = 1; i <= SERIES; i++) {
+			steady(i * 7919, rate, lengths[n]);
+			alarms += throttle_find(rate, lengths[n]).found;
+		}
+		print_message("%u rounds: %u of %u steady machines throttle\n", lengths[n], alarms,
+			      SERIES);
+		assert_true(alarms <= SERIES * 5 / 100);
+	}
+}
+
+/* Within 5 rounds, which take a second, in 95 of 100 series. */
+static void test_planted(void **state)
+{
+	static const unsigned moments[] = { 30, 600, 1170 };
+	double rate[ROUNDS];
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(moments) / sizeof(*moments); n++) {
+		unsigned found = 0;
+
+		for (unsigned i = 1; i <= SERIES; i++) {
+			struct throttle t;
+
+			steady(i * 104729, rate, ROUNDS);
+			plant(rate, moments[n], 0.05);
+			t = throttle_find(rate, ROUNDS);
+			found += t.found && fabs((double)t.at - moments[n]) <= 5 &&
+				 fabs(t.share - 0.95) < 0.02;
+		}
+		print_message("5 %% less from round %u on: found in %u of %u\n", moments[n], found,
+			      SERIES);
+		assert_true(found >= SERIES * 95 / 100);
+	}
+}
+
+/* Of two falls the first is told. */
+static void test_two_falls(void **state)
+{
+	double rate[ROUNDS];
+	struct throttle t;
+
+	(void)state;
+	steady(5, rate, ROUNDS);
+	plant(rate, 300, 0.05);
+	plant(rate, 700, 0.20);
+	t = throttle_find(rate, ROUNDS);
+	assert_true(t.found && abs((int)t.at - 300) <= 5);
+}
+
+static void test_what_is_no_throttling(void **state)
+{
+	double rate[ROUNDS];
+
+	(void)state;
+	steady(3, rate, ROUNDS);
+	plant(rate, 600, 0.01); /* too little */
+	assert_false(throttle_find(rate, ROUNDS).found);
+	steady(3, rate, ROUNDS);
+	plant(rate, 600, -0.10); /* it became faster */
+	assert_false(throttle_find(rate, ROUNDS).found);
+	steady(3, rate, ROUNDS);
+	rate[50] = 0; /* a round without a CPU */
+	assert_false(throttle_find(rate, ROUNDS).found);
+	assert_false(throttle_find(rate, 2 * THROTTLE_EDGE - 1).known);
+	assert_false(throttle_find(rate, 0).known);
+}
+
+/* ---- the verdict ---- */
+
+static struct soak_round rounds[ROUNDS];
+
+/* Rounds of a second; clock and temperature follow the work, and nothing is known of power. */
+static struct soak_rounds soak_of(unsigned at, double share)
+{
+	double rate[ROUNDS], other[ROUNDS];
+
+	steady(11, rate, ROUNDS);
+	steady(12, other, ROUNDS);
+	plant(rate, at, share);
+	for (unsigned i = 0; i < ROUNDS; i++)
+		rounds[i] = (struct soak_round){ .at = i + 1,
+						 .work = rate[i],
+						 .bandwidth = 10 * other[i],
+						 .clock = i < at ? 3e9 : 2.5e9,
+						 .temperature = i < at ? 80 : 97,
+						 .power = NAN };
+	return (struct soak_rounds){
+		.round = rounds, .n = ROUNDS, .no_temperature = "", .no_power = "no RAPL"
+	};
+}
+
+/* Valid until the next call. */
+static const char *judged(const struct soak_rounds *of, int *status)
+{
+	static char text[4096];
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	assert_non_null(f);
+	*status = soak_judge(of, f);
+	fclose(f);
+	return text;
+}
+
+static void test_verdict(void **state)
+{
+	struct soak_rounds of = soak_of(312, 0.08);
+	const char *text;
+	double after;
+	json_t *line;
+	int status;
+
+	(void)state;
+	text = judged(&of, &status);
+	assert_int_equal(status, 1);
+	assert_int_equal(sscanf(text, "multiply-adds: throttles after %lf s: ", &after), 1);
+	assert_true(fabs(after - 312) <= 5);
+	assert_non_null(strstr(text, "less than 998"));
+	assert_non_null(strstr(text, "; temperature 80"));
+	assert_null(strstr(text, "power"));
+	assert_non_null(strstr(text, "bandwidth: steady for 20 min: "));
+	line = soak_verdict_json(&of);
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(line, "work"), "verdict")),
+		"throttles");
+	assert_string_equal(json_string_value(json_object_get(line, "power_why")), "no RAPL");
+	json_decref(line);
+	of = soak_of(ROUNDS, 0);
+	text = judged(&of, &status);
+	assert_int_equal(status, 0);
+	of.n = 12;
+	text = judged(&of, &status);
+	assert_int_equal(status, 4);
+	assert_non_null(strstr(text, "too short for a verdict: 12 rounds"));
+	for (unsigned i = 0; i < ROUNDS; i++)
+		rounds[i].work *= i % 2 ? 3 : 1;
+	of.n = 60;
+	text = judged(&of, &status);
+	assert_int_equal(status, 4);
+	assert_non_null(strstr(text, "multiply-adds: cannot tell"));
+}
+
+/* Graver than any throttling. */
+static void test_errors(void **state)
+{
+	struct soak_rounds of = soak_of(ROUNDS, 0);
+	json_t *before = json_pack("{s:i, s:i, s:n}", "corrected", 5, "uncorrected", 1,
+				   "machine_checks"),
+	       *after = json_pack("{s:i, s:i, s:i}", "corrected", 8, "uncorrected", 1,
+				  "machine_checks", 4);
+	const char *text;
+	int status;
+
+	(void)state;
+	of.errors = soak_errors_since(before, after);
+	text = judged(&of, &status);
+	assert_non_null(strstr(text, "errors of hardware during the soak: corrected: 3\n"));
+	assert_null(strstr(text, "machine_checks"));
+	assert_int_equal(status, 0);
+	json_decref(of.errors);
+	json_object_set_new(after, "uncorrected", json_integer(2));
+	of.errors = soak_errors_since(before, after);
+	judged(&of, &status);
+	assert_int_equal(status, 1);
+	json_decref(of.errors);
+	of.errors = NULL;
+	of.faults = 1;
+	text = judged(&of, &status);
+	assert_int_equal(status, 1);
+	assert_non_null(strstr(text, "WRONG: 1 thread"));
+	json_decref(before);
+	json_decref(after);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_false_alarms), cmocka_unit_test(test_planted),
+		cmocka_unit_test(test_two_falls),    cmocka_unit_test(test_what_is_no_throttling),
+		cmocka_unit_test(test_verdict),	     cmocka_unit_test(test_errors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
