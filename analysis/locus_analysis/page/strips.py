@@ -21,9 +21,9 @@ SHARES = (0.05, 0.25, 0.75, 0.95)
 LEAST, MOST = 0.5, 4.0  # ratios that are drawn where they are
 TICKS = (0.5, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.25, 1.5, 2, 3, 4)
 HELP = (
-    "A row for each component: how the hosts lie beside the median of their class. Bar: half of the"
-    " hosts, line: 90 % of them; red: beyond the limit of healthy hosts, the worst by name; right:"
-    " slower."
+    "A row for each component: each host's second slowest metric, of the clock the median, beside"
+    " its class. Bar: half of the hosts; line: 90 % of them; red: beyond the limit of healthy"
+    " hosts, the worst by name. Right is slower."
 )
 
 
