@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters: the counts of hardware and kernel during the measurement, their meaning, the cost of
-counting, and the events that could not be counted.
+"""Counters: the counts of hardware and kernel during the measurement, their meaning, and the events
+that could not be counted.
 
 A zero of a counter that never counted anything although work was done is not shown as zero: the
 counter may not work. The reason why something was not counted is given once."""
@@ -16,19 +16,18 @@ import duckdb
 
 from ..base import units
 from ..records import database
-from ..records.database import graver, select, value_of
+from ..records.database import select, value_of
 from ..records.rows import (
     Counter,
     CountersAsked,
     Counting,
     Event,
-    Judged,
     Metric,
     Shown,
     Value,
 )
+from .counting_cost import Cost, cost
 from .event_meanings import KERNEL, KERNELS_OWN, meaning
-from .evidence import ratio
 from .kernel_events import Counted, Kernel, Reason, by_reason, kernel
 
 SOURCES = {
@@ -85,25 +84,6 @@ class Unequal(Counted):
     even: float  # the share of each thread if all were equal
 
 
-class Compared(Counted):
-    """The time of batches that counted and of those that did not."""
-
-    counted: Optional[float]
-    bare: Optional[float]
-    ratio: Judged
-
-
-class Cost(TypedDict):
-    """The effect of counting on times."""
-
-    n: int  # trials
-    median: float
-    least: float
-    most: float
-    known: int  # have intervals
-    apart: list[Compared]  # have intervals that do not overlap
-
-
 class OfRun(TypedDict):
     """A run's part of the page about counters."""
 
@@ -132,9 +112,9 @@ def counted(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Counted]:
     for c in select(db, Counter, query, benchmark):
         if (c["whole"], c["id"]) in trials:
             trials[c["whole"], c["id"]]["counters"][c["name"]] = _in_base_units(c)
-    for cost in select(db, Counting, "FROM counting"):
-        if (cost["whole"], cost["id"]) in trials:
-            trials[cost["whole"], cost["id"]]["counting"] = cost
+    for counting in select(db, Counting, "FROM counting"):
+        if (counting["whole"], counting["id"]) in trials:
+            trials[counting["whole"], counting["id"]]["counting"] = counting
     return [t for t in trials.values() if t["counters"]]
 
 
@@ -354,55 +334,3 @@ def unequal(trial: Counted, counter: Counter) -> Optional[Unequal]:
 
 def _share(part: tuple[int, float]) -> float:
     return part[1]
-
-
-def cost(trials: Iterable[Counted]) -> Optional[Cost]:
-    """The effect of counting on the times: how many were compared, and those whose two intervals do
-    not overlap."""
-    compared: list[tuple[Compared, Counting]] = []
-    for t in trials:
-        c = t["counting"]
-        of = _ratio(t, c) if c else None
-        if c and of:
-            line: Compared = {**t, "counted": c["counted"], "bare": c["bare"], "ratio": of}
-            compared.append((line, c))
-    if not compared:
-        return None
-    known = [(line, c) for line, c in compared if line["ratio"]["low"] is not None]
-    ratios = [value_of(line["ratio"]) for line, _ in compared]
-    return {
-        "n": len(compared),
-        "median": median(ratios),
-        "least": min(ratios),
-        "most": max(ratios),
-        "known": len(known),
-        "apart": [line for line, c in known if _is_apart(c)],
-    }
-
-
-def _is_apart(c: Counting) -> bool:
-    """Whether the two intervals do not overlap."""
-    low, high = c["counted_low"], c["counted_high"]
-    bare_low, bare_high = c["bare_low"], c["bare_high"]
-    assert low and high and bare_low and bare_high  # for the ratio has an interval
-    return low > bare_high or high < bare_low
-
-
-def _ratio(trial: Counted, c: Counting) -> Optional[Judged]:
-    """The time of batches that counted over that of the others."""
-    verdict = graver(trial, trial)
-    counted: Judged = {
-        "value": c["counted"],
-        "low": c["counted_low"],
-        "high": c["counted_high"],
-        "modes": [],
-        **verdict,
-    }
-    bare: Judged = {
-        "value": c["bare"],
-        "low": c["bare_low"],
-        "high": c["bare_high"],
-        "modes": [],
-        **verdict,
-    }
-    return ratio(counted, bare)
