@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test/commits holds messages of commits to what doc/contributing.md says."""
+"""test/commits holds messages of commits to what CONTRIBUTING.md says."""
 
 import pathlib
 import shutil
