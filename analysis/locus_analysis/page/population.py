@@ -21,6 +21,7 @@ FEW = 8  # hosts that are drawn one by one
 FAR = 3.5  # robust standard deviations from the median: such a host stands out
 SLIGHT = 0.02  # of the median: a host nearer to it does not stand out, however alike the others are
 TOLD = 20  # hosts that are drawn as points in a row, at most
+LETTER = 6.5  # pixels: width of most letters
 LONG = 60  # characters of a label
 HELP = (
     "Each row is a trial, its values divided by the median over the hosts. Thick: the middle half"
@@ -263,15 +264,16 @@ def _picture(trials: Sequence[Named], name: str, title: str) -> charts.Picture:
             )
         )
     height = charts.ROW * len(boxes)
+    width = LETTER * max(len(str(b["label"])) for b in boxes)  # beyond it a label would be cut off
     names = box.mark("text", align="right", fontSize=11, color=charts.INK).encode(
-        x=vl.value(0), text=vl.nominal("label"), tooltip=told
+        x=vl.value(width), text=vl.nominal("label"), tooltip=told
     )
     middles = box.mark("text", align="left", fontSize=11, color=charts.INK).encode(
         x=vl.value(0), text=vl.nominal("middle")
     )
     panel = charts.joined(
         "hconcat",
-        charts.spec_of(names, width=1, height=height, view={"stroke": None}),
+        charts.spec_of(names, width=width, height=height, view={"stroke": None}),
         charts.joined("layer", *layers, width=380, height=height),
         charts.spec_of(middles, width=150, height=height, view={"stroke": None}),
         spacing=8,
