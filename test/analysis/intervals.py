@@ -89,8 +89,8 @@ RANK = ranks()
 
 
 @dataclass
-class Told:
-    """Of trials (rows) of groups."""
+class Interval:
+    """Values and their intervals: a row for each group, a column for each trial."""
 
     value: Array
     low: Array
@@ -100,47 +100,47 @@ class Told:
         return np.asarray(np.maximum(self.value - self.low, self.high - self.value) / self.value)
 
 
-def ordered(x: Array) -> Told:
-    """By order statistics, from allocations in the last dimension."""
+def ordered(x: Array) -> Interval:
+    """Medians and intervals by order statistics of the last dimension, the allocations."""
     n = x.shape[-1]
     y = np.sort(x, axis=-1)
-    return Told(np.median(y, axis=-1), y[..., RANK[n] - 1], y[..., n - RANK[n]])
+    return Interval(np.median(y, axis=-1), y[..., RANK[n] - 1], y[..., n - RANK[n]])
 
 
-def half(told: Told) -> Array:
-    return np.asarray((told.high - told.low) / 2 / told.value)
+def half(interval: Interval) -> Array:
+    return np.asarray((interval.high - interval.low) / 2 / interval.value)
 
 
-def widened(told: Told, least: Any) -> Told:
-    """They reach half their width on both sides, and at least `least`."""
-    own = half(told)
+def widened(interval: Interval, least: Any) -> Interval:
+    """Intervals that reach half their width on both sides, and at least `least`."""
+    own = half(interval)
     reach = 1 + np.maximum(own, np.minimum(least, MOST * own))
-    return Told(
-        told.value,
-        np.minimum(told.low, told.value / reach),
-        np.maximum(told.high, told.value * reach),
+    return Interval(
+        interval.value,
+        np.minimum(interval.low, interval.value / reach),
+        np.maximum(interval.high, interval.value * reach),
     )
 
 
-def intervals(x: Array) -> Told:
-    """From groups x trials x allocations."""
-    told = ordered(x)
-    typical = np.median(half(told), axis=1, keepdims=True)
-    return widened(told, FLOOR * typical if x.shape[1] >= TRIALS else 0)
+def intervals(x: Array) -> Interval:
+    """The intervals of times by group, trial and allocation."""
+    interval = ordered(x)
+    typical = np.median(half(interval), axis=1, keepdims=True)
+    return widened(interval, FLOOR * typical if x.shape[1] >= TRIALS else 0)
 
 
-def ratio(x: Array, pool: Array) -> Told:
-    """Of two trials, from logarithms by allocation; `pool`: those of neighbours in the group, a row
-    each."""
+def ratio(x: Array, pool: Array) -> Interval:
+    """The ratio of two trials, from the logarithms of each allocation's ratio; `pool`: those of
+    neighbours in the group, a row each."""
 
-    def told(of: Array) -> Told:
+    def interval(of: Array) -> Interval:
         of_logarithms = ordered(of)
-        return Told(
+        return Interval(
             np.exp(of_logarithms.value), np.exp(of_logarithms.low), np.exp(of_logarithms.high)
         )
 
-    typical = np.median(half(told(pool)))
-    return widened(told(x), FLOOR * typical if len(pool) >= TRIALS else 0)
+    typical = np.median(half(interval(pool)))
+    return widened(interval(x), FLOOR * typical if len(pool) >= TRIALS else 0)
 
 
 @dataclass
@@ -165,13 +165,13 @@ def measure(x: Array, profile: Profile, truth: Callable[[int], Any] = lambda n: 
     )
     going = np.arange(groups)
     for n in profile.looks:
-        told = intervals(x[going, :, :n])
-        ok = told.reach() <= profile.target
+        interval = intervals(x[going, :, :n])
+        ok = interval.reach() <= profile.target
         ends = ok.all(axis=1) | (n == profile.looks[-1])
         wanted = np.broadcast_to(truth(n), (groups, trials))[going]
-        held = (told.low <= wanted) & (wanted <= told.high)
+        held = (interval.low <= wanted) & (wanted <= interval.high)
         at = going[ends]
-        m.hit[at], m.ok[at], m.reach[at] = held[ends], ok[ends], told.reach()[ends]
+        m.hit[at], m.ok[at], m.reach[at] = held[ends], ok[ends], interval.reach()[ends]
         m.allocations[at] = n
         going = going[~ends]
     return m

@@ -27,7 +27,7 @@ BIG = Machine("big", "AMD EPYC 7543 32-Core Processor", cpu_nodes=2, cores=32)
 def campaign(
     folder: Path, slow: Optional[int] = None, wrong: Optional[int] = None, by: float = 1 / 0.9
 ) -> Path:
-    """Of 6 nodes with 64 CPUs; n003 has the odd one."""
+    """The records of 6 nodes with 64 CPUs; n003 has the odd one."""
     folder.mkdir()
     for i in range(6):
         name = f"n{i:03}"

@@ -15,7 +15,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def values(y: Array) -> Array:
-    """Of hosts, from those of their runs."""
+    """The value of each host: the median of its runs."""
     return np.asarray(y[:, 0] if y.shape[1] == 1 else np.median(y, axis=1))
 
 

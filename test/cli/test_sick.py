@@ -19,7 +19,7 @@ MACHINES = [
 
 
 def trials(plan):
-    """Those of a dry run, as the table of components looks at them."""
+    """The trials of a dry run, as the table of components looks at them."""
     from locus_analysis.cluster.components import Trial
 
     for found in some([*re.finditer(r"^  [0-9a-f]{16}  (\S+?)/(\S+) (.*)$", plan, re.M)]):

@@ -97,7 +97,7 @@ def test_installed(from_elsewhere, read):
 
 
 def test_links_of_one_release(from_elsewhere, installed, read):
-    """Those of benchmarks that had a script of their own; a line names the new command."""
+    """Links named after benchmarks that had scripts of their own; a line names the new command."""
     files = some((installed / "share/locus/jobs").iterdir())
     links = {file.stem for file in files if file.is_symlink()}
     assert {file.readlink().name for file in files if file.is_symlink()} == {"locus.slurm"}
