@@ -26,7 +26,6 @@ void frame_lay_out(struct frame *f, struct carver *c, const struct problem *p)
 				   .high = f->high,
 				   .moved = f->moved,
 				   .scale = f->scale,
-				   .iterations = p->iterations,
 				   .widest = ISAS - 1 };
 }
 

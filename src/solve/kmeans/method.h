@@ -48,7 +48,6 @@ struct stage {
 	double margin;
 	const double *scale; /* d: of sums */
 	uint64_t iteration;  /* 0, 1, ... */
-	uint64_t iterations; /* to be done; 0: until no label changes */
 	/* distances computed in the last iteration, by all workers of all ranks */
 	uint64_t computed;
 	enum isa widest; /* that may be used: tests also take narrower ones */

@@ -30,12 +30,7 @@ struct scratch exact_carve(struct carver *, unsigned d, unsigned k);
 
 /* Bounds of distances, from computed squares: in float, with margins for all rounding. */
 
-/* The larger of two; the first if the second is NaN. fmaxf() and fminf() would not be inline. */
-static inline float larger_of(float a, float b)
-{
-	return b > a ? b : a;
-}
-
+/* The smaller of two; the first if the second is NaN. fminf() would not be inline. */
 static inline float smaller_of(float a, float b)
 {
 	return b < a ? b : a;
