@@ -138,7 +138,7 @@ def _levels(options: argparse.Namespace) -> int:
     from .insight import levels, levels_by_class, padding, run_variation
     from .records import database
 
-    with _read(options) as given:
+    with _read(options, only=("latency", "sharing")) as given:
         db = database.tables(given)
     if levels_by_class.is_one(db):
         print(levels_by_class.text(db) or NO_CURVE, flush=True)
@@ -194,12 +194,13 @@ def _tables(options: argparse.Namespace) -> list[Path]:
 
 
 @contextmanager
-def _read(options: argparse.Namespace) -> Iterator[Records]:
-    """The records without their samples, for commands that need no samples."""
+def _read(options: argparse.Namespace, only: Sequence[str] = ()) -> Iterator[Records]:
+    """The records without their samples, for commands that need no samples, and if so of some
+    benchmarks only."""
     from .records import database
 
     likwid.refuse(options.file)
-    given = database.read(options.file, samples=False)
+    given = database.read(options.file, samples=False, only=only)
     with _noting(given):
         yield given
 

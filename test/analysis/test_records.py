@@ -15,7 +15,19 @@ import pytest
 from locus_analysis import __main__ as program
 from locus_analysis.records import database, sources
 from locus_analysis.records import validate as strict
-from make_records import MACHINES, Line, as_written, header, queried, run_id, write
+from make_records import (
+    MACHINES,
+    ONE,
+    Line,
+    as_written,
+    header,
+    latency,
+    numa,
+    queried,
+    record,
+    run_id,
+    write,
+)
 from make_records import machine_record as made_up
 
 BAD_INPUT = 2
@@ -371,3 +383,11 @@ def test_no_input_crashes_the_reader(tmp_path: Path) -> None:
                 assert said.startswith(tuple(map(str, ten))) and "\n" not in said
             ten.clear()
     assert refused > 0
+
+
+def test_trials_of_some_benchmarks_alone(tmp_path: Path) -> None:
+    """The others are not even parsed, which is most of the time."""
+    file = write(tmp_path / "a.jsonl", record(ONE, latency(ONE, octave=1) + numa(ONE), run_id("a")))
+    given = database.read([file], samples=False, only=("latency", "sharing"))
+    found = database.column(database.trials(given), "SELECT DISTINCT benchmark FROM trial")
+    assert found == ["latency"]

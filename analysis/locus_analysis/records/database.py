@@ -37,6 +37,10 @@ FETCHED = 1000  # rows that are fetched together
 MOST_FLAWS = 3  # of a file that are reported one by one
 SAMPLES = re.compile(rb'\{"type": ?"samples"')
 BULK = re.compile(rb'\{"type": ?"(?:samples|matrix|row|distribution|peer)"')
+OTHERS = (
+    rb'|\{"type": ?"trial", ?"run": ?"[0-9a-f]{16}", ?"id": ?"[0-9a-f]{16}",'
+    rb' ?"benchmark": ?"(?!(?:%s)")'
+)  # trials of benchmarks beside some, as locus writes them
 HOPELESS = 100  # flawed lines: after so many without a header the rest of a file is not read
 
 Entry = tuple[str, int, int, str, str, str]  # a row of the table `line`
@@ -68,14 +72,19 @@ class Records:
 
 
 def read(
-    paths: Sequence[Path], samples: bool = True, lean: Optional[Callable[[Line], Line]] = None
+    paths: Sequence[Path],
+    samples: bool = True,
+    lean: Optional[Callable[[Line], Line]] = None,
+    only: Sequence[str] = (),
 ) -> Records:
     """Reads files, and those in folders, with or without lines of samples, which are most of the
     lines. `lean` makes of a line what is kept of it; then lines beside those of trials are not
-    read. Of a run that is there several times, keeps the most complete copy."""
-    records = Records(
-        _database(), lean=lean, skipped=BULK if lean else None if samples else SAMPLES
-    )
+    read. `only`: nor are trials of other benchmarks. Of a run that is there several times, keeps
+    the most complete copy."""
+    skipped = BULK if lean or only else None if samples else SAMPLES
+    if only:
+        skipped = re.compile(BULK.pattern + OTHERS % "|".join(only).encode())
+    records = Records(_database(), lean=lean, skipped=skipped)
     for path in sources.find(paths):
         try:
             _take(records, path)
