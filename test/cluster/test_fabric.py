@@ -29,6 +29,7 @@ def slow_link(node, *words):
         stdout=subprocess.PIPE,
         text=True,
     )
+    assert process.stdin and process.stdout
     with process:
         assert process.stdout.readline() == "ready\n"
         try:

@@ -101,10 +101,10 @@ void report_distribution(struct result *r, unsigned metric, const struct histogr
 
 void report_with(struct result *r, unsigned metric, unsigned rank, double value)
 {
-	if (metric >= r->metrics || !r->reports->rows || !r->reports->distribution[metric])
-		return;
-	histogram_add(&r->reports->distribution[metric]->sample, value);
-	rows_add(r->reports->rows, metric, rank, value);
+	if (metric < r->metrics && r->reports->rows && r->reports->distribution[metric]) {
+		histogram_add(&r->reports->distribution[metric]->sample, value);
+		rows_add(r->reports->rows, metric, rank, value);
+	}
 }
 
 double elapsed(const struct result *r)
