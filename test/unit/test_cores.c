@@ -11,6 +11,7 @@
 
 #include "bench/cores/cores.h"
 #include "bench/cores/quantum.h"
+#include "code.h"
 
 /* One step by libm, or by a product that is stored, and so rounded, before the sum. */
 static double step(double x, bool twice)
@@ -116,6 +117,38 @@ static void test_one_quantum_is_enough(void **state)
 	assert_true(q.median == 3 && q.tail == 3 && q.gap == 0 && q.lost == 0);
 }
 
+/* Twelve chains in registers, and nothing else in the loop. */
+static const struct expectation expectations[] = {
+#if defined(__x86_64__)
+#define COUNTING " add sub dec cmp mov nop nopl nopw jne "
+#define TIMES	 "mulsd vmulsd mulpd vmulpd "
+#define PLUS	 "addsd vaddsd subsd vsubsd addpd vaddpd subpd vsubpd "
+	{ "quantum_64", TIMES, "%xmm", QUANTUM_CHAINS, COUNTING PLUS "movapd vmovapd " },
+	{ "quantum_128", TIMES, "%xmm", QUANTUM_CHAINS, COUNTING PLUS "movapd vmovapd " },
+	{ "quantum_256", "vfmadd132pd vfmadd213pd vfmadd231pd", "%ymm", QUANTUM_CHAINS, COUNTING },
+	{ "quantum_512", "vfmadd132pd vfmadd213pd vfmadd231pd", "%zmm", QUANTUM_CHAINS, COUNTING },
+#elif defined(__aarch64__)
+#define COUNTING " add sub subs cmp nop mov b.ne cbnz "
+	{ "quantum_64", "fmadd", "d", QUANTUM_CHAINS, COUNTING },
+	/* fmla adds to one of its sources: the sum is copied to it first */
+	{ "quantum_128", "fmla", "v", QUANTUM_CHAINS, COUNTING },
+#endif
+	{ NULL, NULL, NULL, 0, NULL }
+};
+
+static void test_loops_are_what_was_meant(void **state)
+{
+	const char *why_not = unreadable();
+
+	(void)state;
+	if (why_not) {
+		print_message("skipped: %s\n", why_not);
+		skip();
+	}
+	for (const struct expectation *e = expectations; e->function; e++)
+		loop_is_what_was_meant(&(void *){ (void *)e });
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +158,7 @@ int main(void)
 		cmocka_unit_test(test_quanta_without_interruptions_lose_nothing),
 		cmocka_unit_test(test_planted_gaps_are_found),
 		cmocka_unit_test(test_one_quantum_is_enough),
+		cmocka_unit_test(test_loops_are_what_was_meant),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

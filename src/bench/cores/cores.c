@@ -7,6 +7,7 @@
  * is known.
  */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,8 +102,10 @@ struct state {
 	double tick; /* s */
 	size_t quanta;
 	unsigned threads;
-	struct core *core; /* by worker */
-	double *times;	   /* room for the quanta of one CPU, or one value of each */
+	struct core *core;	  /* by worker */
+	double *times;		  /* room for the quanta of one CPU, or one value of each */
+	_Atomic unsigned at_work; /* CPUs, in alone */
+	_Atomic bool crowded;	  /* there were two, where one was to be alone */
 	char fault[128];
 };
 
@@ -212,12 +215,15 @@ static void work_together(void *state, struct worker *self)
  */
 static void work_in_turn(void *state, struct worker *self)
 {
-	const struct state *s = state;
+	struct state *s = state;
 	const unsigned next = self->index + 1;
 
 	if (self->index)
 		park(&s->core[self->index].turn);
+	if (atomic_fetch_add(&s->at_work, 1))
+		atomic_store(&s->crowded, true);
 	work_alone(s, self);
+	atomic_fetch_sub(&s->at_work, 1);
 	unpark(&s->core[next < s->threads ? next : 0].turn);
 	if (!self->index)
 		park(&s->core[0].turn);
@@ -287,7 +293,7 @@ static const char *verify(void *state, const struct trial *t)
 	for (unsigned i = 0; i < t->threads; i++)
 		wrong += s->core[i].wrong_ever;
 	if (!wrong)
-		return NULL;
+		return s->crowded ? "CPUs worked at once that were to work alone" : NULL;
 	f = fmemopen(s->fault, sizeof(s->fault), "w");
 	if (!f)
 		return "a CPU computes wrong";
