@@ -40,7 +40,7 @@ def of(db: duckdb.DuckDBPyConnection) -> Network:
     lines = column(
         db,
         "SELECT json FROM line WHERE type = 'row' OR type = 'trial' AND"
-        " json->>'$.benchmark' = 'fabric' ORDER BY type <> 'row'",
+        " (json->>'$.benchmark') = 'fabric' ORDER BY type <> 'row'",
     )
     return fabric.of_lines(str(line) for line in lines)
 
