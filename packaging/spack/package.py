@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copy this file to PACKAGES/locus/package.py in a repository of packages of yours.
+from spack.package import *
+
+
+class Locus(AutotoolsPackage):
+    """Benchmark of what data placement and sharing cost on a cluster node: cache lines, TLB pages,
+    NUMA nodes, threads and MPI ranks."""
+
+    homepage = "https://example.org/locus"  # until a release has a place
+    url = "file:///path/to/locus-0.1.0.tar.gz"
+
+    license("Apache-2.0")
+
+    version("0.1.0")  # add the line of SHA256SUMS: sha256="..."
+
+    variant("mpi", default=False, description="Build locus-mpi, for ranks")
+    variant("papi", default=False, description="Count by PAPI's names of events")
+    variant("urcu", default=False, description="Compare with the hash map of liburcu")
+    variant("report", default=True, description="Have a Python for locus report and compare")
+
+    depends_on("c", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("hwloc@2.5:")
+    depends_on("numactl")
+    depends_on("jansson@2.11:")
+    depends_on("mpi", when="+mpi")
+    depends_on("papi", when="+papi")
+    depends_on("userspace-rcu", when="+urcu")
+    # Its modules come from PyPI: locus report prints the command that installs them.
+    depends_on("python@3.9:", type="run", when="+report")
+
+    def configure_args(self):
+        args = self.with_or_without("mpi") + self.with_or_without("papi")
+        args += self.with_or_without("urcu")
+        if self.spec.satisfies("+report"):
+            args.append(f"PYTHON={self.spec['python'].command.path}")
+        else:
+            args.append("--without-python")
+        return args
+
+    @run_after("install")
+    @on_package_attributes(run_tests=True)
+    def check_that_it_runs(self):
+        Executable(self.prefix.bin.locus)("list")

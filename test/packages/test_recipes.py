@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recipes for other package managers, as far as their own parsers can be had: EasyBuild's is; Spack
+is in no registry, so a stand-in refuses what Spack does not know."""
+
+import json
+import re
+import types
+
+from conftest import FOLDER, SOURCE, empty, good
+from some import some
+
+EASYBUILD = "packaging/easybuild/locus-0.1.0-foss-2023b.eb"
+READ = """
+import json, sys
+from easybuild.framework.easyconfig.parser import EasyConfigParser
+told = EasyConfigParser(sys.argv[1]).get_config_dict()
+print(json.dumps({k: v for k, v in told.items() if k in sys.argv[2:]}))
+"""
+DIRECTIVES = {
+    # directive of Spack: the keywords that it takes
+    "license": {"checked_by", "when"},
+    "version": {"sha256", "url", "deprecated", "preferred"},
+    "variant": {"default", "description", "values", "multi", "when"},
+    "depends_on": {"type", "when", "patches"},
+    "run_after": {"when"},
+    "on_package_attributes": {"run_tests"},
+}
+
+
+def test_easybuild_reads_its_recipe(version):
+    python = FOLDER / "easybuild"
+    if not (python / "ready").exists():
+        good("python3", "-m", "venv", empty("easybuild"))
+        good(python / "bin/pip", "install", "--quiet", "easybuild-framework", "setuptools")
+        (python / "ready").touch()
+    keys = ("name", "version", "easyblock", "dependencies", "configopts", "sanity_check_paths")
+    out = good(python / "bin/python", "-c", READ, SOURCE / EASYBUILD, *keys)
+    told = json.loads(out.splitlines()[-1])
+    assert (told["name"], told["version"]) == ("locus", version)
+    assert {"hwloc", "numactl", "jansson"} < {name for name, *_ in told["dependencies"]}
+    # Options that configure has, and files that make install makes.
+    known = good(SOURCE / "configure", "--help")
+    for option in some(re.findall(r"--[\w-]+", told["configopts"])):
+        assert option in known
+    assert "bin/locus" in told["sanity_check_paths"]["files"]
+
+
+def spack():
+    """What the recipe imports from Spack, and the calls that it made."""
+    module, calls = types.ModuleType("spack.package"), []
+
+    def directive(name):
+        def call(*words, **options):
+            assert set(options) <= DIRECTIVES[name], f"{name}: {set(options)}"
+            calls.append((name, words, options))
+            return lambda function: function
+
+        return call
+
+    for name in DIRECTIVES:
+        setattr(module, name, directive(name))
+    module.AutotoolsPackage = type("AutotoolsPackage", (), {"with_or_without": with_or_without})
+    module.Executable = lambda path: None
+    return module, calls
+
+
+def with_or_without(package, name):
+    """As Spack's: --with-NAME or --without-NAME by the variant."""
+    return [f"--with-{name}" if name in package.chosen else f"--without-{name}"]
+
+
+def test_spacks_recipe_has_known_directives_and_options_of_configure(version):
+    module, calls = spack()
+    text = (SOURCE / "packaging/spack/package.py").read_text(encoding="utf-8")
+    own = {name: value for name, value in vars(module).items() if not name.startswith("__")}
+    exec(text.replace("from spack.package import *", ""), own)
+    package = own["Locus"]()
+    assert [words[0] for name, words, _ in calls if name == "version"] == [version]
+    variants = {words[0] for name, words, _ in calls if name == "variant"}
+    conditions = {o["when"] for name, _, o in calls if name == "depends_on" and "when" in o}
+    assert conditions <= {f"+{name}" for name in variants}
+
+    known = good(SOURCE / "configure", "--help")
+    python = types.SimpleNamespace(command=types.SimpleNamespace(path="/usr/bin/python3"))
+    for package.chosen in ((), ("mpi", "papi", "urcu", "report")):
+        package.spec = Spec(package.chosen, python)
+        for argument in some(package.configure_args()):
+            name = re.sub(r"=.*", "", argument).replace("--without", "--with")
+            assert name in known, argument
+
+
+class Spec(dict):
+    def __init__(self, chosen, python):
+        super().__init__(python=python)
+        self.chosen = chosen
+
+    def satisfies(self, what):
+        return what[1:] in self.chosen
