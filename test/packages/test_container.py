@@ -36,8 +36,8 @@ def test_the_image_is_built_and_runs(context, version):
     if CERTIFICATES.exists():  # a site may have certificates of its own
         conf = context.parent / "pip.conf"
         conf.write_text("[global]\ncert = /site.crt\n", encoding="utf-8")
-        for file, inside in ((CERTIFICATES, "/site.crt"), (conf, "/etc/pip.conf")):
-            own += ["--volume", f"{file}:{inside}:ro"]
+        own += ["--volume", f"{CERTIFICATES}:/site.crt:ro"]
+        own += ["--volume", f"{conf}:/etc/pip.conf:ro"]
     isolated = ("--isolation", "chroot")
     good(*BUILDAH, "build", *isolated, *own, "--tag", "locus", context, timeout=1500)
     name = good(*BUILDAH, "from", "--pull-never", "locus").split()[-1]

@@ -59,8 +59,8 @@ def spack():
 
     for name in DIRECTIVES:
         setattr(module, name, directive(name))
-    module.AutotoolsPackage = type("AutotoolsPackage", (), {"with_or_without": with_or_without})
-    module.Executable = lambda path: None
+    package = type("AutotoolsPackage", (), {"with_or_without": with_or_without})
+    vars(module).update(AutotoolsPackage=package, Executable=lambda path: None)
     return module, calls
 
 
