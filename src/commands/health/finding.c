@@ -74,5 +74,5 @@ void health_line(const struct health *h, const char *host, char line[HEALTH_LINE
 		snprintf(more, sizeof(more), "; %u more", h->findings - 1);
 	room = HEALTH_LINE - strlen("locus:  ") - strlen(name) - strlen(more);
 	cut(told, room);
-	snprintf(line, HEALTH_LINE + 1, "locus: %s %s%s", name, told, more);
+	snprintf(line, HEALTH_LINE + 1, "locus: %.*s %.*s%s", HOST, name, (int)room, told, more);
 }
