@@ -288,7 +288,7 @@ LARGE = {**SMALL_CASE, "points": "2000000", "dimensions": 8, "clusters": 256, "i
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Page, list[Line]]:
     folder = tmp_path_factory.mktemp("kmeans")
-    made = points() + points(work=LARGE, threads=(1, 8), prunes=("none", "balls"))
+    made = points() + points(work=LARGE, threads=(1, 8), prunes=("none", "boxes"))
     lines = record(EIGHT, flag(made, every=6), RUN)
     return folder, make(folder, lines), lines
 
@@ -358,7 +358,7 @@ def test_tables_tell_what_best_did(whole: Whole) -> None:
     assert pair["value"] == pytest.approx(100e-12)
     assert re.search(r"100 ps ?175 ms ?108 ?1234 ?4 % ?72 %", text)
     drawn = list(page.rows("line", "y"))
-    assert {"best, none", "best, balls"} <= {r["line"] for r in drawn}
+    assert {"best, none", "best, boxes"} <= {r["line"] for r in drawn}
 
 
 def test_a_share_that_is_not_known_says_why(tmp_path: Path) -> None:

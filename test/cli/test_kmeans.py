@@ -159,7 +159,7 @@ def test_variants_are_right_in_float(run):
     assert {trial["parameters"]["type"] for trial in trials} == {"float"}
 
 
-PRUNED = ["auto", "none", "cells", "balls"]
+PRUNED = ["auto", "none", "cells", "balls", "boxes"]
 
 
 @pytest.mark.parametrize(
@@ -435,7 +435,7 @@ def test_a_number_with_a_suffix_is_the_same_trial(locus):
         ("--points nowhere.npy", "nowhere.npy: No such file"),
         ("--centres nowhere.npy", "nowhere.npy: No such file"),
         ("--data file", "FILE"),
-        ("--prune boxes --variant best", "expected one of auto,none,cells,balls"),
+        ("--prune exponion --variant best", "expected one of auto,none,cells,balls,boxes"),
         ("--points {npy} --dimensions 5", "have 3, not 5"),
         ("--points {npy} --data blobs", "generated"),
         ("--points {npy} --clusters 21", "no more than there are points"),
@@ -460,7 +460,7 @@ def test_command_lines_that_are_wrong(locus, tmp_path, words, said):
 
 
 def test_memory_is_no_reason_to_refuse_auto_where_none_fits(locus):
-    """The rows of all balls would not fit into memory: auto must choose another way of
+    """Which clusters are near each box would not fit into memory: auto must choose another way of
     pruning."""
     total = (
         int(
@@ -472,12 +472,12 @@ def test_memory_is_no_reason_to_refuse_auto_where_none_fits(locus):
         * 1024
     )
     words = "kmeans --variant best --dimensions 4 --type float --clusters 65000 --threads 1"
-    words += f" --points {total // 100} --dry-run --prune"
+    words += f" --points {total // 200} --dry-run --prune"
     refused = {
         prune: "impossible: it needs" in locus(words, prune).out
-        for prune in ("none", "balls", "auto")
+        for prune in ("none", "boxes", "auto")
     }
-    assert refused == {"none": False, "balls": True, "auto": False}
+    assert refused == {"none": False, "boxes": True, "auto": False}
 
 
 @pytest.mark.parametrize(
@@ -560,10 +560,10 @@ def test_more_points_than_any_machine_holds(locus):
 
 def test_memory_is_that_of_the_pruning_asked_for(locus):
     done = locus(
-        "kmeans --points 16M --clusters 60k --variant best --prune none,balls --threads 1 --dry-run"
+        "kmeans --points 8M --clusters 60k --variant best --prune none,boxes --threads 1 --dry-run"
     )
-    none, balls = (line for line in done.out.splitlines() if "thread on CPU" in line)
-    assert "MiB" in none and "GiB" in balls
+    none, boxes = (line for line in done.out.splitlines() if "thread on CPU" in line)
+    assert "MiB" in none and "GiB" in boxes
 
 
 def test_pruning_that_does_not_fit_is_impossible(run):

@@ -18,6 +18,7 @@ PRUNED = {
     "best-none": "none",
     "best-cells": "cells",
     "best-balls": "balls",
+    "best-boxes": "boxes",
 }
 MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 ROUNDING = {"double": 1e-12, "float": 1e-6}  # of centres, relative to the largest coordinate

@@ -357,9 +357,8 @@ static inline struct given larger_problem(uint64_t seed, double shift)
 	return g;
 }
 
-/* A method on one share, without the rest. Balls are made once brute force has found labels. */
+/* A method on one share, without the rest. */
 struct alone {
-	const struct method *method; /* at work */
 	struct frame frame;
 	struct share s;
 	struct joint joint;
@@ -389,24 +388,15 @@ static inline struct alone *alone_begin(const struct method *method, const struc
 	a->given = calloc((size_t)k * d, sizeof(*a->given));
 	a->scratch = malloc(d * sizeof(*a->scratch));
 	frame_begin(&a->frame, &g->problem, a->given, a->scratch);
-	a->joint = (struct joint){ .points = n,
-				   .share = &a->s,
-				   .workers = 1,
-				   .row = malloc(points_bytes(&g->problem.points) + 1),
-				   .label = malloc(n * sizeof(*a->joint.label)) };
+	a->joint = (struct joint){ .points = n, .share = &a->s, .workers = 1 };
 	a->s = (struct share){ .n = n,
 			       .x = g->problem.points.x,
 			       .joint = &a->joint,
 			       .scratch = exact_carve(&spare, d, k),
-			       .memory = apart_alloc(method->bytes(&g->problem, n) +
-						     method_brute.bytes(&g->problem, n)),
-			       .place = malloc(n * sizeof(*a->s.place)),
-			       .of_label = malloc(k * sizeof(*a->s.of_label)),
-			       .next = malloc(k * sizeof(*a->s.next)),
+			       .memory = apart_alloc(method->bytes(&g->problem, n)),
 			       .change = sums_at(malloc(sums_length(d, k) * sizeof(int64_t)), d, k),
 			       .label = malloc(n * sizeof(*a->s.label)) };
-	a->method = method == &method_balls ? &method_brute : method;
-	a->method->build(&a->s, &a->frame.stage);
+	method->build(&a->s, &a->frame.stage);
 	return a;
 }
 
@@ -414,13 +404,7 @@ static inline void alone_assign(struct alone *a, const struct method *method, ui
 {
 	a->frame.stage.iteration = iteration;
 	sums_clear(&a->s.change);
-	if (iteration && a->method != method) {
-		a->method->labels(&a->s, &a->frame.stage);
-		a->s.built = iteration;
-		a->method = method;
-		method->build(&a->s, &a->frame.stage);
-	}
-	a->method->assign(&a->s, &a->frame.stage);
+	method->assign(&a->s, &a->frame.stage);
 }
 
 /* The labels of a method and, of the same problem, of brute force are the same. */
@@ -429,9 +413,7 @@ static inline void assign_as_brute(struct alone *a, const struct method *method,
 {
 	alone_assign(a, method, iteration);
 	alone_assign(plain, &method_brute, iteration);
-	a->method->labels(&a->s, &a->frame.stage);
-	if (a->s.dealt)
-		deal_labels(&a->s);
+	method->labels(&a->s, &a->frame.stage);
 	method_brute.labels(&plain->s, &plain->frame.stage);
 	assert_memory_equal(a->s.label, plain->s.label, a->s.n * sizeof(*a->s.label));
 }
@@ -441,11 +423,6 @@ static inline void alone_end(struct alone *a)
 	free(a->s.change.sum);
 	free(a->s.memory);
 	free(a->s.label);
-	free(a->s.place);
-	free(a->s.of_label);
-	free(a->s.next);
-	free(a->joint.row);
-	free(a->joint.label);
 	free(a->memory);
 	free(a->spare);
 	free(a->given);

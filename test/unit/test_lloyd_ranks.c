@@ -107,7 +107,7 @@ static void test_ranks_change_nothing(void **state)
 	for (uint64_t seed = 0; seed < cases(8); seed++) {
 		struct given g = seed % 4 ? random_problem(seed) : larger_problem(seed, 0);
 
-		ranks_agree(&g, (enum prune)(seed % 3 ? PRUNE_AUTO : seed % (PRUNE_BALLS + 1)));
+		ranks_agree(&g, (enum prune)(seed % 3 ? PRUNE_AUTO : seed % (PRUNE_BOXES + 1)));
 		forget(&g);
 	}
 	pthread_barrier_destroy(&meeting.barrier);

@@ -29,9 +29,7 @@ static void rival_is_seen(const struct method *method, double spread)
 		for (uint64_t i = 0; i < 2; i++) {
 			alone_assign(a, method, i);
 			alone_assign(plain, &method_brute, i);
-			a->method->labels(&a->s, &a->frame.stage);
-			if (a->s.dealt)
-				deal_labels(&a->s);
+			method->labels(&a->s, &a->frame.stage);
 			method_brute.labels(&plain->s, &plain->frame.stage);
 			if (spread <= 0)
 				assert_int_equal(plain->s.label[0],
@@ -52,6 +50,8 @@ static void test_a_rival_at_the_edge_is_seen(void **state)
 	(void)state;
 	rival_is_seen(&method_balls, 0);
 	rival_is_seen(&method_balls, 0.2);
+	rival_is_seen(&method_boxes, 0);
+	rival_is_seen(&method_boxes, 0.2);
 }
 
 /*
@@ -99,6 +99,8 @@ static void test_moves_are_seen(void **state)
 	/* one centre leaves as the other arrives; each point has room of its own */
 	moves_are_seen(&method_balls, 40, -2.5, 0, (double[]){ -1, 1.15, 7 },
 		       (double[]){ -1.1, 1.05, 7 });
+	moves_are_seen(&method_boxes, 1200, -1.5, 1.5, (double[]){ 1, 3.4, 7 },
+		       (double[]){ 1, 1.9, 7 });
 }
 
 int main(void)

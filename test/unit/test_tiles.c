@@ -139,6 +139,117 @@ static void lists_are_right(const struct tiles *t, enum real real, const void *g
 	free(carver.memory);
 }
 
+/* Each third centre, for the points of a block; gaps of scores are multiples of a half. */
+static void listed_are_right(const struct tiles *t, const void *block, const void *centre,
+			     const void *halves, unsigned d, unsigned k, const struct plain *plain)
+{
+	uint32_t *list = malloc((k / 3 + 1) * sizeof(*list)), label[MOST_BLOCK];
+	unsigned listed = 0;
+	uint64_t told;
+
+	for (unsigned c = k % 3 % k; c < k; c += 3)
+		list[listed++] = c;
+	told = t->nearest_listed(block, centre, halves, list, listed, d, 0.75, label);
+	for (unsigned i = 0; i < t->block; i++) {
+		struct winner least = { INFINITY, INFINITY, 0 };
+
+		for (unsigned e = 0; e < listed; e++) {
+			const struct winner one = plain_winner(plain->x + (size_t)i * d, plain->c,
+							       plain->half, d, k, list[e], 1);
+
+			if (one.score < least.score)
+				least = (struct winner){ one.score, least.score, list[e] };
+			else
+				least.second = fmin(least.second, one.score);
+		}
+		assert_int_equal(label[i], least.label);
+		assert_int_equal(told >> i & 1, least.second - least.score > 0.75);
+	}
+	free(list);
+}
+
+/* Whether those found are the rivals of centre `nearest`. */
+static bool are_rivals_of(unsigned nearest, const uint16_t *found, unsigned n, const double *extent,
+			  const double *score, unsigned d, unsigned k, const double *c)
+{
+	unsigned wanted = 0;
+
+	for (unsigned e = 0; e < k; e++) {
+		double gain = 0;
+
+		for (unsigned j = 0; j < d; j++)
+			gain += extent[j] * fabs(c[(size_t)e * d + j] - c[(size_t)nearest * d + j]);
+		if (score[e] - gain > score[nearest] + 0.25)
+			continue;
+		if (wanted == n || found[wanted] != e)
+			return false;
+		wanted++;
+	}
+	return wanted == n;
+}
+
+/* The rivals in a box around the first point, of any centre that is nearest to that. */
+static void rivals_are_right(const struct tiles *t, enum real real, const void *given,
+			     const struct packed *packed, struct dice *dice,
+			     const struct plain *plain)
+{
+	const unsigned d = packed->d, k = packed->k, groups = packed->groups * t->group;
+	double *extent = malloc(d * sizeof(*extent)), *score = malloc(k * sizeof(*score)),
+	       least = INFINITY;
+	void *wide, *scores = aligned_alloc(64, round_up(groups * sizeof(double), 64));
+	uint16_t *found = malloc(groups * sizeof(*found));
+	bool right = false;
+	unsigned n;
+
+	for (unsigned j = 0; j < d; j++)
+		extent[j] = below(dice, 8) / 8.0;
+	wide = typed(extent, d, real);
+	n = t->rivals(given, wide, packed, 0.25, scores, found);
+	for (unsigned c = 0; c < k; c++) {
+		score[c] = plain_winner(plain->x, plain->c, plain->half, d, k, c, 1).score;
+		assert_true(real_get(real, scores, c) == score[c]);
+		least = fmin(least, score[c]);
+	}
+	for (unsigned c = 0; c < k; c++)
+		right |= score[c] <= least &&
+			 are_rivals_of(c, found, n, extent, score, d, k, plain->c);
+	assert_true(right);
+	if (real == REAL_FLOAT)
+		free(wide);
+	free(extent);
+	free(score);
+	free(scores);
+	free(found);
+}
+
+/* A block's points and rows are moved alike, and those that stay are left. */
+static void moves_are_right(const struct tiles *t, const void *block, const void *given, unsigned d,
+			    const uint32_t *label)
+{
+	enum { CENTRES = 128 };
+	const size_t length = sums_length(d, CENTRES);
+	int64_t *one = calloc(length, sizeof(*one)), *other = calloc(length, sizeof(*other));
+	struct sums by_block = sums_at(one, d, CENTRES), by_row = sums_at(other, d, CENTRES);
+	uint32_t before[2][MOST_BLOCK];
+	double *scale = malloc(d * sizeof(*scale));
+
+	for (unsigned j = 0; j < d; j++)
+		scale[j] = ldexp(1, (int)j % 20);
+	for (unsigned i = 0; i < t->block; i++)
+		before[0][i] = before[1][i] = i % 3 == 0   ? SUM_NONE
+					      : i % 3 == 1 ? label[i]
+							   : CENTRES - 1;
+	t->move(&by_block, block, scale, t->block - 1, before[0], label);
+	t->move_rows(&by_row, given, scale, t->block - 1, before[1], label);
+	assert_memory_equal(one, other, length * sizeof(*one));
+	assert_memory_equal(before[0], before[1], t->block * sizeof(**before));
+	assert_memory_equal(before[1], label, (t->block - 1) * sizeof(**before));
+	assert_true(*by_row.moves > 0);
+	free(one);
+	free(other);
+	free(scale);
+}
+
 /* The kernels of one instruction set, on whole numbers, of which all scores are exact. */
 static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, unsigned k)
 {
@@ -178,6 +289,9 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 	apart_is_right(t, block, &packed, label, &(struct plain){ x, c, half });
 	two_are_right(t, real, given, &packed, &(struct plain){ x, c, half });
 	lists_are_right(t, real, given, &packed, centre, halves, x);
+	listed_are_right(t, block, centre, halves, d, k, &(struct plain){ x, c, half });
+	rivals_are_right(t, real, given, &packed, &dice, &(struct plain){ x, c, half });
+	moves_are_right(t, block, given, d, label);
 	for (size_t i = 1; i < n; i++) {
 		double square = 0;
 

@@ -13,8 +13,7 @@
  * This pays where points lie in clumps that are small beside the distances of centres, or near a
  * surface of few dimensions, however many the points have. It needs nothing of an iteration before
  * but labels, so it prunes from the second one on. Where points fill their space, all centres are
- * left for all balls. So the balls of a few labels are tried first; if they promise to pay, all
- * points are dealt to the workers by label.
+ * left for all balls. So the balls of a few labels are tried first.
  */
 #include <math.h>
 #include <string.h>
@@ -39,22 +38,11 @@ static size_t most_balls(size_t n, unsigned k)
 	return k + n / LEAST_POINTS;
 }
 
-/* Of the rank with the most, so that all ranks choose alike. */
-static size_t points_of_rank(const struct problem *p)
-{
-	return share_size(p->all, 0, ranks_of(p->ranks));
-}
-
-/* Places of points have 32 bits, listed centres 16. */
-static bool fits(const struct problem *p)
-{
-	return p->k < UINT16_MAX && points_of_rank(p) < UINT32_MAX;
-}
-
 static bool pays(const struct problem *p)
 {
-	return p->iterations != 1 && p->k >= LEAST_CENTRES &&
-	       points_of_rank(p) / LEAST_POINTS >= p->k;
+	const size_t points = share_size(p->all, 0, ranks_of(p->ranks));
+
+	return p->k >= LEAST_CENTRES && points / LEAST_POINTS >= p->k;
 }
 
 static size_t bytes(const struct problem *p, size_t n)
@@ -66,129 +54,28 @@ static size_t bytes(const struct problem *p, size_t n)
 	return c.used;
 }
 
-/* ---- making balls ---- */
-
-/* Makes row `at`, of a point. */
-static void make_row(const struct balls *x, const struct share *s, const struct stage *g, size_t at,
-		     size_t point)
-{
-	const size_t row = row_bytes(g);
-
-	x->rough.tiles->relate(x->row + at * row, (const char *)s->x + point * row, g->origin,
-			       g->d);
-}
-
-/*
- * Chooses labels that this worker has, evenly by their points: slot[c] is the label's number, or
- * LABELS if it is not chosen. Returns how many.
- */
-static unsigned choose_labels(const struct share *s, const struct stage *g, uint32_t *slot)
-{
-	unsigned chosen = 0;
-	size_t seen = 0, next = s->n / LABELS / 2;
-
-	memset(slot, 0, g->k * sizeof(*slot));
-	for (size_t i = 0; i < s->n; i++)
-		slot[s->label[i]]++;
-	for (uint32_t c = 0; c < g->k; c++) {
-		seen += slot[c];
-		slot[c] = LABELS;
-		if (chosen == LABELS || seen <= next)
-			continue;
-		slot[c] = chosen++;
-		while (next < seen)
-			next += s->n / LABELS + 1;
-	}
-	return chosen;
-}
-
-/* Makes balls of some points of some labels. Returns how many points. */
-static uint32_t take_sample(struct balls *x, const struct share *s, const struct stage *g)
-{
-	const size_t most = s->n / LABELS < SAMPLE ? s->n / LABELS : SAMPLE;
-	uint32_t *slot = x->listed, taken[LABELS] = { 0 }, n = 0;
-	const unsigned labels = choose_labels(s, g, slot);
-
-	for (size_t i = 0; i < s->n; i++) {
-		const uint32_t at = slot[s->label[i]];
-
-		if (at < LABELS && taken[at] < most)
-			x->open[at * most + taken[at]++] = (uint32_t)i;
-	}
-	x->balls = 0;
-	for (unsigned i = 0; i < labels; i++) {
-		const uint32_t first = n;
-
-		for (uint32_t e = 0; e < taken[i]; e++, n++) {
-			make_row(x, s, g, n, x->open[i * most + e]);
-			x->order[n] = n;
-		}
-		if (taken[i])
-			balls_enclose(x, g, &x->ball[x->balls++], first, taken[i]);
-	}
-	return n;
-}
-
-/* Whether balls cost little enough, in a sample: to divide once, and to look at each time. */
-static bool promises(struct balls *x, const struct share *s, const struct stage *g)
-{
-	const double all = (double)take_sample(x, s, g) * g->k, most = all * MOST_COST;
-	double each = 0;
-
-	x->cost = 0;
-	for (uint32_t i = 0; i < x->balls && each <= most && x->cost <= MOST_AT_FIRST * all; i++) {
-		const unsigned n = balls_look(x, g, &x->ball[i]);
-
-		each += (double)MIDDLE * g->k + (double)x->ball[i].n * (double)balls_cost(x, n);
-	}
-	return each <= most && x->cost <= MOST_AT_FIRST * all;
-}
-
-/* Whether they do for at least half of the workers, which all ask together. */
-static bool promise_together(struct balls *x, struct share *s, const struct stage *g)
-{
-	unsigned votes = 0;
-
-	rough_pack(&x->rough, g);
-	s->vote = promises(x, s, g);
-	share_meet(s);
-	for (unsigned i = 0; i < s->joint->workers; i++)
-		votes += s->joint->share[i].vote;
-	return g->forced || 2 * votes >= s->joint->workers;
-}
-
-/* Makes a ball of the points of each label, in whose order they are. */
-static void begin(struct balls *x, const struct share *s, const struct stage *g)
-{
-	memcpy(x->label, s->label, s->n * sizeof(*x->label));
-	for (size_t i = 0; i < s->n; i++) {
-		make_row(x, s, g, i, i);
-		x->order[i] = (uint32_t)i;
-	}
-	x->balls = 0;
-	for (size_t first = 0, i = 1; i <= s->n; i++)
-		if (i == s->n || x->label[i] != x->label[first]) {
-			balls_enclose(x, g, &x->ball[x->balls++], (uint32_t)first,
-				      (uint32_t)(i - first));
-			first = i;
-		}
-}
-
 static void build(struct share *s, const struct stage *g)
 {
 	struct carver c = { .memory = s->memory };
 	struct balls *x = s->memory;
 
 	balls_lay_out(x, &c, s->n, g->d, g->k, g->real, most_balls(s->n, g->k));
-	x->pays = promise_together(x, s, g);
-	x->rough.scores = x->rough.distances = 0;
-	if (!x->pays)
-		return;
-	deal_by_label(s, g);
-	begin(x, s, g);
+	share_labels_before(s, x->points.label);
 }
 
-/* ---- an iteration ---- */
+/* Makes a ball of the points of each label. */
+static void begin(struct balls *x, const struct share *s, const struct stage *g)
+{
+	uint32_t *end = x->listed;
+
+	sorted_make(&x->points, s, g, end, x->other);
+	for (size_t i = 0; i < s->n; i++)
+		x->order[i] = (uint32_t)i;
+	x->balls = 0;
+	for (uint32_t c = 0, first = 0; c < g->k; first = end[c++])
+		if (end[c] > first)
+			balls_enclose(x, g, &x->ball[x->balls++], first, end[c] - first);
+}
 
 static float farthest_move(const struct stage *g)
 {
@@ -198,6 +85,8 @@ static float farthest_move(const struct stage *g)
 		most = fmax(most, g->moved[c]);
 	return (float)most * UPPER;
 }
+
+/* ---- an iteration ---- */
 
 /* Less is no room: rounding may hide it. */
 static float least_room(const struct stage *g)
@@ -210,7 +99,7 @@ static void follow_points(struct balls *x, const struct stage *g, struct ball *b
 {
 	for (uint32_t i = b->first; i < b->first + b->n; i++) {
 		const uint32_t point = x->order[i];
-		const float moved = most + (float)g->moved[x->label[point]] * UPPER;
+		const float moved = most + (float)g->moved[x->points.label[point]] * UPPER;
 
 		x->room[point] = b->own ? (x->room[point] - moved) * LOWER : 0;
 	}
@@ -254,44 +143,51 @@ static float room_of(const struct balls *x, const struct ball *b, float ahead)
 	return twice > 0 ? smaller_of(room, b->room) : 0;
 }
 
-static void give_label(struct balls *x, struct share *s, const struct stage *g, uint32_t point,
-		       uint32_t to)
+/* Decides n points of x->other, which floats could not decide, by the scores of listed centres. */
+static void decide_exactly(struct balls *x, struct share *s, const struct stage *g, uint32_t n,
+			   const uint32_t *listed, unsigned centres)
 {
-	if (x->label[point] == to)
-		return;
-	sums_move(&s->change, g->real, x->row + point * row_bytes(g), g->scale, x->label[point],
-		  to);
-	x->label[point] = to;
-}
+	const struct tiles *t = x->rough.tiles;
 
-/* The nearest of listed centres to a point, by distances: floats could not tell. */
-static uint32_t nearest_exactly(struct balls *x, const struct share *s, const struct stage *g,
-				uint32_t point, const uint32_t *listed, unsigned centres)
-{
-	x->rough.distances += centres;
-	return exact_nearest(g, (const char *)s->x + point * row_bytes(g), listed, centres);
+	if (!n)
+		return;
+	x->exact = packed_first(&x->exact, t, centres);
+	t->pack(&x->exact, g->centre, g->half, listed);
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t point = x->other[i];
+
+		sorted_assign(&x->points, s, g, point,
+			      exact_of_packed(s, g, sorted_given(&x->points, s, g, point),
+					      &x->exact, listed));
+	}
+	x->rough.distances += (uint64_t)n * centres;
 }
 
 /* Decides n open points of a ball, by the scores of listed centres, which are in their order. */
-static void decide(struct balls *x, struct share *s, const struct stage *g, struct ball *b,
+static void decide(struct balls *x, struct share *s, const struct stage *g, const struct ball *b,
 		   uint32_t n, const uint32_t *listed, unsigned centres)
 {
+	uint32_t untold = 0;
+
 	rough_list(&x->rough, g, listed, centres, &x->list);
 	for (uint32_t i = 0; i < n; i += FEW_ROWS) {
 		const unsigned few = n - i < FEW_ROWS ? n - i : FEW_ROWS;
 		uint32_t to[FEW_ROWS];
 		float ahead[FEW_ROWS];
 
-		rough_nearest(&x->rough, x->row, x->open + i, few, &x->list, listed, to, ahead);
+		rough_nearest(&x->rough, x->points.row, x->open + i, few, &x->list, listed, to,
+			      ahead);
 		for (unsigned e = 0; e < few; e++) {
 			const uint32_t point = x->open[i + e];
 
 			x->room[point] = room_of(x, b, ahead[e]);
-			if (!(ahead[e] > 0))
-				to[e] = nearest_exactly(x, s, g, point, listed, centres);
-			give_label(x, s, g, point, to[e]);
+			if (ahead[e] > 0)
+				sorted_assign(&x->points, s, g, point, to[e]);
+			else
+				x->other[untold++] = point;
 		}
 	}
+	decide_exactly(x, s, g, untold, listed, centres);
 }
 
 /* Whether a listed centre has moved, or none is listed. */
@@ -323,7 +219,7 @@ static void assign_ball(struct balls *x, struct share *s, const struct stage *g,
 		return;
 	}
 	for (uint32_t i = b->first; i < b->first + b->n; i++)
-		give_label(x, s, g, x->order[i], *listed);
+		sorted_assign(&x->points, s, g, x->order[i], *listed);
 	b->own = false;
 }
 
@@ -333,9 +229,15 @@ static void assign(struct share *s, const struct stage *g)
 	const float most = farthest_move(g);
 	uint32_t before, next;
 
-	if (most <= 0)
+	if (x->points.done && most <= 0)
 		return;
 	rough_pack(&x->rough, g);
+	if (g->iteration == 0) {
+		rough_force(&x->rough, x->points.label, s, g, true);
+		return;
+	}
+	if (!x->points.done)
+		begin(x, s, g);
 	before = next = x->balls;
 	for (uint32_t i = 0; i < before; i++) {
 		if (follow(x, g, &x->ball[i], most))
@@ -348,11 +250,84 @@ static void assign(struct share *s, const struct stage *g)
 	*s->change.computed += (int64_t)rough_computed(&x->rough, g);
 }
 
+/*
+ * Chooses labels that this worker has, evenly by their points: slot[c] is the label's number, or
+ * LABELS if it is not chosen. Returns how many.
+ */
+static unsigned choose_labels(const struct balls *x, const struct share *s, const struct stage *g,
+			      uint32_t *slot)
+{
+	unsigned chosen = 0;
+	size_t seen = 0, next = s->n / LABELS / 2;
+
+	memset(slot, 0, g->k * sizeof(*slot));
+	for (size_t i = 0; i < s->n; i++)
+		slot[x->points.label[i]]++;
+	for (uint32_t c = 0; c < g->k; c++) {
+		seen += slot[c];
+		slot[c] = LABELS;
+		if (chosen == LABELS || seen <= next)
+			continue;
+		slot[c] = chosen++;
+		while (next < seen)
+			next += s->n / LABELS + 1;
+	}
+	return chosen;
+}
+
+/* Makes balls of some points of some labels. Returns how many points. */
+static uint32_t take_sample(struct balls *x, const struct share *s, const struct stage *g)
+{
+	const size_t most = s->n / LABELS < SAMPLE ? s->n / LABELS : SAMPLE;
+	uint32_t *slot = x->listed, taken[LABELS] = { 0 }, n = 0;
+	const unsigned labels = choose_labels(x, s, g, slot);
+
+	for (size_t i = 0; i < s->n; i++) {
+		const uint32_t at = slot[x->points.label[i]];
+
+		if (at < LABELS && taken[at] < most)
+			x->points.point[at * most + taken[at]++] = (uint32_t)i;
+	}
+	x->balls = 0;
+	for (unsigned i = 0; i < labels; i++) {
+		const uint32_t first = n;
+
+		for (uint32_t e = 0; e < taken[i]; e++, n++) {
+			sorted_relate(&x->points, x->rough.tiles, s, g, n,
+				      x->points.point[i * most + e]);
+			x->order[n] = n;
+		}
+		if (taken[i])
+			balls_enclose(x, g, &x->ball[x->balls++], first, taken[i]);
+	}
+	return n;
+}
+
+/* Whether balls cost little enough, in a sample: to divide once, and to look at each time. */
+static bool promises(struct balls *x, const struct share *s, const struct stage *g)
+{
+	const double all = (double)take_sample(x, s, g) * g->k, most = all * MOST_COST;
+	double each = 0;
+
+	x->cost = 0;
+	for (uint32_t i = 0; i < x->balls && each <= most && x->cost <= MOST_AT_FIRST * all; i++) {
+		const unsigned n = balls_look(x, g, &x->ball[i]);
+
+		each += (double)MIDDLE * g->k + (double)x->ball[i].n * (double)balls_cost(x, n);
+	}
+	return each <= most && x->cost <= MOST_AT_FIRST * all;
+}
+
 static bool gives_up(struct share *s, const struct stage *g)
 {
-	const struct balls *x = s->memory;
+	struct balls *x = s->memory;
 
-	return !x->pays || (double)rough_computed(&x->rough, g) > MOST_COST * (double)s->n * g->k;
+	if (x->points.done)
+		return (double)rough_computed(&x->rough, g) > MOST_COST * (double)s->n * g->k;
+	if (!rough_helps(&x->rough))
+		return true;
+	rough_pack(&x->rough, g);
+	return !promises(x, s, g);
 }
 
 static void labels(struct share *s, const struct stage *g)
@@ -360,14 +335,11 @@ static void labels(struct share *s, const struct stage *g)
 	const struct balls *x = s->memory;
 
 	(void)g;
-	if (x->pays)
-		memcpy(s->label, x->label, s->n * sizeof(*s->label));
+	sorted_labels(&x->points, s);
 }
 
 const struct method method_balls = { .name = "balls",
-				     .joint = true,
-				     .behind = true,
-				     .fits = fits,
+				     .fits = sorted_fits,
 				     .pays = pays,
 				     .bytes = bytes,
 				     .build = build,

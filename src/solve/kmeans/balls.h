@@ -4,6 +4,7 @@
 #define LOCUS_KMEANS_BALLS_H
 
 #include "solve/kmeans/nearest.h"
+#include "solve/kmeans/order.h"
 
 enum {
 	LISTED = 64, /* centres that a ball remembers */
@@ -25,12 +26,10 @@ struct ball {
 	uint32_t list[LISTED];
 };
 
-/* Lies at the start of a worker's memory. Points are in the order in which they were dealt. */
+/* Lies at the start of a worker's memory. */
 struct balls {
-	bool pays;
 	struct rough rough;
-	uint32_t *label; /* by point */
-	char *row;	 /* by point: relative */
+	struct sorted points;
 	float *room;	 /* by point */
 	uint32_t *order; /* points by ball */
 	struct ball *ball;
@@ -42,17 +41,12 @@ struct balls {
 	float *score;	/* of all centres */
 	uint16_t *found;
 	uint32_t *listed;
-	float *ahead;	    /* of those listed: their score less the least */
-	uint32_t *open;	    /* points without room */
-	uint32_t *other;    /* points of another ball */
-	struct packed list; /* listed centres, as floats */
-	double cost;	    /* cost of looking and dividing, in scores of brute force */
+	float *ahead;		   /* of those listed: their score less the least */
+	uint32_t *open;		   /* points without room */
+	uint32_t *other;	   /* points of another ball, or undecided by floats */
+	struct packed list, exact; /* as floats, and of the points' type */
+	double cost;		   /* cost of looking and dividing, in scores of brute force */
 };
-
-static inline const char *centre_of(const struct stage *g, uint32_t c)
-{
-	return (const char *)g->centre + c * row_bytes(g);
-}
 
 /* At most `most` balls. */
 void balls_lay_out(struct balls *, struct carver *, size_t n, unsigned d, unsigned k, enum real,

@@ -18,11 +18,10 @@ void balls_lay_out(struct balls *x, struct carver *c, size_t n, unsigned d, unsi
 	const size_t groups = round_up(k, tiles_choose(REAL_FLOAT)->group);
 
 	carve(c, sizeof(*x));
-	rough_lay_out(&x->rough, c, d, k, real);
+	rough_lay_out(&x->rough, c, n, d, k, real);
+	sorted_lay_out(&x->points, c, n, d, real);
 	x->balls = 0;
 	x->most = (uint32_t)most;
-	x->label = carve(c, n * sizeof(*x->label));
-	x->row = carve(c, n * d * real_bytes(real));
 	x->room = carve(c, n * sizeof(*x->room));
 	x->order = carve(c, n * sizeof(*x->order));
 	x->ball = carve(c, most * sizeof(*x->ball));
@@ -36,6 +35,7 @@ void balls_lay_out(struct balls *x, struct carver *c, size_t n, unsigned d, unsi
 	x->open = carve(c, (n + 1) * sizeof(*x->open));
 	x->other = carve(c, (n + 1) * sizeof(*x->other));
 	x->list = packed_carve(c, d, k, REAL_FLOAT);
+	x->exact = real == REAL_FLOAT ? x->list : packed_carve(c, d, k, real);
 }
 
 static char *middle_of(const struct balls *x, const struct stage *g, const struct ball *b)
@@ -49,7 +49,7 @@ static uint32_t measure(struct balls *x, const struct stage *g, const struct bal
 {
 	uint32_t farthest = 0;
 
-	x->rough.tiles->squares(x->row, x->order + b->first, b->n, from, g->d, x->square);
+	x->rough.tiles->squares(x->points.row, x->order + b->first, b->n, from, g->d, x->square);
 	for (uint32_t i = 1; i < b->n; i++)
 		farthest = x->square[i] > x->square[farthest] ? i : farthest;
 	return farthest;
@@ -61,7 +61,7 @@ void balls_enclose(struct balls *x, const struct stage *g, struct ball *b, uint3
 	char *middle = middle_of(x, g, b);
 
 	*b = (struct ball){ .first = first, .n = n };
-	x->rough.tiles->total(middle, x->row, x->order + first, n, g->d);
+	x->rough.tiles->total(middle, x->points.row, x->order + first, n, g->d);
 	for (unsigned j = 0; j < g->d; j++)
 		real_set(g->real, middle, j,
 			 (double)(float)(real_get(g->real, middle, j) / (double)n));
@@ -80,13 +80,14 @@ static bool divide(struct balls *x, const struct stage *g, struct ball *b)
 
 	if (x->balls == x->most)
 		return false;
-	one = x->row + order[measure(x, g, b, middle_of(x, g, b))] * row_bytes(g);
-	two = x->row + order[measure(x, g, b, one)] * row_bytes(g);
+	one = x->points.row + order[measure(x, g, b, middle_of(x, g, b))] * row_bytes(g);
+	two = x->points.row + order[measure(x, g, b, one)] * row_bytes(g);
 	x->cost += (double)DIVIDE * b->n;
 	for (uint32_t i = 0; i < whole.n; i++) {
 		const uint32_t point = order[i];
-		const bool stays = x->square[i] <=
-				   x->rough.tiles->square(x->row + point * row_bytes(g), two, g->d);
+		const bool stays =
+			x->square[i] <=
+			x->rough.tiles->square(x->points.row + point * row_bytes(g), two, g->d);
 
 		order[kept] = x->other[others] = point;
 		kept += stays;

@@ -15,13 +15,20 @@ enum {
 	LEAST_CENTRES = 2, /* groups; with fewer, scores are not most of the work */
 };
 
-/* ---- scores in float ---- */
+/* Points of a block that have a new label. */
+struct movers {
+	size_t first; /* of the block's points */
+	unsigned n, point[MOST_BLOCK];
+	uint32_t from[MOST_BLOCK], to[MOST_BLOCK];
+};
 
-void rough_lay_out(struct rough *r, struct carver *c, unsigned d, unsigned k, enum real real)
+void rough_lay_out(struct rough *r, struct carver *c, size_t n, unsigned d, unsigned k,
+		   enum real real)
 {
 	const struct tiles *f = tiles_choose(REAL_FLOAT);
 
 	*r = (struct rough){ .tiles = tiles_choose(real), .floats = f };
+	r->block = carve(c, round_up(n, f->block) * d * sizeof(*r->block));
 	r->centres = r->exact = packed_carve(c, d, k, REAL_FLOAT);
 	r->few = carve(c, (size_t)FEW_ROWS * d * sizeof(*r->few));
 	if (real == REAL_FLOAT)
@@ -29,6 +36,7 @@ void rough_lay_out(struct rough *r, struct carver *c, unsigned d, unsigned k, en
 	r->exact = packed_carve(c, d, k, REAL_DOUBLE);
 	r->value = carve(c, (size_t)k * d * sizeof(*r->value));
 	r->half = carve(c, k * sizeof(*r->half));
+	r->row = carve(c, (size_t)f->block * d * sizeof(*r->row));
 }
 
 /*
@@ -48,7 +56,7 @@ void rough_pack(struct rough *r, const struct stage *g)
 {
 	const double *centre = g->centre, *half = g->half;
 
-	r->scores = r->distances = 0;
+	r->scores = r->distances = r->points = r->undecided = 0;
 	if (g->real == REAL_FLOAT) {
 		r->margin = (float)g->margin * UPPER;
 		r->error = (float)(2 * g->slack) * UPPER;
@@ -64,14 +72,175 @@ void rough_pack(struct rough *r, const struct stage *g)
 	r->tiles->pack(&r->exact, centre, half, NULL);
 }
 
+/*
+ * By scores of the points' type: a share's points first..last-1, whose blocks begin at `blocks`;
+ * `fill`: they are not filled yet.
+ */
+static void force_exactly(struct rough *r, char *blocks, uint32_t *label, struct share *s,
+			  const struct stage *g, size_t first, size_t last, bool fill)
+{
+	const struct tiles *t = r->tiles;
+	const size_t row = g->d * real_bytes(g->real);
+	uint32_t now[MOST_BLOCK];
+
+	*s->change.computed += (int64_t)((last - first) * g->k);
+	for (; first < last; first += t->block) {
+		const size_t n = last - first < t->block ? last - first : t->block;
+		const char *x = (const char *)s->x + first * row;
+		uint64_t others;
+
+		/* here and not before, so that loads overlap with computing */
+		if (fill)
+			t->transpose(blocks, x, g->origin, n, g->d);
+		others = ~t->nearest_apart(blocks, &r->exact, g->margin, now);
+		for (others &= UINT64_MAX >> (64 - n); others; others &= others - 1) {
+			const unsigned i = (unsigned)__builtin_ctzll(others);
+
+			now[i] = exact_of_packed(s, g, x + i * row, &r->exact, NULL);
+		}
+		t->move(&s->change, blocks, g->scale, n, label + first, now);
+		if (g->real == REAL_FLOAT) /* doubles have room for one block */
+			blocks += t->block * row;
+	}
+}
+
+/* Makes the block of n points that begins at point `first`, as floats; unused lanes are 0. */
+static void round_points(const struct rough *r, const struct share *s, const struct stage *g,
+			 size_t first, unsigned n)
+{
+	const unsigned lanes = r->floats->block, d = g->d;
+	float *block = r->block + first * d;
+
+	memset(block, 0, (size_t)lanes * d * sizeof(*block));
+	for (unsigned i = 0; i < n; i++) {
+		r->tiles->relate(r->row, (const double *)s->x + (first + i) * d, g->origin, d);
+		for (unsigned j = 0; j < d; j++)
+			block[j * lanes + i] = (float)r->row[j];
+	}
+}
+
+/* Decides points whose bits are set by doubles. Returns how many. */
+static unsigned decide(const struct rough *r, const struct share *s, const struct stage *g,
+		       size_t first, uint64_t points, uint32_t *label)
+{
+	unsigned n = 0;
+
+	for (; points; points &= points - 1, n++) {
+		const unsigned i = (unsigned)__builtin_ctzll(points);
+
+		label[i] = exact_of_packed(s, g, (const double *)s->x + (first + i) * g->d,
+					   &r->exact, NULL);
+	}
+	return n;
+}
+
+/*
+ * Lists a block's points that have a new label, without a branch, and prefetches them: they are
+ * moved after the next block's scores.
+ */
+static void list(struct movers *m, const struct share *s, const struct stage *g, size_t first,
+		 unsigned n, uint32_t *before, const uint32_t *now)
+{
+	const size_t row = g->d * sizeof(double);
+
+	m->first = first;
+	m->n = 0;
+	for (unsigned i = 0; i < n; i++) {
+		m->point[m->n] = i;
+		m->n += now[i] != before[i];
+	}
+	for (unsigned e = 0; e < m->n; e++) {
+		const unsigned i = m->point[e];
+
+		prefetch_row((const char *)s->x + (first + i) * row, row);
+		m->from[e] = before[i];
+		m->to[e] = before[i] = now[i];
+	}
+}
+
+static void move(const struct rough *r, struct share *s, const struct stage *g,
+		 const struct movers *m)
+{
+	for (unsigned e = 0; e < m->n; e++)
+		r->tiles->relate(r->row + (size_t)e * g->d,
+				 (const double *)s->x + (m->first + m->point[e]) * g->d, g->origin,
+				 g->d);
+	for (unsigned e = 0; e < m->n; e++)
+		sums_move_double(&s->change, r->row + (size_t)e * g->d, g->scale, m->from[e],
+				 m->to[e]);
+}
+
+/* n <= 64 */
+static uint64_t first_bits(unsigned n)
+{
+	return (n < 64 ? UINT64_C(1) << n : 0) - 1;
+}
+
+/* For doubles: floats first. A distance computed in float counts as half. */
+static void force_roughly(struct rough *r, uint32_t *label, struct share *s, const struct stage *g,
+			  size_t first, size_t last)
+{
+	const unsigned most = r->floats->block;
+	struct movers movers = { .n = 0 };
+	uint64_t undecided = 0;
+
+	*s->change.computed += (int64_t)((last - first) * g->k / 2);
+	r->points += last - first;
+	for (; first < last; first += most) {
+		const unsigned n = (unsigned)(last - first < most ? last - first : most);
+		uint32_t now[MOST_BLOCK];
+		uint64_t others;
+
+		if (!r->filled)
+			round_points(r, s, g, first, n);
+		others = ~r->floats->nearest_apart(r->block + first * g->d, &r->centres,
+						   (double)r->margin, now);
+		undecided += decide(r, s, g, first, others & first_bits(n), now);
+		move(r, s, g, &movers);
+		list(&movers, s, g, first, n, label + first, now);
+	}
+	move(r, s, g, &movers);
+	*s->change.computed += (int64_t)(undecided * g->k);
+	r->undecided += undecided;
+}
+
+/*
+ * How much longer floats have taken than doubles alone, in points of these: half a point is saved
+ * by each, and two are lost by one that is not decided.
+ */
+static double loss(const struct rough *r)
+{
+	return 2 * (double)r->undecided - (double)r->points / 2;
+}
+
+bool rough_helps(const struct rough *r)
+{
+	return loss(r) <= 0;
+}
+
+void rough_force(struct rough *r, uint32_t *label, struct share *s, const struct stage *g,
+		 bool floats)
+{
+	const size_t step = (size_t)BLOCKS * r->floats->block;
+	size_t first = 0;
+
+	if (g->real == REAL_FLOAT) {
+		force_exactly(r, (char *)r->block, label, s, g, 0, s->n, !r->filled);
+		r->filled = true;
+		return;
+	}
+	for (; floats && first < s->n && loss(r) <= (double)s->n / 32; first += step)
+		force_roughly(r, label, s, g, first, s->n - first < step ? s->n : first + step);
+	r->filled |= first >= s->n;
+	if (first < s->n)
+		force_exactly(r, (char *)r->row, label, s, g, first, s->n, true);
+}
+
 void rough_list(const struct rough *r, const struct stage *g, const uint32_t *listed, unsigned n,
 		struct packed *to)
 {
 	*to = packed_first(to, r->floats, n);
-	if (g->real == REAL_FLOAT)
-		r->floats->pack(to, g->centre, g->half, listed);
-	else
-		r->floats->pack(to, r->value, r->half, listed);
+	r->floats->pack(to, rough_values(r, g), rough_halves(r, g), listed);
 }
 
 void rough_nearest(struct rough *r, const char *rows, const uint32_t *point, unsigned n,
@@ -88,146 +257,21 @@ void rough_nearest(struct rough *r, const char *rows, const uint32_t *point, uns
 	}
 }
 
-/* ---- brute force ---- */
+/* ---- the method ---- */
 
 /* Lies at the start of a worker's memory. */
 struct brute {
 	struct rough rough;
 	uint32_t *label;
-	float *block; /* the points, as floats */
-	bool filled;  /* the blocks are */
-	double *row;  /* doubles: a block of points */
-	bool floats;  /* by floats first; doubles: as long as they help */
-	/* in this iteration: points that floats looked at, and those that they did not decide */
-	uint64_t points, undecided;
+	bool floats; /* as long as they help */
 };
-
-/* n <= 64 */
-static uint64_t first_bits(unsigned n)
-{
-	return (n < 64 ? UINT64_C(1) << n : 0) - 1;
-}
-
-/* Makes the block of n doubles as floats; unused lanes are 0. */
-static void round_points(const struct brute *b, const double *x, const struct stage *g, unsigned n,
-			 float *block)
-{
-	const unsigned lanes = b->rough.floats->block, d = g->d;
-
-	memset(block, 0, (size_t)lanes * d * sizeof(*block));
-	for (unsigned i = 0; i < n; i++) {
-		b->rough.tiles->relate(b->row, x + (size_t)i * d, g->origin, d);
-		for (unsigned j = 0; j < d; j++)
-			block[j * lanes + i] = (float)b->row[j];
-	}
-}
-
-/*
- * The block of n points from `first` on: as floats, which are kept, or in their own type. It is
- * made here and not before, so that loads overlap with computing.
- */
-static const void *block_of(struct brute *b, const struct share *s, const struct stage *g,
-			    bool floats, size_t first, unsigned n)
-{
-	const void *x = (const char *)s->x + first * row_bytes(g);
-	float *block = b->block + first * g->d;
-
-	if (!floats) {
-		b->rough.tiles->transpose(b->row, x, g->origin, n, g->d);
-		return b->row;
-	}
-	if (!b->filled && g->real == REAL_FLOAT)
-		b->rough.floats->transpose(block, x, g->origin, n, g->d);
-	else if (!b->filled)
-		round_points(b, x, g, n, block);
-	return block;
-}
-
-/*
- * Moves the points with a new label, of n from `first` on. Lists them first, without a branch,
- * which would be mispredicted too often, and fetches all their rows at once.
- */
-static void move(struct brute *b, struct share *s, const struct stage *g, size_t first, unsigned n,
-		 const uint32_t *now)
-{
-	const size_t row = row_bytes(g);
-	const char *x = (const char *)s->x + first * row;
-	uint32_t *label = b->label + first;
-	unsigned mover[MOST_BLOCK], movers = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		mover[movers] = i;
-		movers += now[i] != label[i];
-	}
-	for (unsigned m = 0; m < movers; m++)
-		prefetch_row(x + mover[m] * row, row);
-	for (unsigned m = 0; m < movers; m++) {
-		const unsigned i = mover[m];
-
-		b->rough.tiles->relate(s->scratch.row, x + i * row, g->origin, g->d);
-		sums_move(&s->change, g->real, s->scratch.row, g->scale, label[i], now[i]);
-		label[i] = now[i];
-	}
-}
-
-/* Points first..last-1: by scores of floats, or of their own type; by distances what these hide. */
-static void force(struct brute *b, struct share *s, const struct stage *g, bool floats,
-		  size_t first, size_t last)
-{
-	const struct tiles *t = floats ? b->rough.floats : b->rough.tiles;
-	const struct packed *centres = floats ? &b->rough.centres : &b->rough.exact;
-	const double margin = floats ? (double)b->rough.margin : g->margin;
-	uint64_t undecided = 0;
-
-	for (size_t at = first; at < last; at += t->block) {
-		const unsigned n = (unsigned)(last - at < t->block ? last - at : t->block);
-		const char *x = (const char *)s->x + at * row_bytes(g);
-		uint32_t now[MOST_BLOCK];
-		uint64_t others =
-			~t->nearest_apart(block_of(b, s, g, floats, at, n), centres, margin, now) &
-			first_bits(n);
-
-		for (; others; others &= others - 1, undecided++) {
-			const unsigned i = (unsigned)__builtin_ctzll(others);
-
-			now[i] = exact_of_packed(s, g, x + i * row_bytes(g), &b->rough.exact);
-		}
-		move(b, s, g, at, n, now);
-	}
-	if (floats) {
-		b->points += last - first;
-		b->undecided += undecided;
-	}
-	/* of doubles, a distance in float counts as half */
-	if (floats && g->real == REAL_DOUBLE)
-		*s->change.computed += (int64_t)((last - first) * g->k / 2 + undecided * g->k);
-	else
-		*s->change.computed += (int64_t)((last - first) * g->k);
-}
-
-/*
- * Of doubles: how much longer floats have taken than doubles alone, in points of these. Half a
- * point is saved by each, and two are lost by one that is not decided.
- */
-static double loss(const struct brute *b, const struct stage *g)
-{
-	return g->real == REAL_DOUBLE ? 2 * (double)b->undecided - (double)b->points / 2 : 0;
-}
-
-/* ---- the method ---- */
 
 static void lay_out(struct brute *b, struct carver *c, size_t n, unsigned d, unsigned k,
 		    enum real real)
 {
-	unsigned block;
-
 	carve(c, sizeof(*b));
-	rough_lay_out(&b->rough, c, d, k, real);
-	block = b->rough.floats->block;
-	b->filled = false;
+	rough_lay_out(&b->rough, c, n, d, k, real);
 	b->label = carve(c, n * sizeof(*b->label));
-	b->block = carve(c, round_up(n, block) * d * sizeof(*b->block));
-	b->row = carve(c, real == REAL_DOUBLE ? (size_t)block * d * sizeof(*b->row) : 0);
 }
 
 static size_t bytes(const struct problem *p, size_t n)
@@ -244,29 +288,18 @@ static void build(struct share *s, const struct stage *g)
 	struct carver c = { .memory = s->memory };
 	struct brute *b = s->memory;
 
-	if (!s->again) {
-		lay_out(b, &c, s->n, g->d, g->k, g->real);
-		b->floats = g->real == REAL_FLOAT ||
-			    (!g->forced && g->k >= LEAST_CENTRES * b->rough.floats->group);
-	}
+	lay_out(b, &c, s->n, g->d, g->k, g->real);
+	b->floats = !g->forced && g->k >= LEAST_CENTRES * b->rough.floats->group;
 	share_labels_before(s, b->label);
 }
 
-/* Floats go on until they have decided so few points that the rest is done sooner without them. */
 static void assign(struct share *s, const struct stage *g)
 {
 	struct brute *b = s->memory;
-	const size_t step = (size_t)BLOCKS * b->rough.floats->block;
-	size_t first = 0;
 
 	rough_pack(&b->rough, g);
-	b->points = b->undecided = 0;
-	for (; b->floats && first < s->n && loss(b, g) <= (double)s->n / 32; first += step)
-		force(b, s, g, true, first, s->n - first < step ? s->n : first + step);
-	b->filled |= first >= s->n;
-	if (first < s->n)
-		force(b, s, g, false, first, s->n);
-	b->floats = b->floats && loss(b, g) <= 0;
+	rough_force(&b->rough, b->label, s, g, b->floats);
+	b->floats = b->floats && rough_helps(&b->rough);
 }
 
 static void labels(struct share *s, const struct stage *g)
@@ -277,16 +310,6 @@ static void labels(struct share *s, const struct stage *g)
 	memcpy(s->label, b->label, s->n * sizeof(*s->label));
 }
 
-/* Asked where another method follows: that is made of labels. */
-static bool gives_up(struct share *s, const struct stage *g)
-{
-	(void)s, (void)g;
-	return true;
-}
-
-const struct method method_brute = { .name = "brute",
-				     .bytes = bytes,
-				     .build = build,
-				     .assign = assign,
-				     .labels = labels,
-				     .gives_up = gives_up };
+const struct method method_brute = {
+	.name = "brute", .bytes = bytes, .build = build, .assign = assign, .labels = labels
+};

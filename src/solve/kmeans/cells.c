@@ -36,6 +36,7 @@
 #include "kit/carve.h"
 #include "kit/shares.h"
 #include "solve/kmeans/cells.h"
+#include "solve/kmeans/order.h"
 #include "solve/kmeans/nearest.h"
 
 /* ---- memory ---- */
@@ -442,7 +443,6 @@ static bool gives_up(struct share *s, const struct stage *g)
 }
 
 const struct method method_cells = { .name = "cells",
-				     .joint = true,
 				     .fits = fits,
 				     .pays = pays,
 				     .bytes = bytes,

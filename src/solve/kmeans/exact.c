@@ -131,7 +131,7 @@ uint32_t exact_nearest(const struct stage *g, const void *given, const uint32_t 
 }
 
 uint32_t exact_of_packed(const struct share *s, const struct stage *g, const void *given,
-			 const struct packed *centres)
+			 const struct packed *centres, const uint32_t *list)
 {
 	const struct tiles *t = tiles_choose(g->real);
 	const struct scratch *to = &s->scratch;
@@ -141,7 +141,7 @@ uint32_t exact_of_packed(const struct share *s, const struct stage *g, const voi
 	t->relate(to->row, given, g->origin, g->d);
 	most = t->scores(to->row, centres, to->score) + g->margin;
 	for (unsigned i = 0; i < centres->k; i++) {
-		to->near[n] = i;
+		to->near[n] = list ? list[i] : i;
 		n += real_get(g->real, to->score, i) <= most;
 	}
 	return exact_nearest(g, given, to->near, n);

@@ -26,6 +26,7 @@ void frame_lay_out(struct frame *f, struct carver *c, const struct problem *p)
 				   .high = f->high,
 				   .moved = f->moved,
 				   .scale = f->scale,
+				   .iterations = p->iterations,
 				   .widest = ISAS - 1 };
 }
 

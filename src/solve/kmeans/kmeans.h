@@ -78,8 +78,8 @@ struct solution {
 };
 
 /* How distances are saved. */
-enum prune { PRUNE_AUTO, PRUNE_NONE, PRUNE_CELLS, PRUNE_BALLS };
-#define PRUNE_CHOICES "auto,none,cells,balls" /* in the order of enum prune */
+enum prune { PRUNE_AUTO, PRUNE_NONE, PRUNE_CELLS, PRUNE_BALLS, PRUNE_BOXES };
+#define PRUNE_CHOICES "auto,none,cells,balls,boxes" /* in the order of enum prune */
 
 /* Memory comes from the caller, in a few blocks. */
 struct lloyd_memory {

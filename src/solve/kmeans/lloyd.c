@@ -7,6 +7,7 @@
 
 #include "base/ranks.h"
 #include "kit/shares.h"
+#include "solve/kmeans/order.h"
 #include "solve/kmeans/tiles.h"
 #include "solve/kmeans/workspace.h"
 
@@ -18,20 +19,23 @@ struct lloyd {
 
 /* ---- the choice ---- */
 
-/*
- * In the order in which they follow each other. Brute force finds the first labels; balls are made
- * of the points of each.
- */
+/* Tried in this order by PRUNE_AUTO; boxes once more where balls don't pay. */
 static const struct {
 	const struct method *method;
-	unsigned wanted; /* bits of enum prune */
+	enum prune prune; /* the option that forces it */
 } methods[] = {
-	{ &method_cells, 1 << PRUNE_AUTO | 1 << PRUNE_CELLS },
-	{ &method_brute, 1 << PRUNE_AUTO | 1 << PRUNE_NONE | 1 << PRUNE_BALLS },
-	{ &method_balls, 1 << PRUNE_AUTO | 1 << PRUNE_BALLS },
-	{ &method_brute, 1 << PRUNE_AUTO },
+	{ &method_cells, PRUNE_CELLS }, { &method_boxes, PRUNE_BOXES },
+	{ &method_balls, PRUNE_BALLS }, { &method_boxes, PRUNE_BOXES },
+	{ &method_brute, PRUNE_NONE },
 };
 _Static_assert(LENGTH(methods) <= MOST_METHODS, "struct choice has room for all methods");
+
+static bool is_wanted(const struct method *m, enum prune own, const struct problem *p,
+		      enum prune prune)
+{
+	return (prune == PRUNE_AUTO ? !m->pays || m->pays(p) : prune == own) &&
+	       (!m->fits || m->fits(p));
+}
 
 /* Whether the rank with the most points has room, so that all ranks choose alike. */
 static bool has_room(const struct problem *p, const struct choice *choice)
@@ -42,20 +46,18 @@ static bool has_room(const struct problem *p, const struct choice *choice)
 	return !p->room || workspace_bytes(&largest, choice) <= p->room;
 }
 
-/*
- * Auto skips a method that does not pay, or needs more memory than there is. But brute force needs
- * to be there: if that has no room, the planner refuses the trial.
- */
-static struct choice add(const struct problem *p, struct choice choice, unsigned n,
-			 const struct method *m, bool automatic)
+static void note_joint(const struct problem *p, struct choice *c)
 {
-	const struct choice before = choice;
+	const struct method *first = c->method[0];
 
-	choice.method[n] = m;
-	choice.joint |= m->joint;
-	return automatic && m->pays && !(m->pays(p) && has_room(p, &choice)) ? before : choice;
+	c->deals = (first == &method_boxes || first == &method_balls) && deal_pays(p);
+	c->joint = c->deals || first == &method_cells;
 }
 
+/*
+ * Auto skips methods that need more memory than there is, but not the last one: if that has no
+ * room, the planner refuses the trial.
+ */
 struct choice choice_make(const struct problem *p, enum prune prune)
 {
 	struct choice choice = { { NULL } };
@@ -63,14 +65,16 @@ struct choice choice_make(const struct problem *p, enum prune prune)
 	for (unsigned i = 0, n = 0; i < LENGTH(methods); i++) {
 		const struct method *m = methods[i].method;
 
-		if (!(methods[i].wanted >> prune & 1) || (n && choice.method[n - 1] == m))
+		if (!is_wanted(m, methods[i].prune, p, prune) || (prune != PRUNE_AUTO && n))
 			continue;
-		if (!m->fits || m->fits(p))
-			choice = add(p, choice, n, m, prune == PRUNE_AUTO);
-		else if (prune != PRUNE_AUTO)
-			return (struct choice){ { NULL } };
-		n += choice.method[n] != NULL;
+		choice.method[n] = m;
+		note_joint(p, &choice);
+		if (prune != PRUNE_AUTO || !m->pays || has_room(p, &choice))
+			n++;
+		else
+			choice.method[n] = NULL;
 	}
+	note_joint(p, &choice);
 	return choice;
 }
 
@@ -173,32 +177,29 @@ static void begin(struct lloyd *l, struct worker *w)
 	if (w->index == 0)
 		prepare(l);
 	team_barrier(l->problem.team);
+	if (l->choice.deals)
+		deal_by_place(s, &l->space.frame.stage);
 	s->built = 0;
-	s->again = false;
-	s->memory = s->room[0];
 	l->choice.method[0]->build(s, &l->space.frame.stage);
 }
 
 /* The next method takes over. Labels are the same. */
-static const struct method *const *replace(const struct lloyd *l, struct share *s,
+static const struct method *const *replace(struct share *s, const struct stage *g,
 					   const struct method *const *m)
 {
-	const struct stage *g = &l->space.frame.stage;
-
 	(*m)->labels(s, g);
 	s->built = g->iteration;
 	m++;
-	s->memory = s->room[m - l->choice.method];
-	s->again = m - l->choice.method >= 2 && m[0] == m[-2] && !s->dealt;
 	(*m)->build(s, g);
 	return m;
 }
 
+/* pays() only guesses: a method gives up where its guess was wrong. */
 static const struct method *const *judge(const struct lloyd *l, struct share *s,
 					 const struct method *const *m)
 {
 	while (m[1] && (*m)->gives_up && (*m)->gives_up(s, &l->space.frame.stage))
-		m = replace(l, s, m);
+		m = replace(s, &l->space.frame.stage, m);
 	return m;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The contract of the methods (cells, balls, brute). A method assigns points to centres;
+ * The contract of the methods (cells, boxes, balls, brute). A method assigns points to centres;
  * lloyd.c does all else: threads, ranks, sums, means, the end.
  *
  * All methods give the same labels, bit for bit, because a label is defined by a fixed computation:
@@ -48,6 +48,7 @@ struct stage {
 	double margin;
 	const double *scale; /* d: of sums */
 	uint64_t iteration;  /* 0, 1, ... */
+	uint64_t iterations; /* to be done; 0: until no label changes */
 	/* distances computed in the last iteration, by all workers of all ranks */
 	uint64_t computed;
 	enum isa widest; /* that may be used: tests also take narrower ones */
@@ -72,16 +73,13 @@ struct scratch {
 	uint32_t *near;
 };
 
-enum { MOST_METHODS = 4 };
-
 /* One worker's points and memory. */
 struct share {
 	_Alignas(APART) size_t n; /* its points */
-	const void *x;		  /* n rows of d: as given, or `dealt` (deal.c) */
+	const void *x;		  /* n rows of d: as given or, once `dealt`, as dealt */
 	/* the method's own memory, bytes() long and aligned to APART; kept until labels() */
 	void *memory;
-	void *room[MOST_METHODS]; /* for each method of the choice: its memory */
-	size_t bytes;		  /* bytes of all of this worker's memory */
+	size_t bytes; /* bytes of all of this worker's memory */
 	struct scratch scratch;
 	double *most; /* outliers.c: k rows of d */
 	const struct joint *joint;
@@ -92,11 +90,9 @@ struct share {
 	uint64_t built;
 	uint32_t *label; /* n: written by labels(), in the order of x */
 	/* with joint rows: */
-	uint32_t *place;	   /* n: place of each given point among the joint rows */
-	uint32_t *of_label, *next; /* k: for deal.c */
+	uint32_t *place; /* n: place of each given point among the joint rows; at first its part */
+	uint32_t *of_part; /* how many points each part has (order.h) */
 	bool dealt;
-	bool again; /* build() finds the memory as the method left it, with the same points */
-	bool vote;  /* for a method that all workers take, or none */
 };
 
 /* Returns when all workers of the rank have called it. */
@@ -113,32 +109,17 @@ static inline void share_labels_before(const struct share *s, uint32_t *label)
 		label[i] = s->built ? s->label[i] : SUM_NONE;
 }
 
-/* Bytes of a row of points, or of relative centres. */
-static inline size_t row_bytes(const struct stage *g)
-{
-	return g->d * real_bytes(g->real);
-}
-
-/* All workers call it together: deals the points and labels of all of them anew (deal.c). */
-void deal_by_label(struct share *, const struct stage *);
-/* All workers call it together, after the last iteration: puts labels into the given order. */
-void deal_labels(struct share *);
-/* As deal_labels(), after this worker has written its points' labels to joint->label, by place. */
-void deal_labels_by_place(struct share *);
-
 struct method {
 	const char *name;
-	bool joint;  /* needs the joint memory */
-	bool behind; /* leaves the memory of the method before it, which may go on */
 	bool (*fits)(const struct problem *); /* the same on all ranks. NULL: always */
 	/* whether auto should choose it; the same on all ranks. NULL: always */
 	bool (*pays)(const struct problem *);
 	/* bytes of the memory of a share of n points */
 	size_t (*bytes)(const struct problem *, size_t n);
 	/*
-	 * All workers call build() before the method's first iteration, and labels() after the
-	 * last; there they may share_meet(). When one returns, others may still read the joint
-	 * memory.
+	 * All workers call build() before the first iteration, when all but the centres is known,
+	 * and labels() after the last; there they may share_meet(). When one returns, others may
+	 * still read the joint memory.
 	 */
 	void (*build)(struct share *, const struct stage *);
 	/*
@@ -153,12 +134,14 @@ struct method {
 	 */
 	bool (*gives_up)(struct share *, const struct stage *);
 };
-extern const struct method method_balls, method_brute, method_cells;
+extern const struct method method_balls, method_boxes, method_brute, method_cells;
 
-/* The chosen methods, NULL after the last. Each takes over when the one before gives up. */
+/* The chosen methods, NULL after the last. Each takes over if the one before does not pay. */
+enum { MOST_METHODS = 5 };
 struct choice {
 	const struct method *method[MOST_METHODS + 1];
-	bool joint; /* one of them needs the joint memory */
+	/* for the first method, points are dealt to the workers by place: by it, or before it */
+	bool joint, deals;
 };
 
 /* No method: the pruning does not fit the problem. The same on all ranks. */

@@ -19,18 +19,23 @@
 uint32_t exact_nearest(const struct stage *, const void *given, const uint32_t *list, unsigned n);
 
 /*
- * As exact_nearest(), for all centres: looks only at those whose scores may exceed the least
- * by rounding. Uses the share's scratch.
+ * As exact_nearest(), for packed centres with listed numbers (NULL: all in their order): looks only
+ * at centres whose scores may exceed the least by rounding. Uses the share's scratch.
  */
 uint32_t exact_of_packed(const struct share *, const struct stage *, const void *given,
-			 const struct packed *);
+			 const struct packed *, const uint32_t *list);
 
 /* Room for a share's scratch. */
 struct scratch exact_carve(struct carver *, unsigned d, unsigned k);
 
 /* Bounds of distances, from computed squares: in float, with margins for all rounding. */
 
-/* The smaller of two; the first if the second is NaN. fminf() would not be inline. */
+/* The larger of two; the first if the second is NaN. fmaxf() and fminf() would not be inline. */
+static inline float larger_of(float a, float b)
+{
+	return b > a ? b : a;
+}
+
 static inline float smaller_of(float a, float b)
 {
 	return b < a ? b : a;
@@ -57,17 +62,30 @@ static inline float beyond(float upper, const struct stage *g)
 struct rough {
 	const struct tiles *tiles, *floats; /* for the points' type; for scores */
 	struct packed centres, exact;	    /* as floats; of the points' type */
+	float *block;			    /* the points, for brute force */
+	bool filled;			    /* the blocks are */
 	float *value, *half;		    /* doubles: the centres as floats, to be packed */
+	double *row;			    /* doubles: points of a block */
 	float *few;			    /* rows */
 	float margin; /* scores that differ by more tell which centre is nearer */
 	float error;  /* largest error of the difference of two scores of a point */
 	/* computed in this iteration: scores in float, and distances in the points' type */
 	uint64_t scores, distances;
+	/* points in this iteration's brute force, and how many of them floats did not decide */
+	uint64_t points, undecided;
 };
 
-void rough_lay_out(struct rough *, struct carver *, unsigned d, unsigned k, enum real);
+void rough_lay_out(struct rough *, struct carver *, size_t n, unsigned d, unsigned k, enum real);
 /* Before each iteration. */
 void rough_pack(struct rough *, const struct stage *);
+/*
+ * Brute force on all points. Doubles: by floats first where `floats`, until these have decided so
+ * few points that the rest is done sooner without them.
+ */
+void rough_force(struct rough *, uint32_t *label, struct share *, const struct stage *,
+		 bool floats);
+/* Whether floats decided enough points by brute force to save time. */
+bool rough_helps(const struct rough *);
 /*
  * Finds the nearest of the listed centres, packed in the order of `listed`, for up to FEW_ROWS
  * points, whose relative rows are at `point` of `rows`. `ahead`: the second least score less the
@@ -78,6 +96,17 @@ void rough_nearest(struct rough *, const char *rows, const uint32_t *point, unsi
 /* Packs n listed centres. */
 void rough_list(const struct rough *, const struct stage *, const uint32_t *listed, unsigned n,
 		struct packed *);
+
+/* The centres as floats: values and halves. */
+static inline const float *rough_values(const struct rough *r, const struct stage *g)
+{
+	return g->real == REAL_DOUBLE ? r->value : g->centre;
+}
+
+static inline const float *rough_halves(const struct rough *r, const struct stage *g)
+{
+	return g->real == REAL_DOUBLE ? r->half : g->half;
+}
 
 /* Distances in this iteration; one in float counts as half of one in double. */
 static inline uint64_t rough_computed(const struct rough *r, const struct stage *g)

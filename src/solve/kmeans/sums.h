@@ -149,6 +149,22 @@ static inline void sums_move_many(struct sums *s, int64_t n, const uint64_t *ter
 		sums_move_one(s, j, (int64_t)term[j], from, to);
 }
 
+/* sums_move_one() of eight dimensions, from j on; `reals`: the terms, as doubles. */
+typedef double eight_reals
+	__attribute__((vector_size(8 * sizeof(double)), aligned(sizeof(double)), may_alias));
+typedef uint64_t eight_integers
+	__attribute__((vector_size(8 * sizeof(uint64_t)), aligned(sizeof(uint64_t)), may_alias));
+#define SUMS_MOVE_EIGHT(s, j, reals, from, to)                                           \
+	do {                                                                             \
+		const eight_reals terms = (reals);                                       \
+                                                                                         \
+		*(eight_integers *)((s)->sum + (size_t)(to) * (s)->d + (j)) +=           \
+			(eight_integers)terms;                                           \
+		if ((from) != SUM_NONE)                                                  \
+			*(eight_integers *)((s)->sum + (size_t)(from) * (s)->d + (j)) -= \
+				(eight_integers)terms;                                   \
+	} while (0)
+
 /* Moves a whole point. One for each type of values. */
 #define SUMS_MOVE(name, REAL)                                                                      \
 	static inline void name(struct sums *s, const REAL *x, const double *scale, uint32_t from, \

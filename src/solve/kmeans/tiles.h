@@ -50,6 +50,12 @@ struct tiles {
 	uint64_t (*nearest_apart)(const void *block, const struct packed *, double margin,
 				  uint32_t *label);
 	/*
+	 * The same for n listed centres, in their order, whose values and halves are not packed.
+	 */
+	uint64_t (*nearest_listed)(const void *block, const void *value, const void *half,
+				   const uint32_t *list, unsigned n, unsigned d, double margin,
+				   uint32_t *label);
+	/*
 	 * Finds, for up to FEW_ROWS rows (relative), the nearest centre, its score and the second
 	 * least.
 	 */
@@ -60,6 +66,14 @@ struct tiles {
 	 * the least.
 	 */
 	double (*scores)(const void *row, const struct packed *, void *score);
+	/*
+	 * Lists the centres that may be nearest to a point of a box, which lies within `extent` of
+	 * its middle in each dimension: all whose score, less that of the centre nearest to the
+	 * middle, is at most `margin` somewhere in the box. Computes all scores of the middle (see
+	 * scores()). Returns how many.
+	 */
+	unsigned (*rivals)(const void *middle, const void *extent, const struct packed *,
+			   double margin, void *score, uint16_t *found);
 	void (*relate)(void *row, const void *given, const void *origin, unsigned d);
 	/* squared distance of two rows */
 	double (*square)(const void *row, const void *other, unsigned d);
@@ -73,6 +87,15 @@ struct tiles {
 	/* Lists which of n scores are at most `limit`, and finds the least. Returns how many. */
 	unsigned (*near)(const void *scores, unsigned n, double limit, uint16_t *near,
 			 double *least);
+	/*
+	 * Moves the points with a new label, among a block's first n, from sum to sum; copies the
+	 * new labels to `before`.
+	 */
+	void (*move)(struct sums *, const void *block, const double *scale, size_t n,
+		     uint32_t *before, const uint32_t *label);
+	/* The same for n <= MOST_BLOCK rows (relative). */
+	void (*move_rows)(struct sums *, const void *rows, const double *scale, size_t n,
+			  uint32_t *before, const uint32_t *label);
 	/* `turns` times CHAINS multiply-adds of vectors */
 	void (*spin)(void *values, size_t turns);
 };

@@ -195,6 +195,63 @@ TARGET static void NAME(box)(const void *given, size_t n, unsigned d, double *le
 	}
 }
 
+typedef REAL NAME(eight) __attribute__((vector_size(8 * sizeof(REAL))));
+
+/*
+ * Moves the points with a new label, of n <= BLOCK points. Lists them first, without a branch,
+ * which would be mispredicted too often. `apart`: distance of a point's values; `step`: of points.
+ */
+TARGET __attribute__((always_inline)) static inline void
+NAME(move_some)(struct sums *s, const REAL *points, const size_t apart, size_t step,
+		const double *scale, size_t n, uint32_t *before, const uint32_t *label)
+{
+	unsigned mover[MOST_BLOCK], movers = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		mover[movers] = i;
+		movers += label[i] != before[i];
+	}
+	for (unsigned m = 0; m < movers; m++) {
+		const uint32_t from = before[mover[m]], to = label[mover[m]];
+		const REAL *x = points + mover[m] * step;
+		unsigned j = 0;
+
+		sums_count(s, 1, from, to);
+		for (; s->d - j >= 8; j += 8, x += 8 * apart) {
+			NAME(eight) eight;
+
+			if (apart == 1)
+				memcpy(&eight, x, sizeof(eight));
+			else
+				eight = (NAME(eight)){ x[0],	     x[apart],	   x[2 * apart],
+						       x[3 * apart], x[4 * apart], x[5 * apart],
+						       x[6 * apart], x[7 * apart] };
+			SUMS_MOVE_EIGHT(s, j,
+					__builtin_convertvector(eight, eight_reals) *
+							*(const eight_reals *)(scale + j) +
+						SUM_MAGIC,
+					from, to);
+		}
+		for (; j < s->d; j++, x += apart)
+			sums_move_one(s, j, sum_term((double)*x, scale[j]), from, to);
+		before[mover[m]] = to;
+	}
+}
+
+/* See struct tiles. */
+TARGET static void NAME(move)(struct sums *s, const void *block, const double *scale, size_t n,
+			      uint32_t *before, const uint32_t *label)
+{
+	NAME(move_some)(s, block, BLOCK, 1, scale, n, before, label);
+}
+
+/* See struct tiles. */
+TARGET static void NAME(move_rows)(struct sums *s, const void *rows, const double *scale, size_t n,
+				   uint32_t *before, const uint32_t *label)
+{
+	NAME(move_some)(s, rows, 1, s->d, scale, n, before, label);
+}
+
 /*
  * Packs centres in the order in which they are read: by group, then by dimension. The last group is
  * padded with centres infinitely far away.
@@ -245,14 +302,18 @@ static const struct tiles NAME(tiles) = { BLOCK,
 					  NAME(transpose),
 					  NAME(box),
 					  NAME(nearest_apart),
+					  NAME(nearest_listed),
 					  NAME(two_of_rows),
 					  NAME(scores),
+					  NAME(rivals),
 					  NAME(relate),
 					  NAME(square),
 					  NAME(squares),
 					  NAME(total),
 					  NAME(floats),
 					  NAME(near),
+					  NAME(move),
+					  NAME(move_rows),
 					  NAME(spin) };
 
 #undef VECTORS

@@ -164,6 +164,62 @@ TARGET static uint64_t NAME(nearest_apart)(const void *block, const struct packe
 	return apart;
 }
 
+/* Centres of a list at once: registers also hold labels, least and second least scores. */
+#define OF_LIST (WIDTH == 64 ? 4 : 2)
+
+/* The nearest of n listed centres, and the least and second least scores. */
+TARGET __attribute__((always_inline)) static inline void
+NAME(look_listed)(const void *block, const REAL *value, const REAL *half, const uint32_t *list,
+		  unsigned n, size_t d, uint32_t *label, NAME(vector) * least, NAME(vector) * other)
+{
+	NAME(integers) nearest[VECTORS];
+
+	UNROLL for (unsigned p = 0; p < VECTORS; p++)
+	{
+		least[p] = other[p] = (NAME(vector)){ 0 } + (REAL)INFINITY;
+		nearest[p] = (NAME(integers)){ 0 };
+	}
+	for (unsigned i = 0; i < n; i += OF_LIST) {
+		NAME(vector) s[OF_LIST][VECTORS];
+		const REAL *c[OF_LIST], *x = block;
+		uint32_t which[OF_LIST];
+
+		UNROLL for (unsigned r = 0; r < OF_LIST; r++)
+		{
+			which[r] = list[i + r < n ? i + r : i];
+			c[r] = value + which[r] * d;
+			UNROLL for (unsigned p = 0; p < VECTORS; p++) s[r][p] =
+				SPLAT(i + r < n ? half[which[r]] : (REAL)INFINITY);
+		}
+		for (size_t j = 0; j < d; j++, x += BLOCK)
+			UNROLL for (unsigned r = 0; r < OF_LIST; r++)
+				UNROLL for (unsigned p = 0; p < VECTORS; p++) s[r][p] =
+					MINUS_PRODUCT(s[r][p], V(x + p * LANES), SPLAT(c[r][j]));
+		UNROLL for (unsigned r = 0; r < OF_LIST; r++)
+			UNROLL for (unsigned p = 0; p < VECTORS; p++)
+		{
+			other[p] = MIN(other[p], MAX(least[p], s[r][p]));
+			NOTE(least[p], nearest[p], s[r][p], which[r]);
+		}
+	}
+	for (unsigned i = 0; i < BLOCK; i++)
+		label[i] = (uint32_t)((const INT *)nearest)[i];
+}
+
+/* See struct tiles. */
+TARGET static uint64_t NAME(nearest_listed)(const void *block, const void *value, const void *half,
+					    const uint32_t *list, unsigned n, unsigned d,
+					    double margin, uint32_t *label)
+{
+	NAME(vector) least[VECTORS], other[VECTORS];
+	uint64_t apart = 0;
+
+	NAME(look_listed)(block, value, half, list, n, d, label, least, other);
+	UNROLL for (unsigned p = 0; p < VECTORS; p++) apart |=
+		(uint64_t)BITS(GREATER(other[p] - least[p], SPLAT((REAL)margin))) << p * LANES;
+	return apart;
+}
+
 /* Rows at once: with the least and the second least of each, 16 registers don't hold 8. */
 #define AT_ONCE (WIDTH == 16 ? 4 : FEW_ROWS)
 
@@ -218,12 +274,11 @@ TARGET static void NAME(two_of_rows)(const void *rows, unsigned n, const struct 
 	}
 }
 
-/* See struct tiles. */
-TARGET static double NAME(scores)(const void *row, const struct packed *centres, void *score)
+/* See struct tiles: scores() without the least. */
+TARGET static void NAME(score)(const void *row, const struct packed *centres, void *score)
 {
 	const REAL *x = row, *c = centres->value, *half = centres->half;
 	const size_t d = centres->d, step = d * GROUP;
-	NAME(vector) least = (NAME(vector)){ 0 } + (REAL)INFINITY;
 
 	/* Four groups at a time; the last ones more than once. */
 	for (unsigned g = 0; g < centres->groups; g += 4) {
@@ -242,14 +297,71 @@ TARGET static double NAME(scores)(const void *row, const struct packed *centres,
 #undef VALUE
 		UNROLL for (unsigned q = 0; q < 4; q++)
 			UNROLL for (unsigned v = 0; v < GROUP_VECTORS; v++)
-		{
-			V((REAL *)score + (size_t)group[q] * GROUP + v * LANES) = s[q][v];
-			least = MIN(least, s[q][v]);
-		}
+				V((REAL *)score + (size_t)group[q] * GROUP + v * LANES) = s[q][v];
 	}
+}
+
+/* See struct tiles. */
+TARGET static double NAME(scores)(const void *row, const struct packed *centres, void *score)
+{
+	NAME(vector) least = (NAME(vector)){ 0 } + (REAL)INFINITY;
+
+	NAME(score)(row, centres, score);
+	for (unsigned v = 0; v < centres->groups * GROUP_VECTORS; v++)
+		least = MIN(least, V((const REAL *)score + v * LANES));
 	return (double)LEAST(least);
 }
 
+/*
+ * See struct tiles. Between the middle and the edge of the box, a centre's score gains on another's
+ * by at most the extent times the distance of the two, summed over dimensions.
+ */
+TARGET static unsigned NAME(rivals)(const void *middle, const void *extent,
+				    const struct packed *centres, double margin, void *scores,
+				    uint16_t *found)
+{
+	const REAL *s = scores, *wide = extent, *c = centres->value, *nearest;
+	const size_t d = centres->d;
+	const unsigned vectors = centres->groups * GROUP_VECTORS;
+	NAME(vector) least = (NAME(vector)){ 0 } + (REAL)INFINITY, most;
+	NAME(integers) where = { 0 };
+	REAL low;
+	unsigned lane, at, n = 0;
+
+	NAME(score)(middle, centres, scores);
+	for (unsigned v = 0; v < vectors; v++)
+		NOTE(least, where, V(s + v * LANES), v);
+	low = LEAST(least);
+	lane = (unsigned)__builtin_ctz(BITS(EQUAL(least, SPLAT(low))));
+	at = (unsigned)((const INT *)&where)[lane] * LANES + lane;
+	nearest = c + at / GROUP * d * GROUP + at % GROUP;
+	low += (REAL)margin;
+	most = SPLAT(low + (low < 0 ? -low : low) * (REAL)0x1p-20);
+
+	for (unsigned v = 0; v < vectors;) {
+		const unsigned first = v * LANES;
+		uint64_t bits = 0;
+
+		for (; v < vectors && v * LANES - first < 64; v++) {
+			const REAL *to =
+				c + v / GROUP_VECTORS * d * GROUP + v % GROUP_VECTORS * LANES;
+			NAME(vector) best = V(s + v * LANES);
+
+			for (size_t j = 0; j < d; j++) {
+				const NAME(vector) apart =
+					V(to + j * GROUP) - SPLAT(nearest[j * GROUP]);
+
+				best = MINUS_PRODUCT(best, SPLAT(wide[j]), MAX(apart, -apart));
+			}
+			bits |= (uint64_t)BITS(AT_MOST(best, most)) << (v * LANES - first);
+		}
+		for (; bits; bits &= bits - 1)
+			found[n++] = (uint16_t)(first + (unsigned)__builtin_ctzll(bits));
+	}
+	return n;
+}
+
 #undef AT_ONCE
+#undef OF_LIST
 #undef NOTE
 #undef SCORES_OF_FOUR

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "kit/shares.h"
+#include "solve/kmeans/order.h"
 #include "solve/kmeans/nearest.h"
 #include "solve/kmeans/workspace.h"
 
@@ -43,7 +44,6 @@ static void lay_out_share(struct share *s, struct carver *c, const struct proble
 			  const struct choice *choice, unsigned worker, size_t granule)
 {
 	const size_t begin = c->used;
-	struct carver memory;
 	size_t most = 0;
 
 	s->n = share_size(p->points.n, worker, p->threads);
@@ -52,17 +52,16 @@ static void lay_out_share(struct share *s, struct carver *c, const struct proble
 	s->most = carve(c, (size_t)p->k * p->points.d * sizeof(*s->most));
 	if (choice->joint) {
 		s->place = carve(c, s->n * sizeof(*s->place));
-		s->of_label = carve(c, p->k * sizeof(*s->of_label));
-		s->next = carve(c, p->k * sizeof(*s->next));
+		s->of_part = carve(c, MOST_PARTS * sizeof(*s->of_part));
 	}
-	memory = (struct carver){ .memory = c->memory ? c->memory + c->used : NULL };
-	for (unsigned i = 0; choice->method[i]; i++) {
-		if (!choice->method[i]->behind)
-			memory.used = 0;
-		s->room[i] = carve(&memory, choice->method[i]->bytes(p, s->n));
-		most = memory.used > most ? memory.used : most;
+	if (choice->deals)
+		most = deal_bytes(p);
+	for (const struct method *const *m = choice->method; *m; m++) {
+		const size_t bytes = (*m)->bytes(p, s->n);
+
+		most = bytes > most ? bytes : most;
 	}
-	carve(c, most);
+	s->memory = carve(c, most);
 	c->used = round_up(c->used, granule);
 	s->bytes = c->used - begin;
 }
