@@ -95,8 +95,8 @@ struct load_rates {
 	unsigned faults;
 };
 
-enum { LANES = 128, BLOCK = 4096, CHUNK = 4096 };
-#define COMPUTING 0.6 /* of a round; the rest streams */
+enum { LANES = 128, BLOCK = 4000, CHUNK = 4000 }; /* lanes; steps; doubles of a piece */
+#define COMPUTING 0.6				  /* of a round; the rest streams */
 
 /* Of a thread, apart from others'. */
 struct part {

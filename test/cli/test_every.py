@@ -34,6 +34,7 @@ COMMANDS = {
     "topology",
     "doctor",
     "health",
+    "soak",
     "help",
     "version",
 }

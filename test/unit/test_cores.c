@@ -9,7 +9,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/cores/cores.h"
 #include "bench/cores/quantum.h"
 #include "code.h"
 

@@ -14,7 +14,6 @@
 
 #include "base/apart.h"
 #include "base/statistics.h"
-#include "bench/cores/cores.h"
 #include "bench/cores/quantum.h"
 #include "benchmark.h"
 #include "kit/events.h"

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/statistics.h"
 #include "bench/cores/quantum.h"
 #include "kit/unroll.h"
 
@@ -119,4 +120,21 @@ uint64_t quantum_answer(enum isa set)
 	static const uint64_t twice[ISAS] = { 0x7f2bd8c6c2b6651d, 0xfe50b0342de321c3 };
 
 	return quantum_rounds_twice(set) ? twice[set] : fused[set];
+}
+
+struct quanta quanta_of(double *times, size_t n)
+{
+	struct quanta q = { 0 };
+	double sum = 0, beyond = 0;
+
+	statistics_sort(times, n);
+	q.median = statistics_quantile(times, n, 0.5);
+	q.tail = statistics_quantile(times, n, 0.999);
+	q.gap = times[n - 1] - q.median;
+	for (size_t i = 0; i < n; i++) {
+		sum += times[i];
+		beyond += times[i] > QUANTA_INTERRUPTED * q.median ? times[i] - q.median : 0;
+	}
+	q.lost = sum > 0 ? beyond / sum : 0;
+	return q;
 }

@@ -3,6 +3,8 @@
 #ifndef LOCUS_QUANTUM_H
 #define LOCUS_QUANTUM_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "kit/instructions.h"
@@ -34,5 +36,18 @@ uint64_t quantum_answer(enum isa);
 
 /* Whether the product is rounded before the sum: on x86, where not every CPU has FMA. */
 bool quantum_rounds_twice(enum isa);
+
+/*
+ * Of n > 0 quanta of the same work, in the unit of their times. A quantum that took more than
+ * QUANTA_INTERRUPTED times the median was interrupted; the time beyond the median is lost.
+ */
+#define QUANTA_INTERRUPTED 1.1
+struct quanta {
+	double median, tail; /* tail: 99.9 % quantile */
+	double lost;	     /* share of the time, from 0 to 1 */
+	double gap;	     /* the longest quantum less the median */
+};
+/* Sorts the times. */
+struct quanta quanta_of(double *times, size_t n);
 
 #endif

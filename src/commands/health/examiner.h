@@ -7,7 +7,6 @@
 #define LOCUS_HEALTH_EXAMINER_H
 
 #include "commands/health/finding.h"
-#include "commands/health/foreign.h"
 #include "harness/ask/options.h"
 
 /* The command line. */
@@ -17,6 +16,13 @@ struct asked {
 	double time_budget;	     /* s, of the trials */
 	double foreign;		     /* CPUs that other work may take beside trials */
 	double last;		     /* s from the start: then the parent no longer waits */
+};
+
+/* CPU time of the host and of this program; s since some moment. */
+struct foreign {
+	double wall;
+	double busy; /* of all CPUs; 0: unknown */
+	double own;  /* of this program */
 };
 
 /* What parent and child share. */
@@ -42,6 +48,16 @@ void trials_judge(struct health *, const json_t *of_class, const json_t *lines);
 
 /* Takes back what trials have told beside `facts`, if other work has run since e->load was read. */
 void trials_settle(struct examiner *, const struct health *facts);
+
+/* ---- foreign.c ---- */
+
+/*
+ * Reads the host's times of /proc/stat (`root` as in base/sysfs.h), and the own ones: `who` is of
+ * getrusage(2), this process or its children that have ended.
+ */
+void foreign_read(const char *root, struct foreign *, int who);
+/* CPUs that others used between the two; 0 where that is unknown. */
+double foreign_cpus(const struct foreign *before, const struct foreign *after);
 
 /* ---- examiner.c ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "commands/health/foreign.h"
+#include "commands/health/examiner.h"
 
 #include <math.h>
 #include <stdio.h>
