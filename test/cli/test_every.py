@@ -64,8 +64,9 @@ def test_there_are_benchmarks(locus):
 
 
 def test_job_scripts(locus):
-    """Those of jobs/ run the main benchmark, all of them, and any; and one over ranks for each
-    that can be divided over ranks. Their lines for SLURM differ in name, nodes and time alone."""
+    """Those of jobs/ run the main benchmark, all of them, and any; one over ranks for each that can
+    be divided over ranks, and the network; accept, which calls locus-job for each step. Their lines
+    for SLURM differ in name, nodes and time alone."""
     divided = [
         name
         for name in some(BENCHMARKS)
@@ -79,12 +80,13 @@ def test_job_scripts(locus):
         "suite": "suite",
         "locus": "--any",
         "likwid": "--likwid",
+        "fabric": '--mpi "$mpi" fabric',
         **{f"{name}-mpi": f'--mpi "$mpi" {name}' for name in some(divided)},
     }
     scripts = {file.stem: file.read_text() for file in (SOURCE / "jobs").glob("*.slurm")}
-    assert set(scripts) == set(calls) and "numa" in BENCHMARKS
+    assert set(scripts) == {*calls, "accept"} and "numa" in BENCHMARKS
     for name, text in scripts.items():
-        assert f'exec "$locus_job" {calls[name]} "$@"\n' in text
+        assert name == "accept" or f'exec "$locus_job" {calls[name]} "$@"\n' in text
         assert f"\n#SBATCH --job-name={name}\n" in text
         assert set(re.findall(r"jobs/([\w-]+)\.slurm", text)) == {name}
     asked = {re.sub(r"(name|nodes|time)=\S+", r"\1", settings(text)) for text in scripts.values()}
