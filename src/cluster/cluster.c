@@ -242,7 +242,8 @@ static char *name_of(const char *description)
 	char *name = strndup(description, strcspn(description, ",\n"));
 
 	for (char *at = name; at && *at; at++)
-		*at = *at == '\t' ? ' ' : *at;
+		if (*at == '\t')
+			*at = ' ';
 	return name;
 }
 

@@ -19,8 +19,8 @@ int cluster_same_arguments(const struct ranks *, int argc, char **argv);
 
 /* --- exchange.c: a message from and one to each other rank --- */
 
-/* To be called once, after MPI_Init(): how many ranks there are, and which this is. */
-void exchange_open(unsigned rank, unsigned ranks);
+/* To be called once, after MPI_Init(): which rank this is, and how many there are. */
+void exchange_open(unsigned own, unsigned all);
 
 /* As begin(), finish() and progress() of struct ranks. */
 void *exchange_begin(const struct piece *out, struct piece *in);

@@ -77,8 +77,8 @@ static unsigned find_fall(const double *x, unsigned n, double noise, double *fal
 
 struct throttle throttle_find(const double *rate, unsigned rounds)
 {
-	double *x = malloc(3 * rounds * sizeof(*x) + 1), *tamed = x + rounds,
-	       *scratch = x + 2 * rounds;
+	double *x = malloc((size_t)3 * rounds * sizeof(*x) + 1), *tamed = x + rounds,
+	       *scratch = tamed + rounds;
 	struct throttle found = { .known = x && rounds >= 2 * THROTTLE_EDGE, .share = 1 };
 	double fall = 0;
 

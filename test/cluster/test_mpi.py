@@ -173,7 +173,7 @@ def at_work(submit, source):
 
     def run(*sbatch):
         program = (SOURCE / "jobs/locus-job").read_text()
-        text = program.replace("for ((n = 1; n <= all;", "for ((n = all; n <= all;")
+        text = program.replace("[[ $1 != fabric ]] || fewest=$all", "fewest=$all")
         assert text != program
         tree = source / "tree"
         if not tree.exists():

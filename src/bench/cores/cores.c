@@ -231,7 +231,7 @@ static void work_in_turn(void *state, struct worker *self)
 static void collect_core(struct state *s, unsigned worker, struct result *result)
 {
 	struct core *core = &s->core[worker];
-	const double lanes = isa_width(s->width) / sizeof(double);
+	const double lanes = (double)(isa_width(s->width) / sizeof(double));
 	struct quanta q;
 
 	for (size_t i = 0; i < s->quanta; i++)
