@@ -231,7 +231,7 @@ static void work_in_turn(void *state, struct worker *self)
 static void collect_core(struct state *s, unsigned worker, struct result *result)
 {
 	struct core *core = &s->core[worker];
-	const double lanes = (double)(isa_width(s->width) / sizeof(double));
+	const size_t lanes = isa_width(s->width) / sizeof(double);
 	struct quanta q;
 
 	for (size_t i = 0; i < s->quanta; i++)
@@ -239,7 +239,8 @@ static void collect_core(struct state *s, unsigned worker, struct result *result
 	q = quanta_of(s->times, s->quanta);
 	core->median = q.median;
 	report_by_worker(result, QUANTUM, worker, q.median);
-	report_by_worker(result, RATE, worker, QUANTUM_STEPS * QUANTUM_CHAINS * lanes / q.median);
+	report_by_worker(result, RATE, worker,
+			 (double)(lanes * QUANTUM_STEPS * QUANTUM_CHAINS) / q.median);
 	if (core->cycle > 0)
 		report_by_worker(result, CLOCK, worker, 1 / core->cycle);
 	report_by_worker(result, LOST, worker, q.lost);

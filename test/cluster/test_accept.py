@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jobs/accept.slurm: all steps in one job, one table, one status; and how it goes on."""
+
+import os
+
+import pytest
+from slurm import names
+
+# Two minutes a job on two CPUs, of which each node has both.
+BY_HAND = pytest.mark.skipif(
+    not os.environ.get("ONLY"), reason="takes minutes: ONLY=test_accept.py make check-cluster"
+)
+FEW = ["--variant", "steady", "--repeats", "2", "--duration", "1ms"]
+STEPS = ["facts", "cores", "suite", "together", "fabric", "sick"]
+
+
+@pytest.fixture
+def accept(submit, source, over_ranks):
+    """A job on all nodes. Its suite and cores are a trial of dummy, its fabric a round; `before`
+    stands before locus."""
+    (source / "build").unlink()
+    (source / "build").mkdir()
+
+    def run(*words, before=":", **more):
+        few = " ".join(FEW)
+        short = {
+            "locus": f'case $1 in suite) shift; set -- dummy "$@" ;;'
+            f' cores) shift; set -- dummy "$@" {few} ;; esac',
+            "locus-mpi": '[ "$1" != fabric ] || set -- "$@" --variant pairs --rounds 1 --repeats 1',
+        }
+        for name, words_of in short.items():
+            program = source / "build" / name
+            real = f"{os.environ['BUILD']}/{name}"
+            program.write_text(f'#!/bin/sh\n{before}\n{words_of}\nexec {real} "$@"\n')
+            program.chmod(0o755)
+        job = submit("accept", *words, *FEW, sbatch=["--nodes=4"], **more)
+        job.until("COMPLETED", "FAILED")
+        return job
+
+    return run
+
+
+def table(job):
+    """{step: result}"""
+    lines = (job.results / "table.txt").read_text().splitlines()
+    assert lines[1].split() == ["step", "result"]
+    return dict(line.split(None, 1) for line in lines[2:])
+
+
+@BY_HAND
+def test_from_start_to_end_and_again(accept, source, read):
+    """Four nodes are too few to say who is sick: 4. The second time only that is asked."""
+    job = accept()
+    found = table(job)
+    assert list(found) == STEPS, job
+    assert {found[step] for step in STEPS[:-1]} == {"good"}, job
+    assert found["sick"].startswith("cannot tell") and int(job["ExitCode"].split(":")[0]) == 4
+    assert "to go on" not in job.out()
+    runs = [line for line in read(job.results / "suite/n1.jsonl") if line["type"] == "header"]
+    assert [line["series"]["run"] for line in runs] == [1, 2, 3]
+    assert read(job.results / "together/n4.jsonl")[0]["tags"] == {"together": "4"}
+    before = {step: names(job.results / step) for step in STEPS[:-1]}
+    again = accept(results=f"results/accept-{job.id}")
+    assert [line for line in again.out().splitlines() if line.startswith("accept: ")] == [
+        "accept: sick"
+    ]
+    assert table(again) == found
+    assert before == {step: names(job.results / step) for step in STEPS[:-1]}
+
+
+@BY_HAND
+def test_a_step_that_fails_is_done_again(accept, source):
+    """A node has no locus that works for the suite; after the mend the advised command goes on."""
+    bad = '[ "$SLURMD_NODENAME $1" != "n3 suite" ] || exit 1'
+    job = accept(before=bad)
+    assert int(job["ExitCode"].split(":")[0]) == 1
+    assert table(job)["suite"] == "bad (1), see suite.txt" and table(job)["cores"] == "good"
+    assert "no good end on n3" in job.out()
+    assert f"accept: to go on: LOCUS_RESULTS=results/accept-{job.id} sbatch --nodes=4" in job.out()
+    again = accept(results=f"results/accept-{job.id}")
+    assert table(again)["suite"] == "good" and "accept: cores" not in again.out()
+
+
+def test_bad_input(submit):
+    job = submit("accept", "--baseline", "nowhere.json", sbatch=["--nodes=1"])
+    assert job.until("FAILED") == 2
+    assert job.out() == "accept.slurm: --baseline: no file 'nowhere.json'\n"
