@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 from lacking import lacking
+from retries import tries
 from slurm import SOURCE
 from some import some
 from test_mpi import completed, setting  # noqa: F401
@@ -66,14 +67,19 @@ def test_every_pair_of_nodes(completed, read, nodes):  # noqa: F811
 @pytest.mark.parametrize(
     ("node", "words", "host", "said"),
     [
-        ("n2", ["5", "-"], "n2", "slow to all (latency "),
+        ("n2", ["10", "-"], "n2", "slow to all (latency "),
         ("n3", ["0", "50"], "n3", "slow to all (bandwidth "),
-        ("n1", ["5", "-", "10.77.0.3"], "n1 - n3", "slow (latency "),
+        ("n1", ["10", "-", "10.77.0.3"], "n1 - n3", "slow (latency "),
     ],
 )
 def test_who_is_slow(completed, node, words, host, said):  # noqa: F811
-    """5 ms, 50 Mbit/s; 5 ms between two nodes."""
-    with slow_link(node, *words):
-        job = completed("fabric", *WORDS, sbatch=["--nodes=4"])
-    found = judged(job)
-    assert found.keys() == {host} and found[host].startswith(said), found
+    """10 ms, 50 Mbit/s; 10 ms between two nodes. Where other work delays healthy messages as much,
+    nobody is named; nobody else ever is."""
+    for _ in tries(3, "other work delayed all messages"):
+        with slow_link(node, *words):
+            job = completed("fabric", *WORDS, sbatch=["--nodes=4"])
+        found = judged(job)
+        assert found.keys() <= {host}, found
+        if found:
+            break
+    assert found[host].startswith(said), found
