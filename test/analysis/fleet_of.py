@@ -30,9 +30,9 @@ def copy(lines: list[Line], name: str, rng: random.Random) -> str:
         own = {**line, "run": run}
         if line["type"] == "header":
             own["host"] = name
-        if line["type"] == "trial":
+        if line["type"] == "trial" and "metrics" in line:
             factor = rng.gauss(1, APART)
-            own["metrics"] = {k: scaled(m, factor) for k, m in line.get("metrics", {}).items()}
+            own["metrics"] = {k: scaled(m, factor) for k, m in line["metrics"].items()}
         texts.append(json.dumps(own, ensure_ascii=False, separators=(",", ":")))
     return "\n".join(texts) + "\n"
 
