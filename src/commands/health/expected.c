@@ -17,17 +17,12 @@
 
 enum { MOST_BYTES = 64 << 20 };
 
-static const char *text_in(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
 /* False, and why. */
 static bool has_texts(const json_t *object, const char *const *keys, size_t n, const char *what,
 		      char why[HEALTH_TEXT])
 {
 	for (size_t i = 0; i < n; i++)
-		if (!text_in(object, keys[i])) {
+		if (!health_string(object, keys[i])) {
 			snprintf(why, HEALTH_TEXT, "%s has no text \"%s\"", what, keys[i]);
 			return false;
 		}
@@ -44,7 +39,8 @@ static bool are_bounds(const json_t *m, char why[HEALTH_TEXT])
 	if (json_is_number(low) && json_is_number(high) && json_number_value(low) > 0 &&
 	    json_number_value(low) <= json_number_value(high))
 		return true;
-	snprintf(why, HEALTH_TEXT, "%.80s: low and high are not in this order", text_in(m, "name"));
+	snprintf(why, HEALTH_TEXT, "%.80s: low and high are not in this order",
+		 health_string(m, "name"));
 	return false;
 }
 
@@ -54,7 +50,8 @@ const json_t *expected_bounds(const json_t *of_class, const char *trial, const c
 	size_t i;
 
 	json_array_foreach(json_object_get(of_class, "metrics"), i, m)
-		if (!strcmp(text_in(m, "trial"), trial) && !strcmp(text_in(m, "metric"), metric))
+		if (!strcmp(health_string(m, "trial"), trial) &&
+		    !strcmp(health_string(m, "metric"), metric))
 			return m;
 	return NULL;
 }
@@ -65,10 +62,10 @@ static bool is_trial(const json_t *of_class, const json_t *t, char why[HEALTH_TE
 
 	if (!has_texts(t, keys, LENGTH(keys), "an entry of health", why))
 		return false;
-	if (expected_bounds(of_class, text_in(t, "trial"), text_in(t, "metric")))
+	if (expected_bounds(of_class, health_string(t, "trial"), health_string(t, "metric")))
 		return true;
 	snprintf(why, HEALTH_TEXT, "health names %.40s of trial %.20s, which has no bounds",
-		 text_in(t, "metric"), text_in(t, "trial"));
+		 health_string(t, "metric"), health_string(t, "trial"));
 	return false;
 }
 
@@ -127,7 +124,7 @@ static bool is_class(json_t *c, char why[HEALTH_TEXT])
 
 static bool are_classes(const json_t *document, char why[HEALTH_TEXT])
 {
-	const char *schema = text_in(document, "schema");
+	const char *schema = health_string(document, "schema");
 	const json_t *classes = json_object_get(document, "classes");
 	json_t *one;
 	size_t i;

@@ -126,9 +126,9 @@ static void judge_all(struct health *h, const json_t *of_class, const json_t *ma
 
 /* ---- the class ---- */
 
-static const char *text_in(const json_t *object, const char *key)
+static const char *known_text(const json_t *object, const char *key)
 {
-	const char *text = json_string_value(json_object_get(object, key));
+	const char *text = health_string(object, key);
 
 	return text ? text : "unknown";
 }
@@ -139,8 +139,8 @@ static const char *text_in(const json_t *object, const char *key)
  */
 static void judge_unlike(struct health *h, const json_t *classes, const json_t *machine)
 {
-	const char *own = text_in(machine, "class"),
-		   *cpu = text_in(json_object_get(machine, "cpu"), "model");
+	const char *own = known_text(machine, "class"),
+		   *cpu = known_text(json_object_get(machine, "cpu"), "model");
 	const json_t *one, *best = NULL;
 	struct health least = { 0 };
 	size_t i;
@@ -148,7 +148,7 @@ static void judge_unlike(struct health *h, const json_t *classes, const json_t *
 	json_array_foreach(classes, i, one) {
 		struct health told = { 0 };
 
-		if (strcmp(text_in(one, "cpu"), cpu))
+		if (strcmp(known_text(one, "cpu"), cpu))
 			continue;
 		judge_all(&told, one, machine);
 		if (!best || told.findings < least.findings) {
@@ -162,7 +162,8 @@ static void judge_unlike(struct health *h, const json_t *classes, const json_t *
 	}
 	*h = least;
 	h->facts++;
-	health_finding(h, "class %s, %.40s expected of its processor", own, text_in(best, "class"));
+	health_finding(h, "class %s, %.40s expected of its processor", own,
+		       known_text(best, "class"));
 }
 
 const json_t *facts_judge(struct health *h, const json_t *classes, const json_t *machine)
@@ -176,7 +177,7 @@ const json_t *facts_judge(struct health *h, const json_t *classes, const json_t 
 		return NULL;
 	}
 	json_array_foreach(classes, i, one)
-		if (!strcmp(text_in(one, "class"), own)) {
+		if (!strcmp(known_text(one, "class"), own)) {
 			h->facts++;
 			judge_all(h, one, machine);
 			return one;

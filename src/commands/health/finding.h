@@ -31,6 +31,12 @@ void health_unknown(struct health *, const char *format, ...) __attribute__((for
  */
 void health_line(const struct health *, const char *host, char line[HEALTH_LINE + 1]);
 
+/* A text in an object; NULL: it has none of that name. */
+static inline const char *health_string(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
 /* ---- expected.c: the file ---- */
 
 /*

@@ -19,11 +19,6 @@
 
 #define LOOK 1.0 /* s in which other work shows */
 
-static const char *text_in(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
 /* ---- judging ---- */
 
 /* A metric that is held against its bounds. */
@@ -58,7 +53,7 @@ static double in_batch(const struct judged *j, size_t i)
 {
 	const json_t *columns = json_object_get(json_object_get(j->line, "batches"), "metrics"),
 		     *times = json_object_get(columns, "time");
-	const char *metric = text_in(j->bounds, "metric");
+	const char *metric = health_string(j->bounds, "metric");
 	const double scale = real_of(json_object_get(j->line, "scale")),
 		     time = real_of(json_array_get(times, i)) * scale;
 
@@ -90,7 +85,7 @@ static void describe_batches(const struct judged *j, char told[32])
 /* "memory bandwidth 352.0 GB/s, at least 391 expected (4 of 5)" */
 static void describe_worse(const struct judged *j, char told[HEALTH_TEXT])
 {
-	const char *unit = text_in(j->bounds, "unit");
+	const char *unit = health_string(j->bounds, "unit");
 	char value[48], batches[32];
 
 	describe_batches(j, batches);
@@ -126,7 +121,7 @@ static void report_no_result(struct health *h, const struct judged *j, const cha
 static double judge_one(struct health *h, const struct judged *j, char told[HEALTH_TEXT])
 {
 	static const char *const good[] = { "ok", "unconverged", "bimodal", NULL };
-	const char *status = text_in(j->line, "status");
+	const char *status = health_string(j->line, "status");
 	const bool noisy = status && !strcmp(status, "noisy");
 
 	if ((!noisy && !is_one_of(status, good)) || isnan(j->value)) {
@@ -151,15 +146,15 @@ void trials_judge(struct health *h, const json_t *of_class, const json_t *lines)
 	size_t i;
 
 	json_array_foreach(json_object_get(of_class, "health"), i, asked) {
-		const json_t *b = expected_bounds(of_class, text_in(asked, "trial"),
-						  text_in(asked, "metric"));
-		const json_t *line = json_object_get(lines, text_in(asked, "trial"));
-		const bool lower = !strcmp(text_in(b, "better"), "lower");
+		const json_t *b = expected_bounds(of_class, health_string(asked, "trial"),
+						  health_string(asked, "metric"));
+		const json_t *line = json_object_get(lines, health_string(asked, "trial"));
+		const bool lower = !strcmp(health_string(b, "better"), "lower");
 		const struct judged j = {
-			.component = text_in(asked, "component"),
+			.component = health_string(asked, "component"),
 			.bounds = b,
 			.line = line,
-			.value = value_of(line, text_in(asked, "metric")),
+			.value = value_of(line, health_string(asked, "metric")),
 			.bound = real_of(json_object_get(b, lower ? "high" : "low")),
 			.lower = lower,
 		};
@@ -188,8 +183,8 @@ static json_t *read_trials(const char *path)
 		    strncmp(in.line, "{\"type\":\"header\"", 16))
 			continue;
 		line = json_loads(in.line, 0, NULL);
-		if (text_in(line, "id"))
-			json_object_set(trials, text_in(line, "id"), line);
+		if (health_string(line, "id"))
+			json_object_set(trials, health_string(line, "id"), line);
 		else
 			json_object_clear(trials);
 		json_decref(line);
@@ -211,15 +206,15 @@ static json_t *trials_of(const struct program *p, const json_t *of_class,
 	size_t i;
 
 	json_array_foreach(json_object_get(of_class, "health"), i, asked) {
-		const json_t *b = expected_bounds(of_class, text_in(asked, "trial"),
-						  text_in(asked, "metric"));
+		const json_t *b = expected_bounds(of_class, health_string(asked, "trial"),
+						  health_string(asked, "metric"));
 		char name[64];
 		const struct benchmark *known;
 
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(text_in(b, "name"), "/"),
-			 text_in(b, "name"));
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(health_string(b, "name"), "/"),
+			 health_string(b, "name"));
 		known = command_benchmark(p, name);
-		json_object_set_new(ids, text_in(asked, "trial"), json_true());
+		json_object_set_new(ids, health_string(asked, "trial"), json_true());
 		if (known && !json_object_get(names, name) && n + 1 < MOST_BENCHMARKS) {
 			table[n++] = known;
 			json_object_set_new(names, name, json_true());
