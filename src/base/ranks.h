@@ -58,4 +58,13 @@ static inline unsigned ranks_of(const struct ranks *ranks)
 	return ranks ? ranks->ranks : 1;
 }
 
+/* The lowest rank on this one's host, which stands for the host. All ranks call it. */
+static inline unsigned ranks_lowest_here(const struct ranks *ranks)
+{
+	double lowest = -(double)ranks->rank;
+
+	ranks->most_host(&lowest, 1);
+	return (unsigned)-lowest;
+}
+
 #endif

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..base import units
 from ..records import sources
+from . import rule
 from .components import NETWORK
 from .rule import Array, Whole
 from .sick import SICK, WRONG, Finding
@@ -37,8 +38,6 @@ NOISY = {"latency-least": float(np.log(12)), "bandwidth": float(np.log(6))}
 FAR = 6.0  # standard deviations of a node's part
 FAR_PAIR = 8.0  # ... of a pair's: there are many more
 NAMED = 20  # pairs
-NORMAL_MAD = 1.4826
-
 
 LINES = re.compile(rb'\{"type": ?"(?:row|trial.{,400}"benchmark": ?"fabric)"')
 _Row = dict[str, Any]
@@ -177,7 +176,7 @@ def _least(network: Network, metric: str) -> tuple[float, float]:
 
 def _scatter(x: Array) -> float:
     known = x[np.isfinite(x)]
-    return NORMAL_MAD * float(np.median(np.abs(known - np.median(known)))) if len(known) else 0
+    return rule.NORMAL * float(np.median(np.abs(known - np.median(known)))) if len(known) else 0
 
 
 def polished(network: Network, y: Array) -> tuple[Array, Array]:
@@ -190,7 +189,7 @@ def polished(network: Network, y: Array) -> tuple[Array, Array]:
     for _ in range(STEPS):
         table = np.full(known.shape, np.nan)
         table[rows, columns] = np.concatenate([pair, pair])
-        node += 0.5 * _medians(table)
+        node += 0.5 * rule.medians(table)
         node -= np.median(node)
         pair = y - middle - node[network.a] - node[network.b]
         shift = np.nanmedian(pair)
@@ -209,16 +208,6 @@ def _rows(network: Network) -> tuple[Whole, Whole, Array]:
     return ends, columns, np.zeros((len(network.nodes), max(count.max(), 1)))
 
 
-def _medians(table: Array) -> Array:
-    """Of each row without NaN; 0 of none. numpy's nanmedian takes a call for each row."""
-    ordered = np.sort(table, axis=1)
-    n = np.isfinite(table).sum(1)
-    low, high = np.maximum(n - 1, 0) // 2, n // 2
-    row = np.arange(len(table))
-    middle = (ordered[row, low] + ordered[row, np.minimum(high, np.maximum(n - 1, 0))]) / 2
-    return np.where(n > 0, middle, 0.0)
-
-
 def _by_gap(network: Network, y: Array, least: float) -> Parts:
     """Pairs above the widest gap; a node all of whose pairs are there is the one that is slow."""
     known = np.flatnonzero(np.isfinite(y))
@@ -233,7 +222,7 @@ def _by_gap(network: Network, y: Array, least: float) -> Parts:
     usual = float(np.median(y[order[: at + 1]]))
     pair = y - usual
     if gaps[at] < max(least, 2 * within):
-        return Parts(_means(network, pair), pair, none, none)
+        return Parts(_least_parts(network, pair), pair, none, none)
     slow = order[at + 1 :]
     nodes = [
         i
@@ -242,10 +231,10 @@ def _by_gap(network: Network, y: Array, least: float) -> Parts:
         and np.isin(of[np.isfinite(y[of])], slow).all()
     ]
     own = ~(np.isin(network.a[slow], nodes) | np.isin(network.b[slow], nodes))
-    return Parts(_means(network, pair), pair, np.array(nodes, dtype=int), slow[own])
+    return Parts(_least_parts(network, pair), pair, np.array(nodes, dtype=int), slow[own])
 
 
-def _means(network: Network, pair: Array) -> Array:
+def _least_parts(network: Network, pair: Array) -> Array:
     """The least of each node's pairs: it is slow to all by so much at least."""
     node = np.full(len(network.nodes), np.inf)
     for ends in (network.a, network.b):

@@ -30,7 +30,7 @@ def found(part: Side, y: Array, places: Sequence[Place]) -> dict[str, str]:
     if len(several) < rule.LEAST_HOSTS:
         return {}
     scatter = np.stack([np.std(y[own], axis=0, ddof=1) for own in several.values()])
-    far = _medians(scatter / np.fmax(_medians(scatter.T)[None, :], 1e-4))
+    far = rule.medians(scatter / np.fmax(rule.medians(scatter.T)[None, :], 1e-4))
     told = {}
     for (place, own), times in zip(several.items(), far):
         if times > RESTLESS:
@@ -44,11 +44,6 @@ def _rows(places: Sequence[Place]) -> Mapping[Place, list[int]]:
     for i, place in enumerate(places):
         rows.setdefault(place, []).append(i)
     return rows
-
-
-def _medians(rows: Array) -> Array:
-    """The median of each row."""
-    return np.array([np.median(r[np.isfinite(r)]) if np.isfinite(r).any() else 0 for r in rows])
 
 
 def _evidence(own: Sequence[Run], class_: Sequence[Run]) -> str:

@@ -58,7 +58,7 @@ def _drawn(network: Network, far: Array) -> list[int]:
         return [*range(len(network.nodes))]
     worst = np.argsort(-np.nan_to_num(far))
     ends = chain.from_iterable((int(network.a[i]), int(network.b[i])) for i in worst)
-    return sorted({*[*dict.fromkeys(ends)][:WORST]})
+    return sorted([*dict.fromkeys(ends)][:WORST])
 
 
 def _map(network: Network, metric: str) -> charts.Picture:

@@ -123,17 +123,15 @@ static void *prepare(const struct trial *t)
 	return s;
 }
 
-/* Touches the memory, and finds which ranks share a node: its lowest rank stands for it. */
+/* Touches the memory, and finds which ranks share a node. */
 static void enter(void *state, struct worker *self)
 {
 	struct fabric *s = state;
 	const struct ranks *ranks = s->ranks;
-	double lowest = -(double)ranks->rank;
 
 	(void)self;
 	payload_fill(s->out, bytes_of(s->trial), 1);
-	ranks->most_host(&lowest, 1);
-	s->node[ranks->rank] = (int64_t)-lowest;
+	s->node[ranks->rank] = ranks_lowest_here(ranks);
 	ranks->sum(s->node, ranks->ranks);
 	for (unsigned i = 1; i < ranks->ranks; i++)
 		s->several |= s->node[i] != s->node[0];

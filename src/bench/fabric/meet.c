@@ -70,6 +70,21 @@ static struct laps laps_of(double *lap, size_t n)
 			      statistics_quantile(lap, n, 0.5), statistics_quantile(lap, n, 0.99) };
 }
 
+/* What was measured with a rank, without other streams; on two ranks the first keeps it. */
+static struct meeting meeting_with(const struct fabric *s, unsigned with, struct laps laps,
+				   double bandwidth)
+{
+	return (struct meeting){ .with = with,
+				 .here = meet_is_here(s, with),
+				 .latency = laps.quarter,
+				 .tail = laps.tail,
+				 .least = laps.least,
+				 .bandwidth = bandwidth,
+				 .loaded = NAN,
+				 .factor = NAN,
+				 .tail_factor = NAN };
+}
+
 /* --- there and back --- */
 
 /* The first message is not timed: the other rank may come later. */
@@ -174,21 +189,13 @@ static double meet_bulk(struct fabric *s, unsigned with, bool first, uint64_t me
 	return (double)n * (double)s->size / began;
 }
 
-/* Both; to be kept by the first. */
+/* Both. */
 static struct meeting meet(struct fabric *s, unsigned with, bool first, uint64_t meeting)
 {
 	const struct laps laps = meet_ping(s, with, first, meeting);
 	const double bandwidth = meet_bulk(s, with, first, meeting, 0);
 
-	return (struct meeting){ .with = with,
-				 .here = meet_is_here(s, with),
-				 .latency = laps.quarter,
-				 .tail = laps.tail,
-				 .least = laps.least,
-				 .bandwidth = bandwidth,
-				 .loaded = NAN,
-				 .factor = NAN,
-				 .tail_factor = NAN };
+	return meeting_with(s, with, laps, bandwidth);
 }
 
 /* --- all at once, each to one rank and from another --- */
@@ -232,15 +239,7 @@ static struct meeting meet_shift(struct fabric *s, unsigned to, unsigned from, u
 	const struct laps laps = shift_small(s, to, from, meeting);
 	const double bandwidth = shift_large(s, to, from, meeting);
 
-	return (struct meeting){ .with = to,
-				 .here = meet_is_here(s, to),
-				 .latency = laps.quarter,
-				 .tail = laps.tail,
-				 .least = laps.least,
-				 .bandwidth = bandwidth,
-				 .loaded = NAN,
-				 .factor = NAN,
-				 .tail_factor = NAN };
+	return meeting_with(s, to, laps, bandwidth);
 }
 
 /* ---- ways to put ranks together ---- */
@@ -352,7 +351,7 @@ static struct meeting meet_loaded(struct fabric *s, unsigned with, unsigned slot
 static unsigned measure_loaded(struct fabric *s)
 {
 	wait_for_all(s, 0);
-	for (unsigned i = 0, with, slot; i < s->rounds; i++) {
+	for (unsigned i = 0, with, slot = 0; i < s->rounds; i++) {
 		if (!tournament_partner(s->ranks->ranks, round_of(s, i), s->ranks->rank, &with,
 					&slot))
 			with = s->ranks->ranks;

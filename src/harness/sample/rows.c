@@ -159,18 +159,9 @@ static unsigned choose(const struct rows *r, struct row_cell *cell, unsigned n)
 
 /* --- of all ranks, on rank 0 --- */
 
-/* The lowest rank on this host. */
-static unsigned node_of(const struct ranks *ranks)
-{
-	double lowest = -(double)ranks->rank;
-
-	ranks->most_host(&lowest, 1);
-	return (unsigned)-lowest;
-}
-
 static struct row own_row(const struct rows *r, const struct ranks *ranks)
 {
-	struct row row = { .head.node = node_of(ranks),
+	struct row row = { .head.node = ranks_lowest_here(ranks),
 			   .cell = calloc(r->n + 1, sizeof(*row.cell)) };
 
 	gethostname(row.head.host, sizeof(row.head.host) - 1);
