@@ -139,7 +139,7 @@ def _row(
     change, half, p, least, floor = (float(x) for x in told)
     sign = np.sign(change)
     floor = sign * np.expm1(sign * floor)
-    ends = np.expm1(change - half), np.expm1(change + half)
+    ends = _change(change - half), _change(change + half)
     known = bool(np.isfinite(half))
     verdict = UNTOLD
     if known and p <= LEVEL:
@@ -156,15 +156,21 @@ def _row(
         "old": float(np.exp(np.nanmean(seen.old[:, i]))),
         "new": float(np.exp(np.nanmean(seen.new[:, i]))),
         "change": float(np.expm1(change)),
-        "low": float(ends[0]) if known else None,
-        "high": float(ends[1]) if known else None,
+        "low": ends[0] if known else None,
+        "high": ends[1] if known else None,
         "p": p if known else None,
-        "least": float(np.expm1(least)) if known and np.isfinite(least) else None,
+        "least": _change(least) if known and np.isfinite(least) else None,
         "floor": float(sign * floor) if known and p <= LEVEL else None,
         "runs": _relative(seen.old[:, i], seen.new[:, i]),
         "threshold": within,
         "verdict": verdict,
     }
+
+
+def _change(logarithm: float) -> float:
+    """The relative change; of runs that lie far apart, the largest that a double holds."""
+    with np.errstate(over="ignore"):
+        return float(np.nan_to_num(np.expm1(logarithm)))
 
 
 def _size(size: float, floor: float, within: float) -> str:
