@@ -151,9 +151,14 @@ def _levels(options: argparse.Namespace) -> int:
 
 def _summary(options: argparse.Namespace) -> int:
     from .card import summary
+    from .records import database
 
-    with _read(options) as given:
-        told = summary.text(given)
+    with _read(options, only=[options.only] if options.only else ()) as given:
+        told = (
+            summary.answer(database.tables(given), options.only)
+            if options.only
+            else summary.text(given)
+        )
     print(told, flush=True)
     return GOOD
 
@@ -256,7 +261,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="replace an existing page and its pictures; other files in their folder stay",
     )
-    _command(
+    command = _command(
         commands,
         "summary",
         _summary,
@@ -275,6 +280,11 @@ def _parser() -> argparse.ArgumentParser:
             "gives the reason, what to do, and what is safe until then. Exit status: 0 good; "
             "2 a file is missing or is no record."
         ),
+    )
+    command.add_argument(
+        "--only",
+        metavar="BENCHMARK",
+        help="print only the lines that come from this benchmark, as it does at its end",
     )
     command_line.add(commands)
     sick_command.add(commands)

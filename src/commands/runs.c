@@ -59,9 +59,9 @@ struct runs {
 	const char *name; /* the benchmark's name, or "suite" */
 	uint64_t id;
 	double began;
-	char scratch[64]; /* path of the record where the user wants none; "-": none */
-	sigset_t before;  /* the signals that were blocked */
-	int signal;	  /* that ends the series; 0: none */
+	const char *scratch; /* path of the record where the user wants none; "-": none */
+	sigset_t before;     /* the signals that were blocked */
+	int signal;	     /* that ends the series; 0: none */
 };
 
 /* ---- one run ---- */
@@ -192,27 +192,12 @@ static int run_all(struct runs *r)
 	return worst;
 }
 
-/* An unnamed file for the record, from which the table is made. -1: failed. */
-static int open_scratch(struct runs *r)
-{
-	const struct options *o = r->options;
-	FILE *f = o->output || o->quiet ? NULL : tmpfile();
-	const int file = f ? dup(fileno(f)) : -1; /* not closed on exec */
-
-	if (f)
-		fclose(f);
-	snprintf(r->scratch, sizeof(r->scratch), RECORD_STDOUT);
-	if (file >= 0)
-		snprintf(r->scratch, sizeof(r->scratch), "/proc/self/fd/%d", file);
-	return file;
-}
-
 int runs_all(const struct program *p, const struct options *o, const char *name)
 {
 	struct runs r = { .program = p, .options = o, .name = name, .began = clock_now() };
-	const char *record;
+	const char *record = is_file(o->output) ? o->output : o->scratch;
 	sigset_t set;
-	int status, scratch;
+	int status;
 
 	if (p->ranks) {
 		if (rank_is_first(p->ranks))
@@ -229,12 +214,10 @@ int runs_all(const struct program *p, const struct options *o, const char *name)
 	watched(&set);
 	sigprocmask(SIG_BLOCK, &set, &r.before);
 	r.began += fmax(0, run_moment_left(o)); /* the first run waits, at no cost of time */
-	scratch = open_scratch(&r);
+	r.scratch = o->scratch ? o->scratch : RECORD_STDOUT;
 	status = run_all(&r);
-	record = is_file(o->output) ? o->output : is_file(r.scratch) ? r.scratch : NULL;
-	if (record && !o->quiet && status != EXIT_COMMAND_LINE && status != EXIT_IMPOSSIBLE)
+	if (record && !o->quiet && !o->brief && status != EXIT_COMMAND_LINE &&
+	    status != EXIT_IMPOSSIBLE)
 		runs_table(record, r.id, o->format, stdout);
-	if (scratch >= 0)
-		close(scratch);
 	return status;
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The commands that measure: `locus suite` and `locus BENCHMARK`. */
+#include "config.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -32,67 +35,52 @@ static int parse(struct options *o, const struct program *p, const struct benchm
 	return status;
 }
 
-int benchmark_command(const struct program *p, const struct benchmark *b, int argc, char **argv)
+/* ---- the answer after a run: the card of the machine, or its lines on one benchmark ---- */
+
+enum { ANSWER_PATH = 64 };
+
+struct answer {
+	const char *of; /* "suite", or the benchmark's name */
+	bool wanted;
+	int file; /* of a record that nobody keeps; -1: none */
+	char path[ANSWER_PATH];
+};
+
+/* Whether the output is for people, and something is measured. */
+static bool is_read(const struct options *o)
 {
-	struct options options;
-	const int status = parse(&options, p, b, argc, argv);
-
-	if (status)
-		return status == OPTIONS_HELPED ? EXIT_GOOD : status;
-	if (options.runs > 1 && !options.dry_run && !runs_is_one(&options))
-		return runs_all(p, &options, b->name);
-	return engine_run(&options, p->benchmarks, p->ranks);
-}
-
-/* ---- the card of the machine, made from the record of a suite ---- */
-
-enum { CARD_PATH = 64 };
-
-/* Whether people read standard output, and something is measured. */
-static bool is_wanted(const struct options *o)
-{
-	return !o->quiet && !o->dry_run && !o->series.run && o->format == FORMAT_TABLE &&
+	return !o->quiet && !o->dry_run && o->format == FORMAT_TABLE &&
 	       !(o->output && !strcmp(o->output, RECORD_STDOUT));
 }
 
-/*
- * To be called before the run. If its record is not kept and is small, gives it a temporary file
- * that ends with this process: o->scratch, which is `path` then. Returns its descriptor, or -1.
- */
-static int prepare_card(struct options *o, char path[CARD_PATH])
+/* The card has no lines on a benchmark for tests. LOCUS_ANSWER=no is for scripts with many runs. */
+static bool is_wanted(const struct program *p, const struct options *o)
 {
-	int file;
+	const char *refused = getenv("LOCUS_ANSWER");
 
-	/* it is kept in memory: the record of a longer profile may be too large */
-	if (!is_wanted(o) || o->output || o->profile != QUICK || !analysis_python())
-		return -1;
-	file = memfd_create("locus-record", MFD_CLOEXEC);
-	if (file < 0)
-		return -1;
-	snprintf(path, CARD_PATH, "/proc/self/fd/%d", file);
-	o->scratch = path;
-	return file;
+	if (!is_read(o) || o->series.run || p->ranks)
+		return false;
+	for (const struct benchmark *const *b = p->benchmarks; o->benchmark && *b; b++)
+		if (*b == o->benchmark)
+			return !refused || strcmp(refused, "no") != 0;
+	return !o->benchmark;
 }
 
-/* Prints the card; whether that succeeded. `file`: standard input of Python; -1: this program's. */
-static bool run_python(const char *record, int file)
+/* Runs Python; `file`: its standard input; -1: this program's. Whether it succeeded. */
+static bool run_python(char *const *words, int file, bool silent)
 {
-	char folder[ANALYSIS_FOLDER], *words[ANALYSIS_BEGIN + 4];
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
 	int failed, status = -1;
 	sigset_t none;
 	pid_t child;
 
-	if (!analysis_python() || !analysis_find(folder))
-		return false;
-	analysis_isolate(words, analysis_code);
-	memcpy(words + ANALYSIS_BEGIN, (char *[]){ folder, "summary", (char *)record, NULL },
-	       4 * sizeof(*words));
 	sigemptyset(&none);
 	posix_spawn_file_actions_init(&files);
 	if (file >= 0)
 		posix_spawn_file_actions_adddup2(&files, file, STDIN_FILENO);
+	for (int output = STDOUT_FILENO; silent && output <= STDERR_FILENO; output++)
+		posix_spawn_file_actions_addopen(&files, output, "/dev/null", O_WRONLY, 0);
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
@@ -101,6 +89,73 @@ static bool run_python(const char *record, int file)
 	posix_spawn_file_actions_destroy(&files);
 	return !failed && TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) == child &&
 	       WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Whether there is a Python with what the card takes. */
+static bool has_python(void)
+{
+	static const char code[] =
+		"import sys\n"
+		"from importlib.util import find_spec as find\n"
+		"sys.exit(not all(map(find, '" LOCUS_PYTHON_MODULES "'.split())))";
+	char folder[ANALYSIS_FOLDER], *words[ANALYSIS_BEGIN + 1] = { NULL };
+
+	if (!analysis_python() || !analysis_find(folder))
+		return false;
+	analysis_isolate(words, code);
+	return run_python(words, -1, true);
+}
+
+/*
+ * An unnamed file for a record that nobody keeps: in memory if it will be small; a series passes it
+ * on to its runs. -1: there can be none.
+ */
+static int open_scratch(const struct options *o)
+{
+	FILE *f;
+	int file;
+
+	if (o->profile == QUICK && o->runs <= 1)
+		return memfd_create("locus-record", MFD_CLOEXEC);
+	f = tmpfile();
+	file = f ? dup(fileno(f)) : -1;
+	if (f)
+		fclose(f);
+	return file;
+}
+
+/*
+ * To be called before the run. A record that is not kept gets a file that ends with this process:
+ * o->scratch. A suite with a card hides its tables, unless --verbose is given.
+ */
+static void answer_open(struct answer *a, struct options *o, const struct program *p, bool series)
+{
+	*a = (struct answer){ .of = o->benchmark ? o->benchmark->name : "suite",
+			      .wanted = is_wanted(p, o),
+			      .file = -1 };
+	if (!o->output && !o->quiet && (series || (a->wanted && analysis_python())))
+		a->file = open_scratch(o);
+	if (a->file >= 0) {
+		snprintf(a->path, ANSWER_PATH, "/proc/self/fd/%d", a->file);
+		o->scratch = a->path;
+	}
+	o->brief = !o->benchmark && !o->verbose && is_read(o) && (o->output || o->scratch) &&
+		   has_python();
+}
+
+/* `locus summary RECORD [--only BENCHMARK]`; whether that succeeded. */
+static bool print_summary(const struct answer *a, const struct options *o)
+{
+	char folder[ANALYSIS_FOLDER], *words[ANALYSIS_BEGIN + 6];
+
+	if (!analysis_python() || !analysis_find(folder))
+		return false;
+	analysis_isolate(words, analysis_code);
+	memcpy(words + ANALYSIS_BEGIN,
+	       (char *[]){ folder, "summary", (char *)(a->file >= 0 ? "-" : o->output),
+			   o->benchmark ? "--only" : NULL, (char *)a->of, NULL },
+	       6 * sizeof(*words));
+	return run_python(words, a->file, false);
 }
 
 static bool is_file(const char *path)
@@ -123,42 +178,60 @@ static const char *kept(const struct options *o)
 }
 
 /*
- * To be called after the run, with its exit status. Prints the card, or without Python the command
- * that makes it elsewhere; prints nothing if nobody reads the table. Closes the file.
+ * To be called after the run, with its exit status. Prints the answer, or without Python the
+ * command that makes it elsewhere; prints nothing if nobody reads the table. Closes the file.
  */
-static void print_card(const struct options *o, int file, int status)
+static void answer_print(struct answer *a, const struct options *o, int status)
 {
-	const bool measured = status == EXIT_GOOD || status == EXIT_BAD;
+	const bool wanted = a->wanted && (status == EXIT_GOOD || status == EXIT_BAD);
 	bool printed = false;
 
-	if (is_wanted(o) && measured && has_record(o, file)) {
+	if (wanted && has_record(o, a->file)) {
 		printf("\n");
 		fflush(stdout);
-		if (file >= 0)
-			lseek(file, 0, SEEK_SET);
-		printed = run_python(file >= 0 ? "-" : o->output, file);
+		if (a->file >= 0)
+			lseek(a->file, 0, SEEK_SET);
+		printed = print_summary(a, o);
 	}
-	if (is_wanted(o) && measured && !printed)
-		printf("for this machine's card (needs Python): %slocus summary %s\n",
-		       o->output ? "" : "locus suite --output FILE, and ", kept(o));
-	if (file >= 0)
-		close(file);
+	if (wanted && !printed)
+		printf("for %s (needs Python): %s%s%slocus summary %s\n",
+		       o->benchmark ? "what this says of the machine" : "this machine's card",
+		       o->output ? "" : "locus ", o->output ? "" : a->of,
+		       o->output ? "" : " --output FILE, and ", kept(o));
+	if (a->file >= 0)
+		close(a->file);
+}
+
+/* ---- the commands ---- */
+
+static int run(const struct program *p, struct options *o, const struct benchmark *const *table)
+{
+	const bool series = o->runs > 1 && !o->dry_run && !runs_is_one(o);
+	struct answer answer;
+	int status;
+
+	answer_open(&answer, o, p, series);
+	status = series ? runs_all(p, o, answer.of) : engine_run(o, table, p->ranks);
+	answer_print(&answer, o, status);
+	return status;
+}
+
+int benchmark_command(const struct program *p, const struct benchmark *b, int argc, char **argv)
+{
+	struct options options;
+	const int status = parse(&options, p, b, argc, argv);
+
+	if (status)
+		return status == OPTIONS_HELPED ? EXIT_GOOD : status;
+	return run(p, &options, p->benchmarks);
 }
 
 int suite_command(const struct program *p, int argc, char **argv)
 {
 	struct options options;
-	char path[CARD_PATH];
-	int status = parse(&options, p, NULL, argc, argv), file;
+	const int status = parse(&options, p, NULL, argc, argv);
 
 	if (status)
 		return status == OPTIONS_HELPED ? EXIT_GOOD : status;
-	if (options.runs > 1 && !options.dry_run && !runs_is_one(&options))
-		return runs_all(p, &options, "suite");
-	file = prepare_card(&options, path);
-	status = engine_run(&options,
-			    options.profile == QUICK && p->quick ? p->quick : p->benchmarks,
-			    p->ranks);
-	print_card(&options, file, status);
-	return status;
+	return run(p, &options, options.profile == QUICK && p->quick ? p->quick : p->benchmarks);
 }

@@ -2,6 +2,7 @@
 """The card of the machine at the end of a suite, or the command that makes it elsewhere."""
 
 import os
+import re
 import sys
 
 import pytest
@@ -71,10 +72,79 @@ def test_where_nobody_reads_the_table_there_is_no_card(suite, python, options):
     assert "locus summary" not in done.out
 
 
+ONE = "latency --variant cycle --pages base --size 16K --repeats 1 --duration 1ms"
+ANSWERED = {"LOCUS_ANSWER": ""}  # the lanes of tests refuse answers, which cost time
+
+
+def test_a_benchmark_ends_with_its_lines_of_the_card(locus, python, tmp_path):
+    """Whether its record is kept or not; after its table."""
+    done = locus(ONE, env={**python, **ANSWERED})
+    made, given = done.out.splitlines()[-2:]
+    assert done.status == 0 and made == "made: -I summary -"
+    assert int(given.removeprefix("given: ")) > 3 and re.search(r"(?m)^cycle .*ns/load", done.out)
+    file = tmp_path / "a.jsonl"
+    done = locus(ONE, "--output", file, env={**python, **ANSWERED})
+    assert done.out.splitlines()[-1] == f"made: -I summary {file}"
+
+
+def test_a_series_ends_with_its_answer_after_its_table(locus, python):
+    done = locus(f"{ONE} --runs 2", env={**python, **ANSWERED})
+    made, given = done.out.splitlines()[-2:]
+    assert done.status == 0 and made == "made: -I summary -" and done.out.count("made:") == 1
+    assert int(given.removeprefix("given: ")) > 6 and "2 of 2" in done.out
+
+
 @NATIVE
-def test_a_benchmark_has_no_card(locus, python):
-    done = locus("dummy --variant steady --repeats 1", env=python)
-    assert done.status == 0 and "made:" not in done.out
+@pytest.mark.parametrize(
+    "words, env",
+    [
+        (ONE, {"LOCUS_ANSWER": "no"}),
+        (f"{ONE} --quiet", ANSWERED),
+        (f"{ONE} --format csv", ANSWERED),
+        ("dummy --variant steady --repeats 1", ANSWERED),
+    ],
+)
+def test_some_benchmarks_have_no_answer(locus, python, words, env):
+    done = locus(words, env={**python, **env})
+    assert done.status == 0 and "made:" not in done.out and "locus summary" not in done.out
+
+
+@NATIVE
+def test_the_answer_of_a_real_benchmark(locus):
+    need_modules()
+    done = locus(ONE, env={"LOCUS_PYTHON": sys.executable, **ANSWERED})
+    answer = done.out.rsplit("\n\n", 1)[1].splitlines()
+    assert done.status == 0 and answer[0].startswith("caches     ")
+    assert len(answer) <= 16 and re.search("  (rough|cannot tell)$", answer[0])
+
+
+LINE = r"(?m)^([a-z-]+) +(?:no|\d+) trials? in +\d+ s(?:: \d+ [a-z]+)?"
+
+
+def test_a_suite_with_a_card_has_a_line_for_each_benchmark(suite, python, tmp_path, read):
+    """The record has what tables would show."""
+    file = tmp_path / "a.jsonl"
+    done = suite(output=file, env=python)
+    benchmarks = some(line["name"] for line in read(file) if line["type"] == "benchmark")
+    assert re.findall(LINE, done.out) == benchmarks
+    assert "status" not in done.out and len(done.out.splitlines()) < len(benchmarks) + 7
+
+
+@NATIVE
+def test_a_suite_shows_tables_where_that_is_asked_for_or_there_is_no_card(suite, python):
+    for done in (
+        suite("--verbose", env=python),
+        suite(env={"LOCUS_PYTHON": "/nonexistent/python"}),
+    ):
+        assert re.search("(?m)^variant .* status$", done.out) and not re.search(LINE, done.out)
+
+
+@NATIVE
+def test_a_series_of_suites_ends_with_the_card(suite, python):
+    done = suite("--runs", "2", env=python)
+    lines = done.out.splitlines()
+    assert lines[-2] == "made: -I summary -" and done.out.count("made:") == 1
+    assert [line for line in lines if re.match(r"run \d of 2: suite", line)]
 
 
 @pytest.mark.parametrize(

@@ -226,17 +226,27 @@ GLUE = "\ue000"
 def text(card: Card, columns: Optional[int] = None) -> str:
     """The card on so many columns; None: as many as the terminal has."""
     width = columns or _columns()
-    lines = [*_title(card, width), ""]
-    block = ""
-    for line in card.lines:
-        lines += _line(line, line.block != block, width)
-        block = line.block
+    lines = [*_title(card, width), "", *_rows(card.lines, width)]
     if card.missing:
         lines += _paragraph("missing", card.missing, width)
     lines += ["", *_paragraph("results", " · ".join(card.results), width)]
     for i, spoiler in enumerate(card.spoilers):
         lines += _spoiler("" if i else "problems", spoiler, width)
     return "\n".join(_printable(line.rstrip()) for line in lines)
+
+
+def answer(lines: Sequence[Line], columns: Optional[int] = None) -> str:
+    """Lines of the card alone, as the end of a benchmark's output; "" without any."""
+    return "\n".join(_printable(row.rstrip()) for row in _rows(lines, columns or _columns()))
+
+
+def _rows(lines: Sequence[Line], width: int) -> list[str]:
+    blocks = ["", *(line.block for line in lines)]
+    return [
+        row
+        for line, before in zip(lines, blocks)
+        for row in _line(line, line.block != before, width)
+    ]
 
 
 def _columns() -> int:

@@ -20,6 +20,7 @@ from .content import Card, Host, Line, Spoiler
 MOST = 3  # cards that are shown
 FEW = 8  # hosts; of more a class of machines has one card
 MOST_SPOILERS = 4
+MOST_LINES = 8  # of the answer of one benchmark
 
 # In the order of the card: the name that is given as missing if there are no lines, and the
 # function that makes the lines.
@@ -74,6 +75,19 @@ def text(given: database.Records) -> str:
     return "\n\n".join(told) or "nothing of a machine was measured: only libraries were compared"
 
 
+def answer(db: duckdb.DuckDBPyConnection, benchmark: str) -> str:
+    """For a terminal: what the last host's trials of one benchmark say of the machine."""
+    found = _hosts(db)
+    lines = of_benchmark(found[-1], benchmark)[:MOST_LINES] if found else []
+    return content.answer(lines) or f"nothing of {benchmark} was measured"
+
+
+def of_benchmark(host: Host, benchmark: str) -> list[Line]:
+    """The lines of the card that come from one benchmark."""
+    own = [line for _, lines, wish in BLOCKS if wish.benchmark == benchmark for line in lines(host)]
+    return own + thread_lines.work(host, benchmark)
+
+
 def _classes(db: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
     """Hosts by class of machine, the largest first. Needs no table but those of records.read()."""
     found: dict[str, list[str]] = {}
@@ -86,14 +100,18 @@ def _classes(db: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
 
 
 def cards(db: duckdb.DuckDBPyConnection) -> list[Card]:
-    """One card for each host, from all of its runs; `db` has the tables of tables.sql. Comparisons
-    with libraries are left out, since they say nothing about the machine."""
+    """One card for each host, from all of its runs; `db` has the tables of tables.sql."""
+    return [_card(host) for host in _hosts(db)]
+
+
+def _hosts(db: duckdb.DuckDBPyConnection) -> list[Host]:
+    """By name. Comparisons with libraries say nothing about the machine, and are left out."""
     runs: dict[str, list[Outcome]] = {}
     for r in select(db, Outcome, "FROM outcome WHERE comparisons = 0 ORDER BY ordinal"):
         runs.setdefault(r["host"], []).append(r)
     benchmarks = column(db, "SELECT DISTINCT benchmark FROM trial")
     trials = [t for b in sorted(benchmarks) for t in run_variation.of_time(db, b)]
-    return [_card(_host(db, name, own, trials)) for name, own in sorted(runs.items())]
+    return [_host(db, name, own, trials) for name, own in sorted(runs.items())]
 
 
 def _host(

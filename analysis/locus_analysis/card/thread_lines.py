@@ -181,7 +181,7 @@ class Declared(TypedDict):
     ratios: Optional[str]  # JSON
 
 
-def work(host: Host) -> list[Line]:
+def work(host: Host, only: str = "") -> list[Line]:
     """For each benchmark that compares something, the first ratio of its line in the record, and
     the largest of the others."""
     described: dict[str, list[of_records.Ratio]] = {}
@@ -195,7 +195,7 @@ def work(host: Host) -> list[Line]:
             described[r["benchmark"]] = json.loads(r["ratios"] or "[]")
     lines = []
     for benchmark, ratios in described.items():
-        if ratios and benchmark not in TOLD_ABOVE:
+        if ratios and benchmark not in TOLD_ABOVE and only in ("", benchmark):
             line = _gain(host, host.of(benchmark), benchmark, ratios)
             lines += [line] if line else []
     return lines

@@ -83,7 +83,7 @@ def read(
     the most complete copy."""
     skipped = BULK if lean or only else None if samples else SAMPLES
     if only:
-        skipped = re.compile(BULK.pattern + OTHERS % "|".join(only).encode())
+        skipped = re.compile(BULK.pattern + OTHERS % "|".join(map(re.escape, only)).encode())
     records = Records(_database(), lean=lean, skipped=skipped)
     for path in sources.find(paths):
         try:

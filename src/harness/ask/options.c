@@ -286,6 +286,8 @@ const struct option_row option_rows[] = {
 	  TEXT(topology), .values = ":files" },
 	{ "format", "NAME", "output format: table, csv, md (Markdown) or json (default: table)",
 	  take_word, MEMBER(format), .values = "table,csv,md,json" },
+	{ "verbose", NULL, "show each table of a suite, which shows its card alone otherwise",
+	  FLAG(verbose) },
 	{ "quiet", NULL, "print only errors and warnings", FLAG(quiet) },
 	{ 0 }
 };

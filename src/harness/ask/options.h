@@ -34,11 +34,13 @@ struct options {
 	const char *variant, *threads, *bind, *topology, *output;
 	/*
 	 * No options: a file for the record where `output` is NULL; ids of trials, {ID: true}, if
-	 * no others are to be planned; OPTIONS_HAND bytes for the name of the trial at hand.
+	 * no others are to be planned; OPTIONS_HAND bytes for the name of the trial at hand;
+	 * whether a line for each benchmark takes the place of its table.
 	 */
 	const char *scratch;
 	const json_t *only;
 	char *hand;
+	bool brief;
 	const char *counters; /* "default,PAPI_TOT_INS": no name empty, none twice */
 	const char *parameter[MOST_PARAMETERS]; /* in the order of the benchmark's */
 	const char *tag[OPTIONS_TAGS];		/* "KEY=VALUE": no key twice */
@@ -52,7 +54,7 @@ struct options {
 		unsigned run;
 	} series;
 	uint64_t seed;
-	bool resume, append, dry_run, oversubscribe, quiet, counters_optional, multiplex;
+	bool resume, append, dry_run, oversubscribe, quiet, verbose, counters_optional, multiplex;
 	int argc;
 	char **argv;
 };

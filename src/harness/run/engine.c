@@ -122,6 +122,7 @@ static void open_table(struct run *r)
 
 	table_open(&r->table, first && !o->quiet ? to : NULL, first && o->quiet ? stderr : NULL,
 		   o->format);
+	r->table.brief = o->brief && r->table.printer.to;
 }
 
 static int perform(struct run *r)

@@ -12,6 +12,7 @@
 #include "harness/judge/verdict.h"
 #include "harness/record/record.h"
 #include "harness/run/table.h"
+#include "machine/clock.h"
 #include "machine/topology/topology.h"
 
 /* Ranks of remarks: the first reasons by gravity of the status, then other reasons, then notes. */
@@ -62,9 +63,11 @@ void table_begin(struct table *t, const struct plan *plan)
 
 	t->plan = plan;
 	t->titled = false;
+	t->began = clock_now();
+	memset(t->count, 0, sizeof(t->count));
 	columns_find(&t->columns, plan);
 	refusal = refusal_of(plan, &others);
-	t->silent = !t->printer.to || (refusal && table_is_read(t));
+	t->silent = !t->printer.to || t->brief || (refusal && table_is_read(t));
 	if (refusal)
 		message("%s %s: impossible here: %s%s", program_invocation_short_name,
 			plan->benchmark->name, refusal,
@@ -265,8 +268,9 @@ static void print_for_people(struct table *t, const struct planned *p, const jso
 
 void table_row(struct table *t, const struct planned *p, const json_t *trial)
 {
-	if (t->errors)
+	if (t->errors || t->brief)
 		collect_error(t, trial);
+	t->count[status_of(trial)]++;
 	if (t->silent)
 		return;
 	switch (t->format) {
@@ -296,6 +300,27 @@ static void print_errors(const struct table *t)
 	free(mark);
 }
 
+/* "latency        41 trials in 7 s: 2 ok, 39 unconverged", and below it why trials failed. */
+static void print_brief(const struct table *t)
+{
+	FILE *f = t->printer.to;
+	unsigned trials = 0;
+	const char *before = ": ";
+
+	for (unsigned i = 0; i < STATUSES; i++)
+		trials += t->count[i];
+	fprintf(f, "%-13s %10s in %3.0f s", t->plan->benchmark->name,
+		trials ? text_count(trials, "trial").of : "no trial", clock_now() - t->began);
+	for (unsigned i = 0; i < STATUSES; i++)
+		if (t->count[i]) {
+			fprintf(f, "%s%u %s", before, t->count[i], status_names[i]);
+			before = ", ";
+		}
+	fputc('\n', f);
+	remarks_print(&t->remarks, "  ", f);
+	fflush(f);
+}
+
 void table_end(struct table *t)
 {
 	if (!t->plan)
@@ -308,6 +333,8 @@ void table_end(struct table *t)
 	}
 	if (t->errors)
 		print_errors(t);
+	if (t->brief)
+		print_brief(t);
 	remarks_free(&t->remarks);
 	ratio_rows_free(&t->ratios);
 	t->plan = NULL;

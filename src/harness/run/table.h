@@ -10,6 +10,7 @@
 
 #include "harness/ask/options.h"
 #include "harness/ask/parameters.h"
+#include "harness/judge/verdict.h"
 #include "harness/plan/plan.h"
 
 /* --- columns.c: the cells of a row, and which columns there are --- */
@@ -121,12 +122,15 @@ struct table {
 	struct printer printer; /* its `to` is NULL: nothing is printed */
 	FILE *errors;
 	enum format format;
-	bool any; /* something was printed before */
+	bool brief; /* a line takes the place of a benchmark's table */
+	bool any;   /* something was printed before */
 	/* of the current benchmark */
 	const struct plan *plan;
 	struct columns columns;
 	struct remarks remarks;
 	struct ratio_rows ratios;
+	unsigned count[STATUSES]; /* trials */
+	double began;		  /* clock_now() */
 	bool titled;
 	bool silent; /* no rows: there is no table, or all trials are impossible, which was said */
 };
