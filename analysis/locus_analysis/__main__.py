@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Optional
 from .base import streams
 from .cluster import command as sick_command
 from .compare import command_line
+from .export import formats
 from .records import likwid
 from .records.sources import GIVEN, BadInput, CannotWrite
 
 GOOD, CANNOT, BAD_INPUT, FAULT, INTERRUPTED = 0, 1, 2, 70, 130
-DATA = ("csv", "json", "jsonl", "google-benchmark")  # formats for programs
+DATA = ("csv", "json")  # formats for programs
 NO_CURVE = (
     "no curve of latency over working set in these records, nor one of sharing over distance:"
     " measure one with locus latency --variant cycle,page-random, or with locus sharing --variant"
@@ -69,7 +70,7 @@ def _run(words: list[str]) -> int:
     finally:
         sys.stdout.flush()  # of --help: at exit Python could only say that it failed
     options.behind = words[end:]
-    if getattr(options, "format", "table") in DATA:
+    if options.run is _export or getattr(options, "format", "table") in DATA:
         streams.as_data()
     return int(options.run(options))
 
@@ -164,20 +165,13 @@ def _summary(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    if options.expect:
-        from .cluster import health_trials
-        from .compare import expected, observations
-
-        likwid.refuse(options.file)
-        side, notes = observations.load(options.file, "these")
-        told, without = expected.document(side, health_trials.choose)
-        command_line.note(notes + without)
-        print(told, flush=True)
+    form = formats.named(options.format or options.asked or "csv")
+    likwid.refuse(options.file)
+    if options.output:
+        command_line.note(formats.write_file(form, options.file, options.output))
         return GOOD
-    from .records import export
-
-    with _read(options) as given:
-        export.write(given, options.format, sys.stdout)
+    command_line.note(form.write(options.file, sys.stdout))
+    sys.stdout.flush()
     return GOOD
 
 
@@ -311,27 +305,32 @@ def _parser() -> argparse.ArgumentParser:
         _export,
         help="convert records for other tools",
         description=(
-            "Writes a flat row for each trial and metric to standard output: host, run, "
-            "trial and its parameters, the value with its 95 % interval in base units, or "
-            "the reason why there is no value. CSV has a column for each parameter; JSON "
-            "Lines (jsonl) an object for each row. google-benchmark is that library's JSON "
-            "for its tools/compare.py, for records of one host: an entry for each batch and "
-            "one for the median, in ns; cpu_time repeats real_time."
+            "Writes what records hold for other tools, to standard output or into a file. A row has"
+            " host, run, trial and its parameters, the value with its 95 % interval in base units,"
+            " or the reason why there is no value. " + formats.described()
         ),
-        epilog="Exit status: 0 good; 2 a file is missing or is no record.",
+        epilog=(
+            "Exit status: 0 good; 1 --output could not be written; 2 a file is missing or is no"
+            " record."
+        ),
     )
+    command.add_argument("--format", choices=formats.NAMES, metavar="FORMAT", help=formats.listed())
+    for form in formats.FORMATS:
+        if form.option:
+            command.add_argument(
+                form.option,
+                action="store_const",
+                const=form.name,
+                dest="asked",
+                help=f"as --format {form.name}",
+            )
     command.add_argument(
-        "--format",
-        choices=("csv", "jsonl", "google-benchmark"),
-        default="csv",
-        help="default: csv",
-    )
-    command.add_argument(
-        "--expect",
-        action="store_true",
+        "--output",
+        metavar="FILE|DIR",
+        type=Path,
         help=(
-            "write expected facts and values with bounds, by class of machine, for compare"
-            " --baseline and for locus health"
+            "write this file, or locus.EXTENSION in this folder: whole, under another name, then"
+            " renamed; default: standard output"
         ),
     )
     _command(

@@ -105,6 +105,29 @@ def check(line: object, strict: bool) -> Line:
     return cast("Line", line)
 
 
+def definition(kind: str) -> Line:
+    """What the format says of lines of this type."""
+    return resolved({"$ref": f"#/$defs/{kind}"})
+
+
+def resolved(form: Line) -> Line:
+    """A part of the format without its references; of alternatives, the one that is not null."""
+    while True:
+        if "$ref" in form:
+            form = cast("Line", _document()["$defs"][form["$ref"].rpartition("/")[2]])
+        elif "oneOf" in form and "properties" not in form:
+            form = {**form["oneOf"][-1], "nullable": True}
+        else:
+            return form
+
+
+def may_be_null(form: Line) -> bool:
+    """Whether null is valid there; `form`: of resolved()."""
+    return (
+        bool(form.get("nullable")) or "null" in form.get("type", ()) or None in form.get("enum", ())
+    )
+
+
 class Declared:
     """What earlier lines say of later ones: which parameters of a benchmark are numbers."""
 

@@ -1,32 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records for other tools: one flat row for each trial and metric, as CSV or JSON Lines; or Google
-Benchmark's format, for its tools/compare.py."""
+"""Google Benchmark's format, for its tools/compare.py."""
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Optional, TextIO, TypedDict
 
 import duckdb
 
-from . import database
-from .database import column, each, select
-from .lines import Header
-from .rows import Parameter, Run
+from ..records import database
+from ..records.database import column, each, select
+from ..records.lines import Header
+from ..records.rows import Parameter, Run
+from .flat import Flat
 
-Flat = dict[str, object]
-
-BEFORE = ("host", "run", "trial", "started", "benchmark", "variant")
-BEHIND = ("threads", "bind", "status", "metric", "unit", "better", "value", "low", "high", "why")
-METRICS = """
-SELECT w.host, t.whole AS run, t.id AS trial, w.started, t.benchmark, t.variant, t.threads, t.bind,
-	t.status, m.name AS metric, m.unit, m.better, m.value, m.low, m.high, m.why,
-	t.parameters::VARCHAR AS parameters
-FROM metric m JOIN trial t USING (whole, id) JOIN run w ON w.run = t.whole
-ORDER BY t.position, m.place
-"""
+SECOND = 1e9  # in its unit of time, ns
 TRIALS = """
 WITH measured AS (
 	SELECT whole, id, json_group_object(name, value) AS metrics,
@@ -41,28 +31,6 @@ FROM trial t JOIN measured USING (whole, id)
 	JOIN line ON line.run = t.part AND line.file = t.file AND line.number = t.number
 WHERE measured.time IS NOT NULL ORDER BY t.position
 """
-
-
-class OfMetric(TypedDict):
-    """A row of METRICS."""
-
-    host: str
-    run: str
-    trial: str
-    started: str
-    benchmark: str
-    variant: str
-    threads: int
-    bind: str
-    status: str
-    metric: str
-    unit: str
-    better: Optional[str]
-    value: Optional[float]
-    low: Optional[float]
-    high: Optional[float]
-    why: Optional[str]
-    parameters: str
 
 
 class OfTrial(TypedDict):
@@ -86,57 +54,11 @@ class Time(TypedDict):
     time_unit: str
 
 
-def write(given: database.Records, form: str, to: TextIO) -> None:
-    """`form`: one of FORMS. Adds to the notes on what was read."""
-    FORMS[form](given, database.tables(given), to)
-    to.flush()
-
-
-def _flat(db: duckdb.DuckDBPyConnection) -> Iterator[Flat]:
-    """Rows with parameters as columns."""
-    for of_metric in each(db, OfMetric, METRICS):
-        row: Flat = {**of_metric}
-        own = _named(json.loads(of_metric["parameters"] or "{}"))
-        yield {
-            **{name: row[name] for name in BEFORE},
-            **own,
-            **{name: row[name] for name in BEHIND},
-        }
-
-
-def _named(parameters: dict[str, Parameter]) -> Flat:
-    """A parameter named like a column becomes parameter_NAME, as in locus_analysis.load()."""
-    taken = {*BEFORE, *BEHIND}
-    return {f"parameter_{n}" if n in taken else n: v for n, v in parameters.items()}
-
-
-def _csv(_: database.Records, db: duckdb.DuckDBPyConnection, to: TextIO) -> None:
-    """A column for each parameter of any benchmark; null is empty."""
-    found = column(
-        db,
-        "SELECT name FROM (SELECT unnest(json_keys(parameters)) AS name,"
-        " generate_subscripts(json_keys(parameters), 1) AS place, position FROM trial)"
-        " GROUP BY name ORDER BY min(position), min(place)",
-    )
-    names = _named(dict.fromkeys(found, ""))
-    table = csv.DictWriter(to, [*BEFORE, *names, *BEHIND], restval="", lineterminator="\n")
-    table.writeheader()
-    table.writerows(_flat(db))
-
-
-def _jsonl(_: database.Records, db: duckdb.DuckDBPyConnection, to: TextIO) -> None:
-    for row in _flat(db):
-        to.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
-# ---- Google Benchmark ----
-
-SECOND = 1e9  # in its unit of time, ns
-
-
-def _google_benchmark(given: database.Records, db: duckdb.DuckDBPyConnection, to: TextIO) -> None:
+def write(files: Sequence[Path], to: TextIO) -> list[str]:
     """An entry for each batch, as a repetition, so that compare.py can test for a difference; and
     one for the median, with the other metrics."""
+    given = database.read(files, samples=False)
+    db = database.tables(given)
     hosts = column(db, "SELECT DISTINCT host FROM run ORDER BY host")
     if len(hosts) > 1:
         raise database.BadInput(
@@ -154,6 +76,7 @@ def _google_benchmark(given: database.Records, db: duckdb.DuckDBPyConnection, to
     lacking = len(column(db, "SELECT id FROM trial")) - trials
     if lacking:
         given.notes.append(f"{lacking} trials without a time are left out of this format")
+    return given.notes
 
 
 def _context(db: duckdb.DuckDBPyConnection) -> Flat:
@@ -227,6 +150,3 @@ def _times(seconds: float) -> Time:
         "cpu_time": seconds * SECOND,
         "time_unit": "ns",
     }
-
-
-FORMS = {"csv": _csv, "jsonl": _jsonl, "google-benchmark": _google_benchmark}

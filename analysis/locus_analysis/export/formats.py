@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The formats of `locus export`: one table, from which come its help and the checks of its options.
+A writer is imported when it is used, so that none waits for the libraries of another."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from ..records.sources import CannotWrite
+
+# Writes what the files hold; returns notes for the user.
+Writer = Callable[[Sequence[Path], TextIO], list[str]]
+
+
+@dataclass(frozen=True)
+class Format:
+    name: str
+    extension: str
+    writer: str  # "module.function" of this package
+    help: str
+    option: str = ""  # that asks for it by itself
+
+    def write(self, files: Sequence[Path], to: TextIO) -> list[str]:
+        module, _, function = self.writer.partition(".")
+        writer: Writer = getattr(importlib.import_module(f".{module}", __package__), function)
+        return writer(files, to)
+
+
+FORMATS = (
+    Format(
+        "csv",
+        "csv",
+        "flat.write_csv",
+        "a flat row for each trial and metric, with a column for each parameter (the default)",
+    ),
+    Format("jsonl", "jsonl", "flat.write_jsonl", "such a row as an object on each line"),
+    Format(
+        "google-benchmark",
+        "json",
+        "google_benchmark.write",
+        "that library's JSON for its tools/compare.py, for records of one host: an entry for each"
+        " batch and one for the median, in ns; cpu_time repeats real_time",
+    ),
+    Format(
+        "expected",
+        "json",
+        "expected.write",
+        "expected facts and values with bounds, by class of machine, for compare --baseline and"
+        " for locus health",
+        "--expect",
+    ),
+    Format(
+        "anonymous",
+        "jsonl",
+        "anonymous.write",
+        "the record itself for other people: without names of hosts, users and files, serial"
+        " numbers, environment and command line",
+        "--anonymous",
+    ),
+)
+NAMES = tuple(form.name for form in FORMATS)
+
+
+def named(name: str) -> Format:
+    return FORMATS[NAMES.index(name)]
+
+
+def listed() -> str:
+    """For --help, beside the option."""
+    return f"{', '.join(NAMES)}; default: {NAMES[0]}"
+
+
+def described() -> str:
+    """For --help."""
+    return ". ".join(f"{form.name}: {form.help}" for form in FORMATS) + "."
+
+
+def write_file(form: Format, files: Sequence[Path], path: Path) -> list[str]:
+    """Into a file, or into locus.EXTENSION of a folder. For readers that look at any moment the
+    whole text is there at once: it is written beside its name, and then renamed."""
+    if path.is_dir():
+        path /= f"locus.{form.extension}"
+    try:
+        return _write_file(form, files, path)
+    except OSError as error:
+        raise CannotWrite(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _write_file(form: Format, files: Sequence[Path], path: Path) -> list[str]:
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    beside = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as to:
+            notes = form.write(files, to)
+            to.flush()
+            os.fsync(to.fileno())
+        beside.chmod(0o666 & ~_umask())
+        beside.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise
+    return notes
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
