@@ -95,14 +95,14 @@ def test_an_interval_covers_what_it_says() -> None:
     """95 % at least of the samples of n values have the median between its bounds."""
     rng = random.Random(1)
     for n in (6, 9, 20):
-        outside = run_variation._outside(n)
+        outside = run_variation.outside(n)
         assert outside is not None
         held = 0
         for _ in range(2000):
             values = sorted(rng.random() for _ in range(n))
             held += values[outside] <= 0.5 <= values[-1 - outside]
         assert held > 0.94 * 2000
-    assert [run_variation._outside(n) for n in (1, 5, 6, 8, 9)] == [None, None, 0, 0, 1]
+    assert [run_variation.outside(n) for n in (1, 5, 6, 8, 9)] == [None, None, 0, 0, 1]
 
 
 def test_runs_that_are_not_ok_do_not_count() -> None:

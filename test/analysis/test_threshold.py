@@ -31,6 +31,8 @@ def side(name: str, y: inference.Array) -> observations.Side:
             "cpu": "one",
             "file": "a.jsonl",
             "tags": {},
+            "begun_with_others": False,
+            "resumed": False,
             "topology": {"caches": None},
             "settings": {},
             "facts": {},

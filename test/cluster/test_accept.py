@@ -42,9 +42,10 @@ def accept(submit, source, over_ranks):
 
 def table(job):
     """{step: result}"""
-    lines = (job.results / "table.txt").read_text().splitlines()
-    assert lines[1].split() == ["step", "result"]
-    return dict(line.split(None, 1) for line in lines[2:])
+    steps, *_ = (job.results / "table.txt").read_text().strip("\n").split("\n\n")
+    head, *lines = steps.splitlines()
+    assert head.split() == ["step", "result"]
+    return dict(line.split(None, 1) for line in lines)
 
 
 @BY_HAND
@@ -56,6 +57,8 @@ def test_from_start_to_end_and_again(accept, source, read):
     assert {found[step] for step in STEPS[:-1]} == {"good"}, job
     assert found["sick"].startswith("cannot tell") and int(job["ExitCode"].split(":")[0]) == 4
     assert "to go on" not in job.out()
+    both = (job.results / "table.txt").read_text().partition("\n\n")[2]
+    assert both.startswith("speed together over unsynchronized: 4 nodes"), job
     runs = [line for line in read(job.results / "suite/n1.jsonl") if line["type"] == "header"]
     assert [line["series"]["run"] for line in runs] == [1, 2, 3]
     assert read(job.results / "together/n4.jsonl")[0]["tags"] == {"together": "4"}

@@ -20,7 +20,7 @@ from ..base import units
 from ..compare import observations
 from ..compare.observations import Run, Side
 from ..records.database import STATUSES
-from . import components, cores, facts, restless, rule
+from . import components, cores, facts, restless, rule, together
 from .rule import Array
 
 SICK, SUSPECT, WRONG, ODD, NOISY = "SICK", "SUSPECT", "WRONG", "ODD", "NOISY"
@@ -84,6 +84,7 @@ class Verdict:
     facts: dict[str, list[str]]  # by host: in what it differs from its class
     beside: list[Campaign]  # odd machines, each with the hosts of the nearest class
     network: str = ""  # between how many nodes
+    together: Optional[together.Together] = None
 
     def add(self, findings: Iterable[Finding], network: str) -> None:
         """What was measured between nodes, which no run of a single host shows."""
@@ -143,7 +144,15 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
     differing.update({f.host: f.differs for f in findings if f.differs})
     findings.sort(key=lambda f: (VERDICTS.index(f.verdict), -abs(np.log(f.ratio or 1)), f.host))
     n = len(side.hosts)
-    return Verdict(n, judged, findings, lookers, rule.healthy_named(n), [], seen, differing, beside)
+    healthy, both = rule.healthy_named(n), together.of(side)
+    return Verdict(
+        *(n, judged, findings, lookers, healthy, [], seen, differing, beside), together=both
+    )
+
+
+def nobody(side: Side) -> Verdict:
+    """Of hosts too few to be judged: only what their runs together show."""
+    return Verdict(0, [], [], [], 0.0, [], [], {}, [], together=together.of(side))
 
 
 def _of_one_host(side: Side) -> Side:

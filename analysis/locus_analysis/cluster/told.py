@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from ..base import units
+from . import together
 from .sick import SICK, Finding, Verdict
 
 WIDTH = 100
@@ -35,6 +36,8 @@ def table(verdict: Verdict, all_: bool, again: str) -> str:
     if not rows:
         lines.append("no node is sick")
     lines.append("")
+    if verdict.together:
+        lines += [*verdict.together.table(), ""]
     if verdict.suspects:
         lines.append(f"measure again: {again.format(','.join(verdict.suspects))}")
     lines.append(foot(verdict, all_))
@@ -118,7 +121,15 @@ def as_csv(verdict: Verdict) -> str:
 def as_markdown(verdict: Verdict) -> str:
     rows = [[str(cell).replace("|", "\\|") for cell in _row(f)] for f in verdict.findings]
     begin = [head(verdict), "", f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
-    return "\n".join([*begin, *(f"| {' | '.join(row)} |" for row in rows)])
+    return "\n".join([*begin, *(f"| {' | '.join(row)} |" for row in rows), *_both(verdict)])
+
+
+def _both(verdict: Verdict) -> list[str]:
+    """Together over alone, as a table of Markdown."""
+    if not verdict.together:
+        return []
+    rows = [together.HEAD, ("---",) * len(together.HEAD), *verdict.together.rows]
+    return ["", verdict.together.head, "", *(f"| {' | '.join(row)} |" for row in rows)]
 
 
 def as_json(verdict: Verdict) -> str:
@@ -129,5 +140,6 @@ def as_json(verdict: Verdict) -> str:
         "findings": [asdict(f) for f in verdict.findings],
         "look": [asdict(f) for f in verdict.lookers],
         "healthy_named": verdict.healthy,
+        "together": verdict.together.as_dict() if verdict.together else None,
     }
     return json.dumps(told, indent=1, ensure_ascii=False)

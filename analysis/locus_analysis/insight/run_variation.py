@@ -243,21 +243,21 @@ def _level(values: Sequence[Optional[float]]) -> _Level:
             "between": None,
             "sound_runs": 0,
         }
-    value, outside = median(known), _outside(n)
+    value, beyond = median(known), outside(n)
     few: Optional[Range] = None
-    if n > 1 and outside is None:
+    if n > 1 and beyond is None:
         few = {"of": n, "low": known[0], "high": known[-1]}
     return {
         "value": value,
-        "low": None if outside is None else known[outside],
-        "high": None if outside is None else known[-1 - outside],
+        "low": None if beyond is None else known[beyond],
+        "high": None if beyond is None else known[-1 - beyond],
         "range": few,
         "between": (known[-1] - known[0]) / value if n > 1 and value else None,
         "sound_runs": n,
     }
 
 
-def _outside(n: int) -> Optional[int]:
+def outside(n: int) -> Optional[int]:
     """How many values lie outside of the median's interval on each side (binomial); None: there
     are too few values for an interval."""
     missed, outside = 0.0, None

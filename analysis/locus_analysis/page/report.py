@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import TypedDict
+from typing import Optional, TypedDict
 from urllib.parse import quote
 
 import duckdb
@@ -27,7 +27,7 @@ from ..base import units
 from ..base.folders import PACKAGE, TEMPLATES
 from ..card.content import MEANING as TRUST
 from ..card.summary import MOST, cards
-from ..cluster import fabric, sick, told
+from ..cluster import fabric, sick, together, told
 from ..compare import observations
 from ..pictures import axes, charts, draw, drift
 from ..pictures.charts import Picture
@@ -131,18 +131,26 @@ class _Sick(TypedDict):
     foot: str
     rows: list[tuple[str, str, str]]  # verdict, nodes, what is seen
     pictures: list[Picture]
+    together: Optional[together.Together]
 
 
-def _sick(db: duckdb.DuckDBPyConnection, between: fabric.Network) -> _Sick:
-    verdict = sick.judge(observations.of(db, "these records"), {}, {})
+def _sick(db: duckdb.DuckDBPyConnection, many: bool, runs: Sequence[ShownRun]) -> Optional[_Sick]:
+    """Of few hosts only what was measured between them, or by all at one moment."""
+    between = network.of(db)
+    at_once = any(r["parsed"].get("begin") or "together" in r["parsed"]["tags"] for r in runs)
+    if not (many or between.nodes or at_once):
+        return None
+    side = observations.of(db, "these records")
+    verdict = sick.judge(side, {}, {}) if many else sick.nobody(side)
     if between.nodes:
         verdict.add(fabric.judge(between), between.head)
     found = [(f.verdict, f.host, told.text(f)) for f in verdict.findings]
     return {
-        "head": told.head(verdict),
+        "head": told.head(verdict) if many or between.nodes else "",
         "foot": told.foot(verdict, True),
         "rows": told.joined(found),
         "pictures": [*health.pictures(verdict.campaigns), *network.pictures(between)],
+        "together": verdict.together,
     }
 
 
@@ -173,8 +181,7 @@ def _compose(given: Records, drawing: Drawing, link: str) -> str:
     steadiness = [] if many else _steadiness(db, names)
     for picture in steadiness:
         drawing.begin(picture)
-    between = network.of(db)
-    judged = _sick(db, between) if many or between.nodes else None
+    judged = _sick(db, many, runs)
     for picture in judged["pictures"] if judged else []:
         drawing.begin(picture)
     flaws = (
