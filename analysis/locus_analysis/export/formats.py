@@ -64,6 +64,20 @@ FORMATS = (
         " numbers, environment and command line",
         "--anonymous",
     ),
+    Format(
+        "openmetrics",
+        "prom",
+        "monitoring.write_openmetrics",
+        "the last values of each host as locus_value{host,class,component,metric}, for"
+        " node_exporter's textfile collector: --output its folder",
+    ),
+    Format(
+        "influx",
+        "lp",
+        "monitoring.write_influx",
+        "the values of each run in InfluxDB's line protocol, in ns, for Telegraf and"
+        " ClusterCockpit",
+    ),
 )
 NAMES = tuple(form.name for form in FORMATS)
 
