@@ -173,10 +173,10 @@ struct shape {
 #define STORED	 "mov[blq]? " R "," AT
 #define CALL(F)	 "call [0-9a-f]+ <" F "(@plt)?>"
 /* what counts, compares and jumps, and touches no memory */
-#define ARITHMETIC                                                              \
-	"(add|sub|and|or|shl|shr|cmp|test|mov)[lqbw]? (" R "|" NUMBER ")," R    \
-	"|(inc|dec|not|neg|shl|shr)[lq]? " R "|xor " R "," R "|movzbl " R "," R \
-	"|(cmov|set)[a-z]+ " R ".*|lea " AT "," R                               \
+#define ARITHMETIC                                                                 \
+	"(add|sub|and|or|shl|shr|cmp|test|mov)[lqbw]? (" R "|" NUMBER ")," R       \
+	"|(inc|dec|not|neg|shl|shr)[lq]? " R "|xor " R "," R "|movz[bw]l " R "," R \
+	"|(cmov|set)[a-z]+ " R ".*|lea " AT "," R                                  \
 	"|j[a-z]+ .*|(cs |data16 )*nop[wl]?( .*)?|xchg %ax,%ax"
 /* ... and what begins and ends a function, or keeps what there is no register for */
 #define AROUND                                                                             \

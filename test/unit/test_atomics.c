@@ -277,7 +277,7 @@ static const struct shape shapes[] = {
 	{ "add_4", LOOP, ARITHMETIC, { "lock xadd " R "," AT } },
 	{ "add_8", LOOP, ARITHMETIC, { "lock xadd " R "," AT } },
 	{ "exchange_1", LOOP, ARITHMETIC, { "xchg " R "," AT } },
-	{ "exchange_2", LOOP, ARITHMETIC "|movzwl .*", { "xchg " R "," AT } },
+	{ "exchange_2", LOOP, ARITHMETIC, { "xchg " R "," AT } },
 	{ "exchange_4", LOOP, ARITHMETIC, { "xchg " R "," AT } },
 	{ "exchange_8", LOOP, ARITHMETIC, { "xchg " R "," AT } },
 	{ "compare_exchange_1", LOOP, ARITHMETIC, { "lock cmpxchg " R "," AT } },

@@ -70,6 +70,7 @@
 		for (; n; n--) {                                                     \
 			put += (WORD)++value;                                        \
 			got += atomic_exchange_explicit(word, (WORD)value, RELAXED); \
+			OPAQUE(got); /* or clang adds both in a vector */            \
 		}                                                                    \
 		j->value = value;                                                    \
 		j->got += got;                                                       \

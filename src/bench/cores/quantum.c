@@ -18,6 +18,15 @@ static const double lane_start[QUANTUM_MOST_LANES] = { 0.0 / 1024, 1.0 / 1024, 2
 						       3.0 / 1024, 4.0 / 1024, 5.0 / 1024,
 						       6.0 / 1024, 7.0 / 1024 };
 
+/* Hides a value from the compiler: clang would hold two chains of doubles in one register. */
+#ifdef __x86_64__
+#define HIDE(x) __asm__("" : "+x"(x))
+#elif defined(__aarch64__)
+#define HIDE(x) __asm__("" : "+w"(x))
+#else
+#define HIDE(x)
+#endif
+
 /*
  * Macros and not an inline function: before inlining gcc splits vectors to the width that the
  * naming function may use. LOAD(p): a vector from memory; SPLAT(v): all lanes v; ADD, STEP(x, c).
@@ -30,8 +39,10 @@ static const double lane_start[QUANTUM_MOST_LANES] = { 0.0 / 1024, 1.0 / 1024, 2
 		uint64_t bits[QUANTUM_CHAINS * sizeof(VECTOR) / sizeof(double)], sum = 0;  \
                                                                                            \
 		UNROLL                                                                     \
-		for (unsigned j = 0; j < QUANTUM_CHAINS; j++)                              \
+		for (unsigned j = 0; j < QUANTUM_CHAINS; j++) {                            \
 			x[j] = ADD(lanes, SPLAT(start + j * QUANTUM_MOST_LANES / 1024.0)); \
+			HIDE(x[j]);                                                        \
+		}                                                                          \
 		for (unsigned step = 0; step < QUANTUM_STEPS; step++) {                    \
 			UNROLL                                                             \
 			for (unsigned j = 0; j < QUANTUM_CHAINS; j++)                      \
@@ -55,15 +66,17 @@ static inline __attribute__((always_inline)) double step_scalar(double x, double
 {
 	double product = x * x;
 
-	__asm__("" : "+x"(product));
-	return product + c;
+	HIDE(product);
+	product += c;
+	HIDE(product);
+	return product;
 }
 
 static inline __attribute__((always_inline)) __m128d step_128(__m128d x, __m128d c)
 {
 	__m128d product = _mm_mul_pd(x, x);
 
-	__asm__("" : "+x"(product));
+	HIDE(product);
 	return _mm_add_pd(product, c);
 }
 

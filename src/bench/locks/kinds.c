@@ -104,6 +104,7 @@ INLINE void visit(struct visitor *v, uint64_t n, lock_operation *acquire, lock_o
 		if (reads) {
 			share -= 100; /* spread evenly over all turns */
 			read(v);
+			__asm__ volatile(""); /* or clang calls either by a pointer */
 		} else {
 			acquire(v);
 		}
