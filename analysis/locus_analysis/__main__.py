@@ -266,7 +266,8 @@ def _parser() -> argparse.ArgumentParser:
             "and how certain each of these is; then what disturbs measurements. For a series "
             "(--runs) the card shows the medians of the runs and the intervals between them. "
             "Otherwise, if a host has measured a trial several times, the last measurement "
-            "counts."
+            "counts. For more than 8 hosts it prints a table for each class of machines: "
+            "medians over the hosts, and the hosts that differ."
         ),
         epilog=(
             "certain: known within 5 %. rough: the interval is wider, or there is none. "

@@ -462,20 +462,6 @@ def test_of_many_hosts_the_first_have_cards(
     assert out.splitlines()[-1].startswith("2 more hosts: locus summary FILE") and "n004" not in out
 
 
-def test_many_hosts_have_a_card_for_each_class(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    for i in range(12):
-        machine = Machine(f"n{i:03}", "a CPU", cpu_nodes=1)
-        lines = record(machine, [], run_id(str(i)))
-        lines[0]["machine"]["class"] = ("a" if i % 3 else "b") * 16
-        write(tmp_path / f"{i}.jsonl", lines)
-    status, out, err = run(capsys, tmp_path)
-    assert (status, err) == (GOOD, "") and out.count("\nresults") == 2
-    assert "n001 is the first of 8 hosts of its class" in out
-    assert "n000 is the first of 4 hosts of its class" in out and "n002" not in out
-
-
 def test_what_is_no_record_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("no JSON\n")
     status, out, err = run(capsys, tmp_path / "a.jsonl")

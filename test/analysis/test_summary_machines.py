@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
-from locus_analysis.card import content
+from locus_analysis.card import by_class, content
 from locus_analysis.card.content import CERTAIN, ROUGH, UNTOLD, Card
 from make_records import (
     FOUR,
@@ -19,9 +21,11 @@ from make_records import (
     numa,
     record,
     run_id,
+    write,
 )
 from make_records import sharing as sharing_points
-from test_summary import ROWS, RUN, all_of, card_of, cards, said_of, screen, told
+from some import some
+from test_summary import GOOD, ROWS, RUN, all_of, card_of, cards, run, said_of, screen, told
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +137,36 @@ def test_names_do_not_command_the_terminal() -> None:
     made = content.Card(["evil\x1b[31m\n·" + "x" * 300])
     assert "\x1b" not in content.text(made)
     screen(made)
+
+
+# Many machines.
+
+
+def test_many_hosts_have_a_table_for_each_class(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for i in range(12):
+        machine = Machine(f"n{i:03}", "a CPU", cpu_nodes=1, local=60e9 if i == 7 else 90e9)
+        points = [*latency(machine), *numa(machine, kernels=("sum",)), *core_to_core(machine)]
+        lines = record(machine, points, run_id(str(i)), seed=i)
+        lines[0]["machine"]["class"] = ("a" if i % 3 else "b") * 16
+        write(tmp_path / f"{i}.jsonl", lines)
+    monkeypatch.setenv("COLUMNS", "80")
+    status, out, err = run(capsys, tmp_path)
+    assert (status, err) == (GOOD, "") and "results" not in out
+    first, second, _ = out.split("\n\n")
+    assert first.startswith("8 hosts with a CPU · 8 cores, 1 NUMA node, ")
+    assert second.startswith("4 hosts with a CPU") and "n007" not in second
+    shown = first.splitlines()
+    assert max(map(len, some(out.splitlines()))) <= 80 and len(shown) < 24
+    (rate,) = [line for line in shown if line.startswith("bandwidth")]
+    assert re.search(r"all cores +8 +\d\S* GB/s +\d\S* to \d\S* GB/s +n007 0\.67$", rate)
+    (l1,) = [line for line in shown if line.startswith("caches")]
+    assert re.search(r"L1 +8 +\d\.\d+ ns +\d\.\d+( to \d\.\d+)? ns$", l1)
+    assert shown[1].endswith(by_class.APART) and first.count("n00") == 1
+
+
+def test_hosts_apart_stand_below_a_row_where_the_terminal_is_narrow() -> None:
+    names = "a-rather-long-name-001 1.25, a-rather-long-name-002 0.74"
+    assert by_class.beside("x" * 70, names, 70) == ["x" * 70, f"{'':13}{names}"]
+    assert by_class.beside("x", "n1 2.00", 3) == ["x    n1 2.00"]

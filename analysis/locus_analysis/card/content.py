@@ -223,9 +223,9 @@ GLUED = re.compile(r"(?<=\d) (?=[A-Za-zµ%])|(?<=\d to) (?=\d)|(?<=\(found) ")
 GLUE = "\ue000"
 
 
-def text(card: Card, columns: Optional[int] = None) -> str:
+def text(card: Card, given: Optional[int] = None) -> str:
     """The card on so many columns; None: as many as the terminal has."""
-    width = columns or _columns()
+    width = given or columns()
     lines = [*_title(card, width), "", *_rows(card.lines, width)]
     if card.missing:
         lines += _paragraph("missing", card.missing, width)
@@ -235,9 +235,9 @@ def text(card: Card, columns: Optional[int] = None) -> str:
     return "\n".join(_printable(line.rstrip()) for line in lines)
 
 
-def answer(lines: Sequence[Line], columns: Optional[int] = None) -> str:
+def answer(lines: Sequence[Line], given: Optional[int] = None) -> str:
     """Lines of the card alone, as the end of a benchmark's output; "" without any."""
-    return "\n".join(_printable(row.rstrip()) for row in _rows(lines, columns or _columns()))
+    return "\n".join(_printable(row.rstrip()) for row in _rows(lines, given or columns()))
 
 
 def _rows(lines: Sequence[Line], width: int) -> list[str]:
@@ -249,7 +249,7 @@ def _rows(lines: Sequence[Line], width: int) -> list[str]:
     ]
 
 
-def _columns() -> int:
+def columns() -> int:
     return min(COLUMNS, max(LEAST_COLUMNS, shutil.get_terminal_size((COLUMNS, 0)).columns))
 
 

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from statistics import median
 from typing import Optional
+
+import duckdb
 
 from ..base import units
 from ..insight import advice, evidence, levels, tlb
@@ -234,16 +237,23 @@ def _translation(level: Level) -> str:
 def _cells(host: Host, benchmark: str) -> list[Cell]:
     """The node x node matrix of the first variant and setting that has one: a trial for each cell,
     with its nodes."""
-    query = "FROM cell WHERE benchmark = ? ORDER BY place"
-    places = {
-        c["id"]: c for c in select(host.db, Cell, query, benchmark) if c["whole"] in host.wholes
-    }
+    of_run = _cells_of(host.db, benchmark)
+    places = {c["id"]: c for whole in host.wholes for c in of_run.get(whole, [])}
     own = [
         _with(places[t["id"]], t["metrics"][t["metric"]], t["status"])
         for t in host.of(benchmark)
         if t["id"] in places
     ]
     return [c for c in own if c["panel"] == own[0]["panel"] and c["variant"] == own[0]["variant"]]
+
+
+@lru_cache(maxsize=2)
+def _cells_of(db: duckdb.DuckDBPyConnection, benchmark: str) -> dict[str, list[Cell]]:
+    """Of all hosts, by run."""
+    of_run: dict[str, list[Cell]] = {}
+    for cell in select(db, Cell, "FROM cell WHERE benchmark = ? ORDER BY place", benchmark):
+        of_run.setdefault(cell["whole"], []).append(cell)
+    return of_run
 
 
 def _with(cell: Cell, value: Metric, status: str) -> Cell:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import duckdb
 
@@ -14,11 +14,12 @@ from ..insight.advice import Advice, Wish
 from ..records import database, provenance
 from ..records.database import STATUSES, column, select
 from ..records.rows import Outcome, Trial
-from . import content, memory_lines, problems, thread_lines
+from . import by_class, content, memory_lines, problems, thread_lines
 from .content import Card, Host, Line, Spoiler
 
 MOST = 3  # cards that are shown
-FEW = 8  # hosts; of more a class of machines has one card
+FEW = 8  # hosts; of more a class of machines has one table
+NOTHING = "nothing of a machine was measured: only libraries were compared"
 MOST_SPOILERS = 4
 MOST_LINES = 8  # of the answer of one benchmark
 
@@ -50,29 +51,26 @@ def keep(db: duckdb.DuckDBPyConnection, kept: Sequence[str]) -> None:
 
 
 def text(given: database.Records) -> str:
-    """For a terminal: the cards of the first hosts; of many, that of one host of each of the
-    largest classes of machines."""
+    """For a terminal: the cards of the first hosts; of many, a table for each of the largest
+    classes of machines."""
     named = hosts(given.db)
-    classes = _classes(given.db) if len(named) > FEW else {}
-    shown = [own[0] for own in classes.values()] or named
-    if len(named) > min(MOST, len(shown)):
-        keep(given.db, shown[:MOST])
+    if len(named) > FEW:
+        return _of_many(database.tables(given))
+    if len(named) > MOST:
+        keep(given.db, named[:MOST])
     told = [content.text(c) for c in cards(database.tables(given))]
-    if classes:
-        told += [
-            f"{own[0]} is the first of {units.several(len(own), 'host')} of its class"
-            for own in [*classes.values()][:MOST]
-        ]
-        told.append(
-            "locus sick judges all of them; locus levels tells the medians of each class; locus\n"
-            "report shows them together"
-        )
-    elif len(named) > MOST:
+    if len(named) > MOST:
         told.append(
             f"{len(named) - MOST} more hosts: locus summary FILE of each shows its card, locus"
             " report all of them together"
         )
-    return "\n\n".join(told) or "nothing of a machine was measured: only libraries were compared"
+    return "\n\n".join(told) or NOTHING
+
+
+def _of_many(db: duckdb.DuckDBPyConnection) -> str:
+    told = by_class.text(_classes(db), {c.title[1]: c for c in cards(db)})
+    then = "apart: over the median. locus sick judges all; locus report shows them"
+    return f"{told}\n\n{then}" if told else NOTHING
 
 
 def answer(db: duckdb.DuckDBPyConnection, benchmark: str) -> str:
@@ -110,16 +108,20 @@ def _hosts(db: duckdb.DuckDBPyConnection) -> list[Host]:
     for r in select(db, Outcome, "FROM outcome WHERE comparisons = 0 ORDER BY ordinal"):
         runs.setdefault(r["host"], []).append(r)
     benchmarks = column(db, "SELECT DISTINCT benchmark FROM trial")
-    trials = [t for b in sorted(benchmarks) for t in run_variation.of_time(db, b)]
+    trials: dict[str, list[Trial]] = {}
+    for t in (t for b in sorted(benchmarks) for t in run_variation.of_time(db, b)):
+        trials.setdefault(t["whole"], []).append(t)
     return [_host(db, name, own, trials) for name, own in sorted(runs.items())]
 
 
 def _host(
-    db: duckdb.DuckDBPyConnection, name: str, runs: list[Outcome], trials: Sequence[Trial]
+    db: duckdb.DuckDBPyConnection,
+    name: str,
+    runs: list[Outcome],
+    trials: Mapping[str, Sequence[Trial]],
 ) -> Host:
     wholes = [r["run"] for r in runs if r["resumed_by"] is None]
-    own = [t for t in trials if t["whole"] in wholes]
-    own.sort(key=lambda t: wholes.index(t["whole"]))
+    own = [t for whole in wholes for t in trials.get(whole, [])]
     last = {t["id"]: t for t in own}
     place = advice.places(db)[runs[-1]["run"]]
     return Host(db, name, runs, wholes, sorted(last.values(), key=lambda t: t["place"]), place)

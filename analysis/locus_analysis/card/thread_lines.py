@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Optional, TypedDict
+
+import duckdb
 
 from ..base import units
 from ..insight import advice, each_cpu, evidence, padding
@@ -185,20 +188,25 @@ def work(host: Host, only: str = "") -> list[Line]:
     """For each benchmark that compares something, the first ratio of its line in the record, and
     the largest of the others."""
     described: dict[str, list[of_records.Ratio]] = {}
-    for r in select(
-        host.db,
-        Declared,
-        "SELECT run.run, benchmark, json->'$.ratios' AS ratios FROM benchmark JOIN run USING (run)"
-        " ORDER BY ordinal, benchmark.rowid",
-    ):
-        if any(r["run"] == run["run"] for run in host.runs):
-            described[r["benchmark"]] = json.loads(r["ratios"] or "[]")
+    of_run = _declared(host.db)
+    for r in (r for run in host.runs for r in of_run.get(run["run"], [])):
+        described[r["benchmark"]] = json.loads(r["ratios"] or "[]")
     lines = []
     for benchmark, ratios in described.items():
         if ratios and benchmark not in TOLD_ABOVE and only in ("", benchmark):
             line = _gain(host, host.of(benchmark), benchmark, ratios)
             lines += [line] if line else []
     return lines
+
+
+@lru_cache(maxsize=1)
+def _declared(db: duckdb.DuckDBPyConnection) -> dict[str, list[Declared]]:
+    """Of all hosts, by run."""
+    of_run: dict[str, list[Declared]] = {}
+    query = "SELECT run, benchmark, json->'$.ratios' AS ratios FROM benchmark ORDER BY rowid"
+    for r in select(db, Declared, query):
+        of_run.setdefault(r["run"], []).append(r)
+    return of_run
 
 
 def _gain(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypedDict
 
 import duckdb
@@ -47,17 +48,25 @@ class Each:
 def of(db: duckdb.DuckDBPyConnection, trials: Sequence[Trial]) -> list[Each]:
     """Of a benchmark's trials those that have such values."""
     benchmarks = {t["benchmark"] for t in trials if t["value"]}
-    values: dict[tuple[str, str], dict[int, float]] = {}
-    for benchmark in sorted(benchmarks):
-        for r in select(db, _Row, QUERY, benchmark):
-            values.setdefault((r["whole"], r["id"]), {})[r["cpu"]] = r["value"]
+    of = {benchmark: _values(db, benchmark) for benchmark in sorted(benchmarks)}
     found = []
     for t in trials:
-        own = values.get((t["whole"], t["id"]), {})
+        own = of.get(t["benchmark"], {}).get((t["whole"], t["id"]), {})
         median = statistics.median(own.values()) if len(own) > 1 else 0
         if median > 0:
             found.append(Each(t, {cpu: value / median for cpu, value in own.items()}))
     return found
+
+
+@lru_cache(maxsize=4)
+def _values(
+    db: duckdb.DuckDBPyConnection, benchmark: str
+) -> dict[tuple[str, str], dict[int, float]]:
+    """Of all hosts: by run and trial."""
+    values: dict[tuple[str, str], dict[int, float]] = {}
+    for r in select(db, _Row, QUERY, benchmark):
+        values.setdefault((r["whole"], r["id"]), {})[r["cpu"]] = r["value"]
+    return values
 
 
 def outlying(ratios: dict[int, float]) -> set[int]:

@@ -5,6 +5,7 @@ reports."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import groupby
 
 import duckdb
@@ -15,28 +16,30 @@ from . import advice, caches, run_variation, tlb
 from .memory_level import HEAD, Finding, Level
 
 
+@lru_cache(maxsize=1)
 def findings(db: duckdb.DuckDBPyConnection) -> list[Finding]:
     """For each run, or series of runs: the caches from each curve of `cycle`, the TLB from
     `page-random`."""
-    places, found = advice.places(db), list[Finding]()
+    places = advice.places(db)
+    found: dict[str, list[Finding]] = {whole: [] for whole in places}
     trials = run_variation.of_time(db, "latency")
     for whole, own in groupby(caches.curves(trials, "cycle"), lambda c: c.whole):
         each = [caches.found(curve, places[whole]) for curve in own]
         min(
             each, key=lambda f: (not f.levels, f.pages == "base", f.special, -len(f.levels))
         ).first = True
-        found += each
+        found[whole] += each
         for finding in (f for f in each if f.first and f.levels):
             finding.remarks += filter(None, [caches.narrower(finding, places[whole])])
     for whole, own in groupby(caches.curves(trials, "page-random"), lambda c: c.whole):
-        of_caches = next((f for f in found if f.whole == whole and f.first), None)
+        of_caches = next((f for f in found[whole] if f.first), None)
         of_pages = tlb.found(list(own), of_caches, places[whole])
         for finding in of_pages:
             finding.remarks += filter(None, [tlb.narrower(finding, places[whole])])
-        found += of_pages
-    for whole in places:
-        _rename([f for f in found if f.whole == whole])
-    return sorted(found, key=lambda f: list(places).index(f.whole))
+        found[whole] += of_pages
+    for of_run in found.values():
+        _rename(of_run)
+    return [finding for of_run in found.values() for finding in of_run]
 
 
 def _rename(found: Sequence[Finding]) -> None:

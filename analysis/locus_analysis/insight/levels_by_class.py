@@ -5,7 +5,7 @@ over its hosts, and the hosts that differ."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from statistics import median
 from typing import Optional, TypedDict, TypeVar
@@ -103,13 +103,8 @@ def _most(texts: Sequence[str]) -> str:
 def _differing(name: str, of: dict[str, Level], hosts: Sequence[str]) -> list[str]:
     """Hosts whose time is far from the median, or that end the level elsewhere than most do."""
     lines = []
-    times = {host: level.time for host, level in of.items() if level.time is not None}
-    middle = median(times.values()) if times else 0.0
-    scatter = 1.4826 * median(abs(t - middle) for t in times.values()) if times else 0.0
-    far = {h: t for h, t in times.items() if abs(t - middle) > max(FAR * scatter, SLIGHT * middle)}
-    if far:
-        worst = sorted(far, key=lambda h: -abs(far[h] - middle))
-        said = [f"{host} {far[host] / middle:.2f}" for host in worst]
+    if apart := far({h: level.time for h, level in of.items() if level.time is not None}):
+        said = [f"{host} {ratio:.2f}" for host, ratio in apart]
         lines.append(f"  - {name}, time over the median: {units.some(said, NAMED)}")
     usual = _most([level.verdict for level in of.values()])
     others: dict[str, list[str]] = {}
@@ -122,6 +117,15 @@ def _differing(name: str, of: dict[str, Level], hosts: Sequence[str]) -> list[st
         for verdict, own in others.items()
     ]
     return lines
+
+
+def far(values: Mapping[str, float]) -> list[tuple[str, float]]:
+    """The hosts whose value is far from the median, with their ratio to it, the farthest first."""
+    middle = median(values.values()) if values else 0.0
+    scatter = 1.4826 * median(abs(v - middle) for v in values.values()) if values else 0.0
+    limit = max(FAR * scatter, SLIGHT * abs(middle))
+    apart = [(host, v / middle) for host, v in values.items() if middle and abs(v - middle) > limit]
+    return sorted(apart, key=lambda a: -abs(a[1] - 1))
 
 
 def _paddings(of: dict[str, str]) -> list[str]:
