@@ -42,6 +42,18 @@ FORMATS = (
     ),
     Format("jsonl", "jsonl", "flat.write_jsonl", "such a row as an object on each line"),
     Format(
+        "cpus",
+        "csv",
+        "flat.write_cpus",
+        "a row for each CPU and metric, of trials that tell CPUs apart (cores)",
+    ),
+    Format(
+        "pairs",
+        "csv",
+        "flat.write_pairs",
+        "a row for each pair of ranks and metric (locus-mpi fabric)",
+    ),
+    Format(
         "google-benchmark",
         "json",
         "google_benchmark.write",

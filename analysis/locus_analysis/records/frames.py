@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from . import database
+from . import database, parts
 
 try:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]
@@ -61,6 +61,7 @@ TAKEN = frozenset(
         *("metric", "unit", "better", "value", "low", "high", "why"),
         *("ratio", "of_value", "to_value", "other"),
         *("counter", "source", "per", "total", "trusted"),
+        *("cpu", "rank", "rank_host", "rank_node", "with_rank", "with_host", "with_node"),
     )
 )
 
@@ -113,6 +114,16 @@ class Frames:
     def counters(self) -> pd.DataFrame:
         """A row for each event that a trial counted, or could not count."""
         return self._of_trials(COUNTERS)
+
+    @cached_property
+    def cpus(self) -> pd.DataFrame:
+        """A row for each metric of each CPU, of trials that tell them apart."""
+        return self._of_trials(parts.CPUS)
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """A row for each metric of each pair of ranks that met."""
+        return self._of_trials(parts.PAIRS)
 
     def _of_trials(self, query: str) -> pd.DataFrame:
         told = self.trials.drop(columns=["reasons", "samples", "spread_within", "spread_between"])

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values of CPUs and of pairs of ranks as rows: exported, and as data frames."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+import json
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+from lacking import lacking
+from locus_analysis import __main__ as program
+from make_records import Line, Machine, as_written, cores, record, run_id, write
+from make_records.trials import Point
+
+FEW = Machine("few", "AMD EPYC 7543 32-Core Processor", cpu_nodes=1, cores=4)
+PAIR = Point("fabric", "pairs", {"rounds": 2}, 3, 2e-6)
+RUN = run_id("parts")
+
+
+def row(trial: str, rank: int, **own: Any) -> Line:
+    host = f"n{rank}"
+    return {
+        "type": "row",
+        "run": RUN,
+        "trial": trial,
+        "rank": rank,
+        "host": host,
+        "node": rank,
+        **own,
+    }
+
+
+def fabric() -> list[Line]:
+    """Three ranks, the last of which has no pair in its row."""
+    lines = as_written(record(FEW, [PAIR], RUN))
+    (declared,) = [line for line in lines if line["type"] == "benchmark"]
+    (trial,) = [line for line in lines if line["type"] == "trial"]
+    for name, unit in (("latency", "s"), ("bandwidth", "B/s")):
+        trial["metrics"][name] = trial["metrics"]["time"]
+        declared["metrics"].append(
+            {**declared["metrics"][0], "name": name, "unit": unit, "kind": "row"}
+        )
+    rows = [
+        row(trial["id"], 0, **{"with": [2, 1], "latency": [3e-6, 2e-6], "bandwidth": [1e9, None]}),
+        row(trial["id"], 1, **{"with": [2], "latency": [4e-6], "bandwidth": [2e9]}),
+        row(trial["id"], 2),
+    ]
+    at = lines.index(trial)
+    return [*lines[:at], *rows, *lines[at:]]
+
+
+def put(path: Path, lines: list[Line]) -> Path:
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    put(tmp_path / "fabric.jsonl", fabric())
+    return write(tmp_path / "cores.jsonl", record(FEW, cores(FEW), run_id("cores")))
+
+
+def exported(capsys: pytest.CaptureFixture[str], form: str, *files: Path) -> list[dict[str, str]]:
+    assert program.main(["export", "--format", form, *map(str, files)]) == 0
+    return list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+
+
+def by_cpu(file: Path) -> dict[tuple[str, int, str], Optional[float]]:
+    """As the record has them."""
+    trials = [t for t in map(json.loads, file.read_text().splitlines()) if t["type"] == "trial"]
+    return {
+        (t["id"], cpu, name): value
+        for t in trials
+        for name, m in t["metrics"].items()
+        for cpu, value in zip(t["cpus"], m.get("by_worker", []))
+    }
+
+
+def test_a_row_for_each_cpu_and_metric(capsys: pytest.CaptureFixture[str], file: Path) -> None:
+    rows = exported(capsys, "cpus", file.parent)
+    found = {(r["trial"], int(r["cpu"]), r["metric"]): float(r["value"]) for r in rows}
+    assert found == by_cpu(file) and len(found) == len(rows) > 8
+    assert {r["benchmark"] for r in rows} == {"cores"} and {r["unit"] for r in rows} >= {"s"}
+    one = [r["cpu"] for r in rows if r["trial"] == rows[0]["trial"]]
+    assert one == sorted(one) and len(set(one)) == 4
+
+
+PAIRS = [
+    ("0", "n0", "1", "n1", "latency", "2e-06"),
+    ("0", "n0", "2", "n2", "bandwidth", "1000000000.0"),
+    ("0", "n0", "2", "n2", "latency", "3e-06"),
+    ("1", "n1", "2", "n2", "bandwidth", "2000000000.0"),
+    ("1", "n1", "2", "n2", "latency", "4e-06"),
+]
+
+
+def test_a_row_for_each_pair_and_metric(capsys: pytest.CaptureFixture[str], file: Path) -> None:
+    rows = exported(capsys, "pairs", file.parent)
+    names = ("rank", "rank_host", "with_rank", "with_host", "metric", "value")
+    assert [tuple(r[name] for name in names) for r in rows] == PAIRS
+    assert [(r["rank_node"], r["with_node"]) for r in rows] == [(r[0], r[2]) for r in PAIRS]
+    assert {(r["benchmark"], r["variant"], r["rounds"]) for r in rows} == {("fabric", "pairs", "2")}
+
+
+def test_a_pair_whose_other_row_is_missing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    lines = [line for line in fabric() if line.get("rank") != 2 or line["type"] != "row"]
+    rows = exported(capsys, "pairs", put(tmp_path / "cut.jsonl", lines))
+    assert [r["with_host"] for r in rows] == ["n1", "", "", "", ""]
+
+
+def test_as_data_frames(file: Path) -> None:
+    if not importlib.util.find_spec("pandas"):
+        lacking("pandas", "python -m pip install -r analysis/requirements-dev.txt")
+    import locus_analysis
+
+    records = locus_analysis.load([file.parent])
+    cpus = records.cpus[["trial", "cpu", "metric", "value"]].itertuples(index=False)
+    assert {(t, c, m): v for t, c, m, v in cpus} == by_cpu(file)
+    assert set(records.cpus.benchmark) == {"cores"} and "width" in records.cpus
+    pairs = records.pairs.sort_values(["rank", "with_rank", "metric"])
+    names = ["rank", "rank_host", "with_rank", "with_host", "metric", "value"]
+    assert [tuple(map(str, r)) for r in pairs[names].itertuples(index=False)] == PAIRS
