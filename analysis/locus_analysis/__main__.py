@@ -124,13 +124,17 @@ def _report(options: argparse.Namespace) -> int:
     if len(tables) == len(options.file):
         raise BadInput(f"{tables[0]}: a table of LIKWID's: give the record of its run, too")
     draw.painters()
-    from .page import report  # while they start
+    from .page import one_node, report  # while they start
     from .records import database
 
-    given = database.read([file for file in options.file if file not in tables])
+    files, beside = [file for file in options.file if file not in tables], None
+    if options.node:
+        given, beside = one_node.read(files, options.node)
+    else:
+        given = database.read(files)
     with _noting(given):
         given.counted = likwid.read(tables)
-        for path in report.write(given, page, options.force):
+        for path in report.write(given, page, options.force, beside):
             print(path, flush=True)
     return GOOD
 
@@ -249,6 +253,11 @@ def _parser() -> argparse.ArgumentParser:
             "a folder for report.html, or the name of the page; default: the folder of the "
             "first FILE"
         ),
+    )
+    command.add_argument(
+        "--node",
+        metavar="NAME",
+        help="of many hosts this one alone, with all components beside its class",
     )
     command.add_argument(
         "--force",

@@ -342,3 +342,24 @@ def test_suppressed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_host_lists(text: str, names: list[str]) -> None:
     assert known.hosts(text) == names
+
+
+def test_the_page_of_one_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = campaign(tmp_path / "a", named(10), slow_memory)
+    page = tmp_path / "page.html"
+    assert program.main(["report", "--node", "n003", "--output", str(page), str(folder)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert '<h2 id="beside">n003 beside its class</h2>' in text and "n004" not in text
+    assert "one of 10 nodes with AMD EPYC 7R13" in text
+    assert "SUSPECT: memory bandwidth 0.88 of its class" in text
+    rows = re.findall(r"<tr><td>([\w ]+)</td><td class=\"number\">(1\.\d+)</td>", text)
+    assert dict(rows)["memory bandwidth"][:4] == "1.14" and dict(rows)["L1"][:3] in ("0.9", "1.0")
+    drawn = json.loads((tmp_path / "page-pictures" / "beside.vl.json").read_text())
+    assert "n003 beside 10 hosts" in json.dumps(drawn)
+    capsys.readouterr()
+    assert program.main(["report", "--node", "n1", "--output", str(page), str(folder)]) == 2
+    assert "--node n1: these records have no such node" in capsys.readouterr().err
+    both = tmp_path / "both.jsonl"
+    both.write_text("".join(f.read_text() for f in sorted(folder.glob("*.jsonl"))))
+    words = ["report", "--node", "n003", "--force", "--output", str(page), str(both)]
+    assert program.main(words) == 0 and "n004" not in page.read_text(encoding="utf-8")

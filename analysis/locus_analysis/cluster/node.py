@@ -86,7 +86,7 @@ def table(node: Node) -> str:
     beside = f", {of} {units.several(node.beside, 'node')} with {node.cpu}" if node.cpu else ""
     lines = [f"{node.host}{beside}", _short(said), ""]
     if node.components:
-        rows = [HEAD, *(_cells(c) for c in node.components)]
+        rows = [HEAD, *(cells(c) for c in node.components)]
         lines += units.aligned(rows, range(1, len(HEAD)))
     shown = node.differs if len(node.differs) <= MOST_FACTS else node.differs[: MOST_FACTS - 1]
     lines += [_short(f"differs: {fact}") for fact in shown]
@@ -95,7 +95,7 @@ def table(node: Node) -> str:
     return "\n".join(lines)
 
 
-def _cells(c: Component) -> tuple[str, ...]:
+def cells(c: Component) -> tuple[str, ...]:
     return (
         c.component,
         f"{c.ratio:.3f}",

@@ -58,6 +58,15 @@ def pictures(campaigns: Sequence[Campaign]) -> list[charts.Picture]:
     return made
 
 
+def beside(campaigns: Sequence[Campaign], host: str) -> list[charts.Picture]:
+    """The strips of a host's class, with the host in each."""
+    of = _by_host(campaigns)
+    if not any(np.isfinite(c.effect) for own in of.values() for c in own):
+        return []
+    title = f"{host} beside {units.several(len(of), 'host')} with {campaigns[0].cpu}"
+    return [strips.picture(of, "beside", title, host)]
+
+
 def _by_host(campaigns: Sequence[Campaign]) -> dict[str, list[Cell]]:
     """The cells of each host, in order of its name."""
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}

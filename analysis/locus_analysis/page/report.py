@@ -36,6 +36,7 @@ from ..records import database, provenance
 from ..records.database import CannotWrite, Records, column, select
 from ..records.rows import Headline, Mark, Outcome
 from . import health, likwid_tables, network, population, sections
+from .one_node import Beside
 from .population import Machine, ShownRun
 from .sections import Section
 
@@ -54,7 +55,9 @@ MEANING = {
 }
 
 
-def write(given: Records, page: Path, force: bool) -> Generator[Path, None, None]:
+def write(
+    given: Records, page: Path, force: bool, beside: Optional[Beside] = None
+) -> Generator[Path, None, None]:
     """Writes the page, and its pictures to a folder beside it: all or nothing. Yields the path of
     each as soon as it is there: a reader waits for the page, not for the files. With `force` it
     replaces an older page and the pictures that this shows; other files in the folder stay."""
@@ -78,7 +81,7 @@ def write(given: Records, page: Path, force: bool) -> Generator[Path, None, None
             new.mkdir()
             with ExitStack() as undone:
                 with Drawing(new) as drawing:
-                    text = _compose(given, drawing, quote(os.fsencode(pictures.name)))
+                    text = _compose(given, drawing, quote(os.fsencode(pictures.name)), beside)
                     made = _replace(page, text, Path(scratch), undone)
                     yield page
                 if pictures.exists():
@@ -154,7 +157,7 @@ def _sick(db: duckdb.DuckDBPyConnection, many: bool, runs: Sequence[ShownRun]) -
     }
 
 
-def _compose(given: Records, drawing: Drawing, link: str) -> str:
+def _compose(given: Records, drawing: Drawing, link: str, beside: Optional[Beside]) -> str:
     """The text of the page, with its pictures."""
     db = database.tables(given)
     runs = _runs(db)
@@ -180,6 +183,8 @@ def _compose(given: Records, drawing: Drawing, link: str) -> str:
         section["likwid"] = counted.get(section["name"], [])
     steadiness = [] if many else _steadiness(db, names)
     for picture in steadiness:
+        drawing.begin(picture)
+    for picture in beside.pictures if beside else []:
         drawing.begin(picture)
     judged = _sick(db, many, runs)
     for picture in judged["pictures"] if judged else []:
@@ -210,6 +215,7 @@ def _compose(given: Records, drawing: Drawing, link: str) -> str:
         statuses=[(s, statuses[s]) for s in ("ok", *MEANING) if statuses[s]],
         machines=population.machines(_machines(runs)) if many else _machines(runs),
         sick=judged,
+        beside=beside,
         hosts=len({r["host"] for r in runs}) if many else 0,
     )
 

@@ -25,6 +25,10 @@ HELP = (
     " its class. Bar: half of the hosts; line: 90 % of them; red: beyond the limit of healthy"
     " hosts, the worst by name. Right is slower."
 )
+HELP_ONE = HELP.replace(
+    "red: beyond the limit of healthy hosts, the worst by name",
+    "circle: this host, red if it is beyond the limit of healthy hosts",
+)
 
 
 class Cell(NamedTuple):
@@ -34,13 +38,17 @@ class Cell(NamedTuple):
     score: float  # over the limit
 
 
-def picture(of: Mapping[str, Sequence[Cell]], name: str, title: str) -> charts.Picture:
-    """`of`: the cells of each host of a class, which know a component or more."""
+def picture(
+    of: Mapping[str, Sequence[Cell]], name: str, title: str, one: str = ""
+) -> charts.Picture:
+    """`of`: the cells of each host of a class, which know a component or more. `one`: the host that
+    is marked instead of those beyond the limit."""
     cells = [c for own in of.values() for c in own if np.isfinite(c.effect)]
     shown = [n for n in NAMES if any(c.component == n for c in cells)]
     parts = [[c for c in cells if c.component == n] for n in shown]
-    boxes = [_box(i, own) for i, own in enumerate(parts)]
-    points = [_point(i, c) for i, own in enumerate(parts) for c in own if c.score > 1]
+    marked = [[c for c in own if (c.host == one if one else c.score > 1)] for own in parts]
+    boxes = [_box(i, own, marked[i]) for i, own in enumerate(parts)]
+    points = [_point(i, c) for i, own in enumerate(marked) for c in own]
     data = charts.Data()
     y = vl.ordinal("row", axis=None, scale={"type": "band", "paddingInner": 0.3})
     box, point = data.chart(boxes).encode(y=y), data.chart(points).encode(y=y)
@@ -54,8 +62,9 @@ def picture(of: Mapping[str, Sequence[Cell]], name: str, title: str) -> charts.P
         ),
         box.mark("bar", color=bars.BLUE).encode(x=x("low"), x2=vl.end("high"), tooltip=told),
         box.mark("tick", color=charts.INK, thickness=1.5).encode(x=x("one"), tooltip=told),
-        point.mark("point", filled=False, size=26, color=charts.ALARM, opacity=1).encode(
+        point.mark("point", filled=False, size=26, opacity=1).encode(
             x=x("ratio"),
+            color=vl.nominal("colour", scale=None),
             tooltip=[vl.nominal("host"), vl.quantitative("ratio", format=".3f")],
         ),
         width=380,
@@ -74,14 +83,14 @@ def picture(of: Mapping[str, Sequence[Cell]], name: str, title: str) -> charts.P
         charts.spec_of(worst, width=260, **bare),
         spacing=8,
     )
-    return charts.picture(name, title, HELP, [], [panel], data)
+    return charts.picture(name, title, HELP_ONE if one else HELP, [], [panel], data)
 
 
-def _box(row: int, cells: Sequence[Cell]) -> Row:
+def _box(row: int, cells: Sequence[Cell], marked: Sequence[Cell]) -> Row:
     ratios = np.exp([c.effect for c in cells])
     low5, low, high, high95 = (float(q) for q in np.quantile(ratios, SHARES))
-    beyond = sorted((c for c in cells if c.score > 1), key=lambda c: -c.score)
-    named = [f"{c.host} {np.exp(c.effect):.2f}" for c in beyond]
+    worst = sorted(marked, key=lambda c: -c.score)
+    named = [f"{c.host} {np.exp(c.effect):.2f}" for c in worst]
     return {
         **{"row": row, "component": cells[0].component, "one": 1, "named": _some(named)},
         **{"low5": low5, "low": low, "high": high, "high95": high95},
@@ -94,7 +103,9 @@ def _some(named: Sequence[str]) -> str:
 
 
 def _point(row: int, c: Cell) -> Row:
-    return {"row": row, "host": c.host, "ratio": round(float(np.exp(c.effect)), 4)}
+    colour = charts.ALARM if c.score > 1 else charts.INK
+    ratio = round(float(np.exp(c.effect)), 4)
+    return {"row": row, "host": c.host, "ratio": ratio, "colour": colour}
 
 
 def _axis(boxes: Sequence[Row], points: Sequence[Row]) -> Callable[[str], Spec]:
