@@ -31,6 +31,7 @@ def side(name: str, y: inference.Array) -> observations.Side:
             "cpu": "one",
             "file": "a.jsonl",
             "tags": {},
+            "partition": None,
             "begun_with_others": False,
             "resumed": False,
             "topology": {"caches": None},

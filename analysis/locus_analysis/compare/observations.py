@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..records import database
 from ..records.database import STATUSES, select
-from ..records.lines import Cache, Header
+from ..records.lines import Cache, Header, Job
 from ..records.schema import Line
 from . import differences, facts
 from .inference import Array
@@ -61,8 +61,9 @@ class Caches(TypedDict):
     caches: Optional[list[Cache]]
 
 
-# `settings` and `facts` by name; `cut`: the run was cut off, and may have no lines of trials. The
-# shares are CPU time that other processes and the host had, over the time of the samples.
+# `partition`: of the batch system, "CLUSTER:PARTITION"; `settings` and `facts` by name; `cut`: the
+# run was cut off, and may have no lines of trials. The shares are CPU time that other processes and
+# the host had, over the time of the samples.
 Run = TypedDict(
     "Run",
     {
@@ -73,6 +74,7 @@ Run = TypedDict(
         "class": str,
         "cpu": str,
         "tags": dict[str, str],
+        "partition": Optional[str],
         "begun_with_others": bool,
         "resumed": bool,
         "topology": Caches,
@@ -323,6 +325,7 @@ def _run(row: _RowOfRun) -> Run:
         "class": str(machine.get("class")),
         "cpu": str(machine["cpu"].get("model")),
         "tags": header["tags"],
+        "partition": _partition(header["job"]),
         "begun_with_others": bool(header.get("begin")),
         "resumed": bool(header.get("resumes")),
         "topology": {"caches": machine["topology"]["caches"]},
@@ -332,6 +335,11 @@ def _run(row: _RowOfRun) -> Run:
         "foreign_share": row["foreign_share"],
         "stolen_share": row["stolen_share"],
     }
+
+
+def _partition(job: Optional[Job]) -> Optional[str]:
+    known = job and job["cluster"] and job["partition"]
+    return f"{job['cluster']}:{known}" if job and known else None
 
 
 def _trial(row: _RowOfTrial) -> FullTrial:

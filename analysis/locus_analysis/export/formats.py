@@ -77,6 +77,24 @@ FORMATS = (
         "--anonymous",
     ),
     Format(
+        "reframe",
+        "yaml",
+        "acceptance.write_reframe",
+        "such values as references of ReFrame, by partition, for packaging/reframe/locus_test.py",
+    ),
+    Format(
+        "superbench",
+        "yaml",
+        "acceptance.write_superbench",
+        "such values as rules of SuperBench's data diagnosis",
+    ),
+    Format(
+        "superbench-results",
+        "jsonl",
+        "acceptance.write_superbench_results",
+        "what those rules judge: an object with the values of each host",
+    ),
+    Format(
         "openmetrics",
         "prom",
         "monitoring.write_openmetrics",
