@@ -44,10 +44,7 @@ def hosts(db: duckdb.DuckDBPyConnection) -> list[str]:
 
 def keep(db: duckdb.DuckDBPyConnection, kept: Sequence[str]) -> None:
     """Drops the records of other hosts."""
-    db.execute(
-        "DELETE FROM line WHERE run NOT IN (SELECT run FROM host WHERE list_contains(?, host))",
-        [list(kept)],
-    )
+    db.execute("DELETE FROM host WHERE NOT list_contains(?, host)", [list(kept)])
 
 
 def text(given: database.Records) -> str:
@@ -90,8 +87,8 @@ def _classes(db: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
     """Hosts by class of machine, the largest first. Needs no table but those of records.read()."""
     found: dict[str, list[str]] = {}
     for host, name in db.execute(
-        "SELECT host, any_value(json_extract_string(json, '$.machine.class')) FROM line JOIN host"
-        " USING (run) WHERE type = 'header' GROUP BY host ORDER BY host"
+        "SELECT h.host, any_value(class) FROM parsed.run JOIN chosen USING (shard, copy)"
+        " JOIN host h USING (run) GROUP BY h.host ORDER BY h.host"
     ).fetchall():
         found.setdefault(str(name), []).append(host)
     return dict(sorted(found.items(), key=lambda c: (-len(c[1]), c[0])))

@@ -203,7 +203,7 @@ def work(host: Host, only: str = "") -> list[Line]:
 def _declared(db: duckdb.DuckDBPyConnection) -> dict[str, list[Declared]]:
     """Of all hosts, by run."""
     of_run: dict[str, list[Declared]] = {}
-    query = "SELECT run, benchmark, json->'$.ratios' AS ratios FROM benchmark ORDER BY rowid"
+    query = "SELECT run, benchmark, json->'$.ratios' AS ratios FROM benchmark ORDER BY place"
     for r in select(db, Declared, query):
         of_run.setdefault(r["run"], []).append(r)
     return of_run

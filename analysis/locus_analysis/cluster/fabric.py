@@ -40,6 +40,18 @@ FAR_PAIR = 8.0  # ... of a pair's: there are many more
 NAMED = 20  # pairs
 
 LINES = re.compile(rb'\{"type": ?"(?:row|trial.{,400}"benchmark": ?"fabric)"')
+# The same of a database.
+LINES_OF = """
+SELECT json FROM (
+	SELECT false AS behind, ordinal, o.line, json::VARCHAR AS json
+	FROM parsed.other o JOIN kept USING (shard, run) WHERE type = 'row'
+	UNION ALL
+	SELECT true, ordinal, t.line, json_object('type', 'trial', 'run', run, 'id', id,
+		'benchmark', benchmark, 'variant', variant, 'status', status, 'reasons',
+		reasons)::VARCHAR
+	FROM parsed.trial t JOIN kept USING (shard, run) WHERE benchmark = 'fabric')
+ORDER BY behind, ordinal, line
+"""
 _Row = dict[str, Any]
 
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from ..records import database
 from ..records.database import STATUSES, select
 from ..records.lines import Cache, Header, Job
-from ..records.schema import Line
 from . import differences, facts
 from .inference import Array
 
@@ -101,13 +100,6 @@ CLOCK: HeadedMetric = {
     "headline": True,
 }
 
-# What is kept of the lines of benchmarks and trials.
-OF_BENCHMARK = ("type", "run", "name", "unit")
-OF_METRIC = ("name", "unit", "better", "kind")
-OF_TRIAL = (
-    *("type", "run", "id", "benchmark", "variant", "parameters", "threads", "bind"),
-    *("oversubscribed", "status", "scale", "cycle", "kernel_unknown"),
-)
 # Runs, trials and metrics by number: trials and metrics of all runs in the order of the record.
 NUMBERED = """
 CREATE TABLE a_run AS
@@ -124,19 +116,14 @@ FROM metric JOIN a_trial USING (id) WHERE better IS NOT NULL GROUP BY t, id, nam
 """
 # `cut`: the run was cut off, and may have no lines of trials that it was to measure.
 RUNS = """
-WITH beside AS (
-	SELECT whole, from_json(json, '{"noise": {"wall": "DOUBLE", "foreign": "DOUBLE"},
-		"kernel": {"steal": "DOUBLE"}, "kernel_unknown": ["VARCHAR"]}') AS t
-	FROM line JOIN part ON run = part WHERE type = 'trial'),
-shares AS (
-	SELECT whole, sum(t.noise.foreign) / nullif(sum(t.noise.wall), 0) AS foreign_share,
-		CASE WHEN NOT bool_or(coalesce(list_contains(t.kernel_unknown, 'steal'), false))
-			THEN sum(coalesce(t.kernel.steal, 0)) / nullif(sum(t.noise.wall), 0) END
-			AS stolen_share
-	FROM beside GROUP BY whole)
-SELECT a_run.*, foreign_share, stolen_share, json IS NULL OR json->>'$.signal' IS NOT NULL
+WITH shares AS (
+	SELECT whole, sum(foreign_time) / nullif(sum(wall), 0) AS foreign_share,
+		CASE WHEN NOT bool_or(list_contains(kernel_unknown, 'steal'))
+			THEN sum(coalesce(steal, 0)) / nullif(sum(wall), 0) END AS stolen_share
+	FROM parsed.trial JOIN kept USING (shard, run) JOIN part ON run = part GROUP BY whole)
+SELECT a_run.*, foreign_share, stolen_share, NOT ended OR signal IS NOT NULL
 	OR a_run.run IN (SELECT whole FROM trial WHERE status = 'interrupted') AS cut
-FROM a_run LEFT JOIN line ON line.run = a_run.run AND type = 'end'
+FROM a_run JOIN (SELECT run, ended, signal FROM kept) USING (run)
 	LEFT JOIN shares ON whole = a_run.run ORDER BY r
 """
 TRIALS = """
@@ -267,7 +254,7 @@ class _RowOfMetric(TypedDict):
 
 def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
     """One side, and notes on what was left out."""
-    read = database.read(paths, samples=False, lean=lean)
+    read = database.read(paths, samples=False, values=True)
     return of(database.trials(read), name), read.notes
 
 
@@ -293,25 +280,6 @@ def of(db: duckdb.DuckDBPyConnection, name: str) -> Side:
     )
     side.values[~side.valid[:, [m["t"] for m in found]]] = np.nan
     return side
-
-
-def lean(line: Line) -> Line:
-    """A line without what no comparison needs: most of it."""
-    if line["type"] == "benchmark":
-        return {
-            **{k: line[k] for k in OF_BENCHMARK},
-            "protocol": {"version": line["protocol"]["version"]},
-            "metrics": [{k: m[k] for k in OF_METRIC} for m in line["metrics"]],
-        }
-    if line["type"] != "trial":
-        return line
-    told = {k: line[k] for k in OF_TRIAL if k in line}
-    told["metrics"] = {name: {"value": m["value"]} for name, m in line.get("metrics", {}).items()}
-    noise, kernel = line.get("noise", {}), line.get("kernel", {})
-    told["noise"] = {name: noise[name] for name in ("wall", "foreign") if name in noise}
-    told["kernel"] = {"steal": kernel["steal"]} if "steal" in kernel else {}
-    told["samples"] = {"modes": line.get("samples", {}).get("modes", [])}
-    return told
 
 
 def _run(row: _RowOfRun) -> Run:

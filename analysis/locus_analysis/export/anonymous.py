@@ -187,7 +187,7 @@ KEYS: dict[str, Rule] = {
 
 def write(files: Sequence[Path], to: TextIO) -> list[str]:
     """The lines of all records, in their order."""
-    given = database.read(files)
+    given = database.read(files, lines=True)
     hosts: dict[str, str] = dict(given.db.execute("SELECT run, host FROM host").fetchall())
     cleaner = Cleaner(hosts)
     for host in sorted(set(hosts.values())):

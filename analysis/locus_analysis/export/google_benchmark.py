@@ -24,11 +24,8 @@ WITH measured AS (
 	FROM metric WHERE value IS NOT NULL GROUP BY whole, id)
 SELECT t.benchmark, t.variant, t.threads, t.bind, t.parameters::VARCHAR AS parameters, t.status,
 	(t.samples->>'$.n')::BIGINT AS samples, measured.metrics::VARCHAR AS metrics, measured.time,
-	[b * (line.json->>'$.scale')::DOUBLE
-		FOR b IN from_json(line.json->'$.batches.metrics.time', '["DOUBLE"]')
-		IF b IS NOT NULL] AS batches
+	[b * scale FOR b IN batch_times IF b IS NOT NULL] AS batches
 FROM trial t JOIN measured USING (whole, id)
-	JOIN line ON line.run = t.part AND line.file = t.file AND line.number = t.number
 WHERE measured.time IS NOT NULL ORDER BY t.position
 """
 

@@ -27,7 +27,7 @@ class _OfLine(Headline):
 
     file: str
     region: str  # JSON
-    cpus: Optional[str]  # JSON
+    cpus: list[int]
     counts: bool  # of a trial that a run began and the next one repeated, the last one
 
 
@@ -103,16 +103,15 @@ def _marked(db: duckdb.DuckDBPyConnection) -> dict[str, list[Marked]]:
     there twice; the last one counts."""
     found: dict[str, list[Marked]] = {}
     query = (
-        "SELECT h.*, line.file, json->>'$.region' AS region, json->>'$.cpus' AS cpus, (line.file,"
-        " line.number) = (t.file, t.number) AS counts FROM line JOIN part ON line.run = part.part"
-        " JOIN trial t ON t.whole = part.whole AND t.id = json->>'$.id' JOIN headline h ON h.whole"
-        " = t.whole AND h.id = t.id WHERE type = 'trial' AND json_type(json->'$.region') = 'OBJECT'"
+        "SELECT h.*, k.file, p.region, p.cpus, (p.run, p.line) = (placed.run, placed.line)"
+        " AS counts FROM parsed.trial p JOIN kept k USING (shard, run) JOIN part ON part.part ="
+        " p.run JOIN placed ON placed.whole = part.whole AND placed.id = p.id JOIN headline h ON"
+        " h.whole = placed.whole AND h.id = p.id WHERE json_type(p.region) = 'OBJECT'"
         " ORDER BY place, counts"
     )
     for row in select(db, _OfLine, query):
         region: Region = json.loads(row["region"])
-        cpus = json.loads(row["cpus"] or "[]")
-        own = Marked(row, row["file"], region, cpus, row["counts"])
+        own = Marked(row, row["file"], region, row["cpus"], row["counts"])
         found.setdefault(region["name"], []).append(own)
     return found
 

@@ -36,13 +36,7 @@ HELP = (
 
 
 def of(db: duckdb.DuckDBPyConnection) -> Network:
-    """Of the lines of a database."""
-    lines = column(
-        db,
-        "SELECT json FROM line WHERE type = 'row' OR type = 'trial' AND"
-        " (json->>'$.benchmark') = 'fabric' ORDER BY type <> 'row'",
-    )
-    return fabric.of_lines(str(line) for line in lines)
+    return fabric.of_lines(column(db, fabric.LINES_OF))
 
 
 def pictures(network: Network) -> list[charts.Picture]:

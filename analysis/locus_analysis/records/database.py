@@ -5,9 +5,8 @@ skipped, and reported with its file and number."""
 from __future__ import annotations
 
 import json
-import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
@@ -17,10 +16,9 @@ from typing import TYPE_CHECKING, Optional, TypedDict, TypeVar, cast
 import duckdb
 
 from ..base import processes, units
-from . import hosts, published, schema, sources
-from .lines import Header, Machine
+from . import hosts, published, reader, sources
+from .lines import Machine
 from .rows import Distribution, HasStatus, InRun, Told, Trial, Value, Verdict
-from .schema import Line
 from .sources import BadInput as BadInput  # for modules that import them from here
 from .sources import CannotWrite as CannotWrite
 
@@ -31,19 +29,9 @@ R = TypeVar("R", bound=Mapping[str, object])
 T = TypeVar("T", bound=InRun)
 
 HERE = Path(__file__).resolve().parent
-AT_ONCE = 1 << 23  # bytes of lines that are handed to the database together
+PARSED = (HERE / "parsed.sql").read_text(encoding="utf-8")
 MOST_MEMORY = "1GiB"  # of the database; beyond that it uses temporary files
 FETCHED = 1000  # rows that are fetched together
-MOST_FLAWS = 3  # of a file that are reported one by one
-SAMPLES = re.compile(rb'\{"type": ?"samples"')
-BULK = re.compile(rb'\{"type": ?"(?:samples|matrix|row|distribution|peer)"')
-OTHERS = (
-    rb'|\{"type": ?"trial", ?"run": ?"[0-9a-f]{16}", ?"id": ?"[0-9a-f]{16}",'
-    rb' ?"benchmark": ?"(?!(?:%s)")'
-)  # trials of benchmarks beside some, as locus writes them
-HOPELESS = 100  # flawed lines: after so many without a header the rest of a file is not read
-
-Entry = tuple[str, int, int, str, str, str]  # a row of the table `line`
 
 
 @dataclass
@@ -53,50 +41,47 @@ class Records:
     db: duckdb.DuckDBPyConnection
     notes: list[str] = field(default_factory=list)
     counted: list[Counted] = field(default_factory=list)  # tables given beside the records
-    runs: dict[str, hosts.Machine] = field(default_factory=dict)
-    doubled: bool = False  # some run is there more than once
-    lean: Optional[Callable[[Line], Line]] = None  # what is kept of a line
-    skipped: Optional[re.Pattern[bytes]] = None  # lines that are not read
-    waiting: list[Entry] = field(default_factory=list)  # rows that the database is yet to get
-    size: int = 0  # bytes of their lines
-
-    def take(self, row: Entry) -> None:
-        self.waiting.append(row)
-        self.size += len(row[-1])
-        if self.size >= AT_ONCE:
-            self.hand_over()
-
-    def hand_over(self) -> None:
-        _insert(self.db, "line", self.waiting)
-        self.waiting, self.size = [], 0
 
 
 def read(
     paths: Sequence[Path],
     samples: bool = True,
-    lean: Optional[Callable[[Line], Line]] = None,
     only: Sequence[str] = (),
+    values: bool = False,
+    lines: bool = False,
 ) -> Records:
     """Reads files, and those in folders, with or without lines of samples, which are most of the
-    lines. `lean` makes of a line what is kept of it; then lines beside those of trials are not
-    read. `only`: nor are trials of other benchmarks. Of a run that is there several times, keeps
-    the most complete copy."""
-    skipped = BULK if lean or only else None if samples else SAMPLES
-    if only:
-        skipped = re.compile(BULK.pattern + OTHERS % "|".join(map(re.escape, only)).encode())
-    records = Records(_database(), lean=lean, skipped=skipped)
+    lines. `only`: no trials of other benchmarks, and no lines beside those of trials. `values`:
+    nothing but values. `lines`: also keeps all lines, in the table `line`. Of a run that is there
+    several times, the most complete copy counts."""
+    records = Records(_database())
+    skipped = reader.others(only) if only else reader.BULK if values else reader.SAMPLES
+    taken = reader.Reader(records.db, None if samples else skipped, values)
     for path in sources.find(paths):
         try:
-            _take(records, path)
+            taken.take(path)
         except BadInput as error:
-            records.notes.append(str(error))
-    records.hand_over()
-    if not records.runs:
+            taken.notes.append(str(error))
+    taken.parse(keep=lines)
+    records.notes += taken.notes
+    return _named(records)
+
+
+def _named(records: Records) -> Records:
+    """Chooses copies, and names machines."""
+    records.notes += _choose(records.db)
+    machines = select(
+        records.db,
+        _Machine,
+        "SELECT run, host, class AS kind, board FROM parsed.run JOIN chosen USING (shard, copy)"
+        " ORDER BY shard, copy",
+    )
+    if not machines:
         raise BadInput(records.notes[0])
-    if records.doubled:
-        records.notes += _keep_one_of_each(records.db)
-    names, notes = hosts.told_apart(records.runs.values())
-    _insert(records.db, "host", list(names.items()))
+    names, notes = hosts.told_apart(
+        hosts.Machine(m["run"], m["host"], m["kind"], m["board"]) for m in machines
+    )
+    reader.insert(records.db, "host", list(names.items()))
     records.notes += notes
     return records
 
@@ -115,8 +100,8 @@ def tables(records: Records) -> duckdb.DuckDBPyConnection:
     labels = [(*each, units.parameter(*each)) for each in values]
     db.execute("CREATE TABLE words_of (name VARCHAR, value VARCHAR, unit VARCHAR, label VARCHAR)")
     db.execute("CREATE TABLE panel_parameter (benchmark VARCHAR, name VARCHAR)")
-    _insert(db, "words_of", labels)
-    _insert(db, "panel_parameter", published.panels())
+    reader.insert(db, "words_of", labels)
+    reader.insert(db, "panel_parameter", published.panels())
     db.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
     return db
 
@@ -292,90 +277,17 @@ def _database() -> duckdb.DuckDBPyConnection:
         }
     )
     db.execute("SET enable_progress_bar = false")  # it would be among the results
-    db.execute(
-        "CREATE TABLE line"
-        " (file VARCHAR, number INTEGER, copy INTEGER, run VARCHAR, type VARCHAR, json JSON)"
-    )
-    db.execute("CREATE TABLE host (run VARCHAR, host VARCHAR)")
+    db.execute(PARSED)
     return db
 
 
-def _insert(db: duckdb.DuckDBPyConnection, table: str, given: Sequence[tuple[object, ...]]) -> None:
-    """By columns: one statement for each line takes 40 times as long."""
-    if given:
-        db.execute(
-            f"INSERT INTO {table} SELECT {', '.join(['unnest(?)'] * len(given[0]))}",
-            [list(column) for column in zip(*given)],
-        )
+class _Machine(TypedDict):
+    """As hosts.Machine."""
 
-
-def _take(records: Records, path: Path) -> None:
-    """Reads all lines of a file into the database. Raises the first flaw of a file without any
-    valid line; else flaws become notes."""
-    flaws: list[str] = []
-    taken = False
-    for row in _rows(records, path, flaws):
-        records.take(row)
-        taken = True
-    if not taken:
-        raise BadInput(
-            flaws[0] if flaws else f"{sources.name(path)}: holds no line that this locus knows"
-        )
-    records.notes += flaws[:MOST_FLAWS]
-    if len(flaws) > MOST_FLAWS:
-        records.notes.append(
-            f"{sources.name(path)}: {len(flaws) - MOST_FLAWS} more lines like these are left out"
-        )
-
-
-def _rows(records: Records, path: Path, flaws: list[str]) -> Iterator[Entry]:
-    """Rows of the table `line`. `copy` is the line of the run's header, since a file may have a run
-    twice."""
-    headers: dict[str, Optional[int]] = {}  # None: that run cannot be read
-    declared = schema.Declared()
-    name = sources.name(path)
-    for given in sources.lines(path):
-        if not headers and len(flaws) >= HOPELESS:
-            return
-        if records.skipped and headers and records.skipped.match(given.text):
-            continue
-        try:
-            line = _line(given)
-            if line:
-                declared.check(line)
-        except schema.Flaw as flaw:
-            flaws.append(f"{name}:{given.number}: {flaw}")
-            if header := schema.header_of(given.text):
-                headers[header] = None
-            continue
-        if line is None:
-            continue
-        run = line["run"]
-        if line["type"] == "header":
-            records.doubled |= run in records.runs
-            records.runs[run] = hosts.of_header(cast("Header", line))
-            headers[run] = given.number
-        elif run not in headers:
-            headers[run] = None
-            flaws.append(
-                f"{name}:{given.number}: run {run} has no header before this line: its lines are"
-                " left out"
-            )
-        home = headers[run]
-        if home is not None:
-            text = json.dumps(records.lean(line)) if records.lean else given.text.decode("utf-8")
-            yield name, given.number, home, run, line["type"], text
-
-
-def _line(given: sources.Line) -> Optional[Line]:
-    """None: a type of a later version."""
-    if given.flaw:
-        raise schema.Flaw(given.flaw)
-    line = schema.parse(given.text)
-    kind = line.get("type") if isinstance(line, dict) else None
-    if isinstance(kind, str) and kind not in schema.types():
-        return None
-    return schema.check(line, strict=False)
+    run: str
+    host: str
+    kind: Optional[str]
+    board: Optional[str]
 
 
 class _Left(TypedDict):
@@ -385,25 +297,21 @@ class _Left(TypedDict):
     run: str
 
 
-def _keep_one_of_each(db: duckdb.DuckDBPyConnection) -> list[str]:
-    """Keeps one copy of each run: the one that ended, else the one with most trials, with most
-    lines, or the first. Returns notes."""
+def _choose(db: duckdb.DuckDBPyConnection) -> list[str]:
+    """Chooses one copy of each run: the one that ended, else the one with most trials, with most
+    lines, or the first. Returns notes on the others."""
     db.execute(
-        "CREATE TEMP TABLE chosen AS SELECT *, row_number() OVER (PARTITION BY run ORDER BY ended"
-        " DESC, trials DESC, lines DESC, place) AS choice, first(file) OVER (PARTITION BY run ORDER"
-        " BY ended DESC, trials DESC, lines DESC, place) AS home FROM (SELECT run, file, copy,"
-        " bool_or(type = 'end') AS ended, count(*) FILTER (type = 'trial') AS trials,"
-        " count(*) AS lines, min(rowid) AS place FROM line GROUP BY run, file, copy)"
-    )
-    db.execute(
-        "DELETE FROM line USING chosen c WHERE line.run = c.run AND line.file = c.file"
-        " AND line.copy = c.copy AND choice > 1"
+        "CREATE TABLE chosen AS SELECT shard, copy FROM parsed.run QUALIFY row_number() OVER"
+        " (PARTITION BY run ORDER BY ended DESC, trials DESC, lines DESC, shard, copy) = 1"
     )
     left = select(
         db,
         _Left,
-        "SELECT file, home, count(DISTINCT run) AS n, min(run) AS run FROM chosen WHERE choice > 1"
-        " GROUP BY file, home ORDER BY min(place)",
+        "SELECT r.file, home.file AS home, count(DISTINCT run) AS n, min(run) AS run"
+        " FROM parsed.run r JOIN parsed.run home USING (run) JOIN chosen c"
+        " ON (home.shard, home.copy) = (c.shard, c.copy)"
+        " WHERE (r.shard, r.copy) NOT IN (SELECT (shard, copy) FROM chosen)"
+        " GROUP BY r.file, home.file ORDER BY min((r.shard, r.copy))",
     )
     return [
         f"{r['file']}: run {r['run']}"

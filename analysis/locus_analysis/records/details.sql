@@ -1,12 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What else trials (trials.sql) tell: distributions, ratios, values of parameters.
 
--- All values of a metric, as counts: bucket b begins at 2^(b div 64 - 64) * (1 + (b mod 64) / 64).
-CREATE TABLE distribution AS
-SELECT whole, trial.id, line.json->>'$.metric' AS metric, (line.json->>'$.n')::BIGINT AS n,
-	line.json->'$.quantiles' AS quantiles, line.json->'$.buckets' AS buckets
-FROM line JOIN trial ON trial.part = line.run AND trial.id = (line.json->>'$.trial')
-WHERE line.type = 'distribution';
+CREATE VIEW distribution AS
+SELECT whole, d.id, metric, n, quantiles, buckets
+FROM parsed.distribution d JOIN kept USING (shard, run) JOIN part ON part.part = run
+WHERE (whole, run, id) IN (SELECT (whole, run, id) FROM placed);
 
 CREATE MACRO above_zero(x) AS CASE WHEN x > 0 THEN x END;
 

@@ -11,7 +11,8 @@ ORDER BY position, m.place, worker
 PAIRS = """
 WITH told AS (SELECT whole, json->>'$.trial' AS id, (json->>'$.rank')::BIGINT AS rank,
 	json->>'$.host' AS host, (json->>'$.node')::BIGINT AS node, json
-	FROM line JOIN part ON line.run = part WHERE type = 'row'),
+	FROM parsed.other JOIN kept USING (shard, run) JOIN part ON part.part = run
+	WHERE type = 'row'),
 listed AS (SELECT whole, id, rank, unnest(from_json(json->'$.with', '["BIGINT"]')) AS other,
 	generate_subscripts(from_json(json->'$.with', '["BIGINT"]'), 1) AS place, json FROM told),
 named AS (SELECT listed.*, m.name, m.unit, m.better, m.place AS metric_place,

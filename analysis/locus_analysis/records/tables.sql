@@ -111,7 +111,7 @@ FROM cell LEFT JOIN single USING (host, benchmark)
 -- What the `samples` lines hold, by batch: several may share a line. `begun` is its start.
 CREATE VIEW batch AS
 WITH told AS (
-	SELECT part.whole, part.part, file, number, json->>'$.trial' AS id,
+	SELECT part.whole, part.part, file, other.line AS number, json->>'$.trial' AS id,
 		CASE WHEN json_type(json, '$.at') = 'ARRAY'
 			THEN from_json(json->'$.at', '["DOUBLE"]')
 			ELSE [(json->>'$.at')::DOUBLE] END AS starts,
@@ -120,7 +120,8 @@ WITH told AS (
 		coalesce(from_json(json->'$.noisy', '["BIGINT"]'), []) AS noisy,
 		coalesce(from_json(json->'$.n', '["BIGINT"]'), [len(times)]) AS n,
 		json->'$.sketch' AS sketch
-	FROM line JOIN part ON line.run = part.part WHERE type = 'samples'),
+	FROM parsed.other JOIN kept USING (shard, run) JOIN part ON part.part = run
+	WHERE type = 'samples'),
 each_one AS (
 	SELECT *, unnest(starts) AS begun, generate_subscripts(starts, 1) AS turn,
 		coalesce(list_sum(n[:turn - 1]), 0)::BIGINT AS before
@@ -271,7 +272,7 @@ FROM e;
 
 -- What other libraries took for the same work.
 CREATE TABLE peer AS
-SELECT line.run, row_number() OVER (ORDER BY ordinal, number) AS place,
+SELECT run, row_number() OVER (ORDER BY ordinal, other.line) AS place,
 	json->>'$.benchmark' AS benchmark, json->>'$.case' AS work,
 	json->'$.parameters' AS parameters, (json->>'$.threads')::BIGINT AS threads,
 	json->>'$.peer' AS peer, json->>'$.version' AS version, (json->>'$.pairs')::BIGINT AS pairs,
@@ -280,21 +281,12 @@ SELECT line.run, row_number() OVER (ORDER BY ordinal, number) AS place,
 	(json->>'$.ci[0]')::DOUBLE AS low, (json->>'$.ci[1]')::DOUBLE AS high,
 	(json->>'$.goal')::DOUBLE AS goal,
 	json->>'$.agreement' AS agreement
-FROM line JOIN run USING (run) WHERE type = 'peer';
+FROM parsed.other JOIN kept USING (shard, run) WHERE type = 'peer';
 
 -- What became of each run.
 CREATE TABLE outcome AS
-WITH ended AS (SELECT run, (json->>'$.status')::BIGINT AS exit_status, json->>'$.signal' AS signal,
-	(json->>'$.skipped')::BIGINT AS skipped,
-		(json->>'$.elapsed')::DOUBLE AS elapsed FROM line WHERE type = 'end'),
-told AS (SELECT run, json->>'$.id' AS id FROM line WHERE type = 'trial'),
-begun AS (SELECT run, json->>'$.trial' AS id, count(*) AS batches FROM line WHERE type = 'samples'
-	GROUP BY ALL),
-unfinished AS (SELECT run, count(*) AS unfinished, sum(batches) AS batches
-	FROM begun ANTI JOIN told USING (run, id) GROUP BY run)
-SELECT run.*, ended.* EXCLUDE (run), ended.run IS NOT NULL AS ended,
-	(SELECT count(*) FROM told WHERE told.run = run.run) AS trials,
-	coalesce(unfinished, 0) AS unfinished,
+SELECT run.*, exit_status, signal, skipped, elapsed, ended, trials, unfinished,
 	(SELECT count(*) FROM peer WHERE peer.run = run.run) AS comparisons,
 	(SELECT max(whole) FROM part WHERE part = run.run AND whole <> run.run) AS resumed_by
-FROM run LEFT JOIN ended USING (run) LEFT JOIN unfinished USING (run);
+FROM run JOIN (SELECT run, exit_status, signal, skipped, elapsed, ended, trials, unfinished
+	FROM kept) USING (run);
