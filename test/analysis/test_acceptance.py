@@ -30,7 +30,7 @@ def yaml(text: str) -> Any:
 
 def points(machine: Machine) -> list[Point]:
     """A few of each component."""
-    return latency(machine)[::5] + numa(machine, kernels=("sum",))[:2]
+    return latency(machine)[::5] + numa(machine, kernels=("sum",))[:8]
 
 
 def runs(folder: Path, machine: Machine, job: Optional[dict[str, Any]] = None) -> list[Path]:

@@ -36,7 +36,7 @@ def exported(capsys: pytest.CaptureFixture[str], form: str, *files: Path) -> str
 
 
 def run_of(folder: Path, machine: Machine, started: str, factor: float = 1.0) -> Path:
-    points = latency(machine)[::5] + numa(machine, kernels=("sum",))[:2]
+    points = latency(machine)[::5] + numa(machine, kernels=("sum",))[:8]
     for point in points:
         point.seconds *= factor
     name = f"{machine.host}{started}"
