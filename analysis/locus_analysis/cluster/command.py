@@ -56,6 +56,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         ),
     )
     command.add_argument(
+        "--group",
+        metavar="FILE",
+        type=Path,
+        help=(
+            "the switch of each node (lines such as n[001-004] s1), or SLURM's topology.conf: then"
+            " slow switches are told, too"
+        ),
+    )
+    command.add_argument(
         "--again-list", action="store_true", help="print only the suspects' names, for sbatch"
     )
     command.add_argument("--all", action="store_true", help="also what is worth a look")
@@ -83,16 +92,19 @@ def _effect(words: str) -> tuple[str, float]:
 
 def _sick(options: argparse.Namespace) -> int:
     from ..compare import observations
-    from . import fabric, known, node, sick, told
+    from . import fabric, known, node, sick, switches, told
 
     if options.node and (options.again_list or options.format not in ("table", "json")):
         raise BadInput("--node: goes with --format table or json, and without --again-list")
     likwid.refuse(options.file)
     suppressed = known.read(options.suppress) if options.suppress else []
+    levels = switches.read(options.group) if options.group else []
     side, notes = observations.load(options.file, "these records")
     network = fabric.read(options.file)
     verdict = sick.judge(side, dict(options.effect), _lost(options.file))
-    verdict.add(fabric.judge(network), network.head if network.nodes else "")
+    slow, network, untold = switches.judge(network, levels) if options.group else ([], network, [])
+    verdict.add([*slow, *fabric.judge(network)], network.head if network.nodes else "")
+    verdict.notes += untold
     known.leave_out(verdict, suppressed)
     command_line.note(notes + verdict.notes)
     if options.node:

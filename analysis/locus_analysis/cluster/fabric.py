@@ -172,16 +172,16 @@ def _natural(name: str) -> tuple[int, str]:
 def parts_of(network: Network, metric: str) -> Parts:
     y = network.y[metric]
     if len(network.nodes) < POLISHED:
-        return _by_gap(network, y, _least(network, metric)[1])
+        return _by_gap(network, y, least_of(network, metric)[1])
     node, pair = polished(network, y)
-    least, least_pair = _least(network, metric)
+    least, least_pair = least_of(network, metric)
     slow = np.flatnonzero(node > max(least, FAR * _scatter(node)))
     own = ~(np.isin(network.a, slow) | np.isin(network.b, slow))
     limit = max(least_pair, FAR_PAIR * _scatter(pair))
     return Parts(node, pair, slow, np.flatnonzero(own & (pair > limit)))
 
 
-def _least(network: Network, metric: str) -> tuple[float, float]:
+def least_of(network: Network, metric: str) -> tuple[float, float]:
     """That is told: of a node's part and of a pair's."""
     return (NOISY[metric],) * 2 if network.noisy else (NODE, PAIR)
 
@@ -266,9 +266,9 @@ def judge(network: Network) -> list[Finding]:
             continue
         parts = parts_of(network, metric)
         for i in parts.slow_nodes:
-            nodes.setdefault(int(i), []).append(_told(metric, sign, parts.node[i]))
+            nodes.setdefault(int(i), []).append(told(metric, sign, parts.node[i]))
         for i in parts.slow_pairs:
-            pairs.setdefault(int(i), []).append(_told(metric, sign, parts.pair[i]))
+            pairs.setdefault(int(i), []).append(told(metric, sign, parts.pair[i]))
     findings = [Finding(WRONG, "network", NETWORK, reason=reason) for reason in network.wrong]
     findings += [
         Finding(SICK, network.nodes[i], NETWORK, reason=f"slow to all ({', '.join(own)})")
@@ -289,5 +289,5 @@ def pair_name(network: Network, pair: int) -> str:
     return f"{network.nodes[network.a[pair]]} - {network.nodes[network.b[pair]]}"
 
 
-def _told(metric: str, sign: int, part: float) -> str:
+def told(metric: str, sign: int, part: float) -> str:
     return f"{metric.partition('-')[0]} {np.exp(sign * part):.2g} times the others'"
