@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* From the command line to a command or a benchmark. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,13 +10,12 @@
 #include "harness/ask/contract.h"
 #include "harness/ask/options.h"
 #include "kit/agree.h"
-#include "dispatch.h"
 #include "base/message.h"
 
-enum { MOST_NAMES = 64 };
+enum { MOST_NAMES = 192 };
 
-/* Says that a name is neither a command nor a benchmark. */
-static int unknown(const struct program *p, const char *name)
+/* Says that a name is neither a command nor a benchmark; `for_help`: nor a term. */
+static int unknown(const struct program *p, const char *name, bool for_help)
 {
 	const char *names[MOST_NAMES];
 	size_t n = 0;
@@ -30,6 +30,8 @@ static int unknown(const struct program *p, const char *name)
 		names[n++] = c->name;
 	for (const struct benchmark *const *b = p->benchmarks; *b && n < MOST_NAMES; b++)
 		names[n++] = (*b)->name;
+	if (for_help)
+		n += glossary_terms(names + n, MOST_NAMES - n);
 	near = names_nearest(name, names, n);
 	if (near >= 0)
 		message("%s: there is no '%s'; did you mean '%s'?", p->name, name, names[near]);
@@ -61,6 +63,24 @@ static int obey(const struct program *p, const struct command *c, int argc, char
 	return status;
 }
 
+/* `locus help TERM`: what the word means. */
+static int explain(const struct program *p, const char *term)
+{
+	char head[128];
+	const char *meaning = glossary_meaning(term);
+
+	if (!meaning)
+		return unknown(p, term, true);
+	snprintf(head, sizeof(head), "%s: ", term);
+	message_row(head, meaning, 2, stdout);
+	return 0;
+}
+
+static bool is_help(int argc, char **argv)
+{
+	return argc > 1 && asks_for_help(argv[1]);
+}
+
 static int dispatch(const struct program *p, int argc, char **argv)
 {
 	const char *name = argv[0];
@@ -87,7 +107,9 @@ static int dispatch(const struct program *p, int argc, char **argv)
 				p->name, name, name);
 			return EXIT_COMMAND_LINE;
 		}
-	return rank_is_first(p->ranks) ? unknown(p, name) : EXIT_COMMAND_LINE;
+	if (!rank_is_first(p->ranks))
+		return EXIT_COMMAND_LINE;
+	return is_help(argc, argv) ? explain(p, name) : unknown(p, name, false);
 }
 
 /*

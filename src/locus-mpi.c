@@ -9,7 +9,6 @@
 #include "harness/ask/options.h"
 #include "kit/agree.h"
 #include "machine/inherited.h"
-#include "dispatch.h"
 
 enum { MOST_BENCHMARKS = 64 };
 

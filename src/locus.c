@@ -4,7 +4,6 @@
 #include "commands/commands.h"
 #include "harness/ask/options.h"
 #include "machine/inherited.h"
-#include "dispatch.h"
 
 static const struct command commands[] = {
 	{ "list", "[BENCHMARK]", "list benchmarks, or one's variants and metrics", list_command,
@@ -26,7 +25,8 @@ static const struct command commands[] = {
 	  topology_command, false },
 	{ "doctor", "", "find what disturbs measurements here", doctor_command, false },
 	{ "health", "--expect FILE", "say whether this node is as expected", health_command, true },
-	{ "help", "[COMMAND]", "help on locus, a command or a benchmark", help_command, false },
+	{ "help", "[COMMAND|WORD]", "help on a command or benchmark; what a word means",
+	  help_command, false },
 	{ "version", "", "print the version", version_command, false },
 	{ 0 }
 };

@@ -279,10 +279,8 @@ def _parser() -> argparse.ArgumentParser:
             "medians over the hosts, and the hosts that differ."
         ),
         epilog=(
-            "certain: known within 5 %. rough: the interval is wider, or there is none. "
-            "noisy: other work disturbed it and may have shifted it. cannot tell: the line "
-            "gives the reason, what to do, and what is safe until then. Exit status: 0 good; "
-            "2 a file is missing or is no record."
+            "The words at the right: locus help certain, rough, noisy, or 'cannot tell'. Exit "
+            "status: 0 good; 2 a file is missing or is no record."
         ),
     )
     command.add_argument(

@@ -38,4 +38,11 @@ int names_nearest(const char *typed, const char *const *names, size_t n);
  */
 char *names_next(const char **list, char *word, size_t size);
 
+/* The glossary. */
+
+/* What a term means: a part that can stand alone, up to ";", and more. NULL: it is not there. */
+const char *glossary_meaning(const char *term);
+/* Lists at most so many of the terms; returns how many. */
+size_t glossary_terms(const char *names[], size_t most);
+
 #endif

@@ -29,6 +29,12 @@ struct program {
 	const struct ranks *ranks; /* NULL: a single process */
 };
 
+/*
+ * Reads a program's command line: finds the command or benchmark, and runs it. Returns the exit
+ * status. Sets program_invocation_short_name, with which messages begin.
+ */
+int program_main(const struct program *, int argc, char **argv);
+
 /* The benchmark of this name, listed or for tests, or NULL. */
 const struct benchmark *command_benchmark(const struct program *, const char *name);
 

@@ -11,11 +11,12 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import floor, log10
 from typing import TYPE_CHECKING, Optional, TypedDict
 
 import duckdb
 
-from ..base import units
+from ..base import glossary, units
 from ..insight import advice, evidence
 from ..insight.advice import Advice, Place
 from ..insight.evidence import ABOVE, BELOW, OPEN, SAME
@@ -29,13 +30,7 @@ if TYPE_CHECKING:
 
 NO_DIFFERENCE = evidence.SAME
 CERTAIN, ROUGH, NOISY, UNTOLD = "certain", "rough", "noisy", "cannot tell"
-MEANING = {
-    CERTAIN: "known within 5 %",
-    ROUGH: "the interval is wider, or there is none, or two modes",
-    NOISY: "other work disturbed it: only the side of 1 on which it surely lies, or the bracket, is"
-    " told",
-    UNTOLD: "the reason, what to do, and what is safe until then",
-}
+MEANING = {word: glossary.terms()[word] for word in (CERTAIN, ROUGH, NOISY, UNTOLD)}
 WITHIN = 0.05  # of the value: how far an interval reaches that still counts as certain
 COLUMNS = 100  # without a terminal, and on a wide one
 LEAST_COLUMNS = 72  # a narrower terminal wraps rows itself
@@ -50,6 +45,7 @@ class Line:
     text: str
     sure: str
     numbers: dict[str, float] = field(default_factory=dict)
+    brief: str = ""  # the text without its advice, which is to measure where nothing else runs
 
     @property
     def sentence(self) -> str:
@@ -81,7 +77,9 @@ class Card:
     advice: str = ""  # how its numbers may be used
     lines: list[Line] = field(default_factory=list)
     missing: str = ""  # what was not measured
+    quieter: str = ""  # the advice for all lines that other work disturbed
     results: list[str] = field(default_factory=list)
+    statuses: list[str] = field(default_factory=list)  # of its results
     spoilers: list[Spoiler] = field(default_factory=list)
 
 
@@ -132,32 +130,35 @@ def sure(of: Sure) -> str:
     return CERTAIN if max(value - low, high - value) <= WITHIN * abs(value) else ROUGH
 
 
-def compared(found: Sequence[Judged]) -> tuple[str, str]:
+def compared(found: Sequence[Judged], more: str = "", less: str = "") -> tuple[str, str]:
     """A ratio in one or several settings, as far as it may be told: "1.1 to 1.4x", "no difference",
-    ">1x" where noise hides the value; and how far that can be trusted."""
+    ">1x" where noise hides the value; and how far that can be trusted. With words for more and less
+    than 1: "10 to 40 % slower", "no difference", "slower"."""
     sides: dict[str, list[Judged]] = {}
     for r in found:
         sides.setdefault(evidence.side(r), []).append(r)
     said, words = [], []
     for side in (s for s in (ABOVE, BELOW, SAME, OPEN) if s in sides):
-        text, word = _of_side(side, sides[side])
+        text, word = _of_side(side, sides[side], more, less)
         said.append(f"{text} in {len(sides[side])} of {len(found)}" if len(sides) > 1 else text)
         words.append(word)
     told = [word for word in words if word != UNTOLD]
     return ", ".join(said), worst([*told, *[ROUGH] * (len(told) < len(words))]) if told else UNTOLD
 
 
-def _of_side(side: str, own: Sequence[Judged]) -> tuple[str, str]:
+def _of_side(side: str, own: Sequence[Judged], more: str, less: str) -> tuple[str, str]:
     """What ratios on one side of 1 say."""
     clear = [r for r in own if not evidence.is_noisy(r)]
     if side == SAME:
         return "no difference", CERTAIN if clear == list(own) else NOISY
     ends = [end for r in clear for end in _ends(r, side)]
-    said = times(min(ends), max(ends)) if ends else ""
+    digits = _supported(clear[0]) if len(ends) == 1 else 0
+    said = _factor(min(ends), max(ends), more, less, digits) if ends else ""
     if side == OPEN:
         return f"open ({said})" if said else "open", UNTOLD
     noisy = len(clear) < len(own)
-    return said or (">1x" if side == ABOVE else "<1x"), worst([*map(sure, clear), *[NOISY] * noisy])
+    hidden = (more or ">1x") if side == ABOVE else (less or "<1x")
+    return said or hidden, worst([*map(sure, clear), *[NOISY] * noisy])
 
 
 def _ends(ratio: Judged, side: str) -> tuple[float, ...]:
@@ -168,6 +169,11 @@ def _ends(ratio: Judged, side: str) -> tuple[float, ...]:
     return (ratio["value"],)
 
 
+def is_clear(ratio: Judged) -> bool:
+    """Whether its value may be told, and is surely above 1."""
+    return evidence.side(ratio) == ABOVE and not evidence.is_noisy(ratio)
+
+
 def worst(words: Iterable[str]) -> str:
     """The least trust among several lines."""
     return max(words, key=(CERTAIN, ROUGH, NOISY, UNTOLD).index, default=CERTAIN)
@@ -176,13 +182,44 @@ def worst(words: Iterable[str]) -> str:
 def untold(block: str, name: str, why: str, then: Advice, safe: str = "") -> Line:
     """A line that says why a value is not known, what to run, if that helps, and what is safe
     until then."""
-    return Line(block, name, then.after(why) + (f"; until then {safe}" if safe else ""), UNTOLD)
+    text, more = then.after(why), f"; until then {safe}" if safe else ""
+    return Line(block, name, text + more, UNTOLD, brief=why + more if then.before else "")
 
 
-def times(low: float, high: Optional[float] = None) -> str:
-    """A ratio, or a range of them: 1.43x, 1.1 to 1.4x; close to 1 with all its digits."""
+def _supported(of: Sure) -> int:
+    """The significant digits of a value that its interval supports, two at least."""
+    low, high, value = of["low"], of["high"], of["value"]
+    half = max(value - low, high - value) if low and high and value else 0.0
+    if half <= 0 or not value:
+        return 0
+    return min(3, max(2, floor(log10(value)) - floor(log10(half)) + 1))
+
+
+def _factor(low: float, high: float, more: str, less: str, digits: int) -> str:
+    """Ratios from low to high; in words if there are some: "50 % faster to 3 times slower"."""
+    if not more:
+        return times(low, high, digits)
+    if low >= 1:
+        return _by(low, high, more, digits)
+    if high <= 1:
+        return _by(1 / high, 1 / low, less, digits)
+    return f"{_by(1 / low, 1 / low, less, 2)} to {_by(high, high, more, 2)}"
+
+
+def _by(low: float, high: float, word: str, digits: int) -> str:
+    """Ratios from 1 on: "3.2 % slower", "10 to 40 % slower"; from 2 on "3.4 times slower"."""
+    if high >= 2:
+        return f"{times(low, high, digits).removesuffix('x')} times {word}"
+    form = ".0f" if high >= 1.1 else ".2g"
+    ends = dict.fromkeys(f"{100 * (x - 1):{form}}" for x in (low, high))
+    return f"{' to '.join(ends)} % {word}"
+
+
+def times(low: float, high: Optional[float] = None, digits: int = 0) -> str:
+    """A ratio, or a range of them: 1.43x, 1.1 to 1.4x; close to 1 with all its digits, unless their
+    number is given."""
     ends = (low, low if high is None else high)
-    digits = 3 if len({f"{x:.2g}" for x in ends} - {"1"}) < 2 else 2
+    digits = digits or (3 if len({f"{x:.2g}" for x in ends} - {"1"}) < 2 else 2)
     return " to ".join(dict.fromkeys(_digits(x, digits) for x in ends)) + "x"
 
 
@@ -199,7 +236,8 @@ def undecided(block: str, name: str, told: str, then: Advice) -> Line:
     """The line of a ratio of which not even the side of 1 is known; `told` says so."""
     if not then.command:
         return untold(block, name, told, then)
-    return Line(block, name, f"{told}; {then.before or 'longer: '}{then.command}", UNTOLD)
+    text = f"{told}; {then.before or 'longer: '}{then.command}"
+    return Line(block, name, text, UNTOLD, brief=told if then.before else "")
 
 
 def phrase(name: str, verb: str, said: str) -> str:
@@ -229,15 +267,30 @@ def text(card: Card, given: Optional[int] = None) -> str:
     lines = [*_title(card, width), "", *_rows(card.lines, width)]
     if card.missing:
         lines += _paragraph("missing", card.missing, width)
+    lines += _foot(card.lines, card.quieter, card.statuses, width)
     lines += ["", *_paragraph("results", " · ".join(card.results), width)]
     for i, spoiler in enumerate(card.spoilers):
         lines += _spoiler("" if i else "problems", spoiler, width)
-    return "\n".join(_printable(line.rstrip()) for line in lines)
+    return _text(lines)
 
 
-def answer(lines: Sequence[Line], given: Optional[int] = None) -> str:
-    """Lines of the card alone, as the end of a benchmark's output; "" without any."""
-    return "\n".join(_printable(row.rstrip()) for row in _rows(lines, given or columns()))
+def answer(lines: Sequence[Line], quieter: str, given: Optional[int] = None) -> str:
+    """Lines of the card alone, as the end of a benchmark's output."""
+    width = given or columns()
+    return _text([*_rows(lines, width), *_foot(lines, quieter, (), width)])
+
+
+def _text(rows: Iterable[str]) -> str:
+    return "\n".join(_printable(row.rstrip()) for row in rows)
+
+
+def _foot(lines: Sequence[Line], quieter: str, statuses: Sequence[str], width: int) -> list[str]:
+    """What is to be done about disturbed lines, and what the words on trust and on results mean."""
+    rows = _paragraph("disturbed", quieter, width) if quieter else []
+    used = [word for word in MEANING if word in {line.sure for line in lines}]
+    used += [status for status in statuses if status not in (*used, "ok")]
+    words = "; ".join(f"{word}: {glossary.brief(word)}" for word in used)
+    return rows + (_paragraph("words", words, width) if words else [])
 
 
 def _rows(lines: Sequence[Line], width: int) -> list[str]:

@@ -30,7 +30,6 @@ from .content import (
     Line,
     compared,
     noisy,
-    phrase,
     sure,
     time,
     times,
@@ -198,11 +197,11 @@ def _change(ratio: Judged) -> tuple[str, str]:
         return "change nothing", CERTAIN
     if evidence.is_noisy(ratio):
         side = evidence.side(ratio)
-        known = {BELOW: "less time of a load", ABOVE: "more time of a load"}
+        known = {BELOW: "a load is faster", ABOVE: "a load is slower"}
         return known.get(
             side, "whether they change a load is open"
         ), NOISY if side in known else UNTOLD
-    return f"{(ratio['value'] or 1) - 1:+.0%} time of a load".replace("%", " %"), sure(ratio)
+    return f"a load is {compared([ratio], 'slower', 'faster')[0]}", sure(ratio)
 
 
 def _tlb(host: Host, finding: Optional[Finding]) -> list[Line]:
@@ -449,7 +448,7 @@ def _of(ratio: Judged) -> float:
     return ratio["value"] or 0.0
 
 
-PLACED = {"single": ("by one thread", "takes"), "interleave": ("interleaved", "")}
+PLACED = {"single": "by one thread", "interleave": "interleaved"}
 
 
 def placement(host: Host) -> list[Line]:
@@ -478,8 +477,10 @@ def placement(host: Host) -> list[Line]:
             if host.of("numa")
             else []
         )
-    said = {variant: compared([ratio]) for variant, (ratio, _) in worst_of.items()}
-    told = ", ".join(phrase(*PLACED[variant], text) for variant, (text, _) in said.items())
+    said = {
+        variant: compared([ratio], "slower", "faster") for variant, (ratio, _) in worst_of.items()
+    }
+    told = ", ".join(f"{PLACED[variant]}: {text}" for variant, (text, _) in said.items())
     text = f"{told}, on {next(iter(worst_of.values()))[1]} threads"
     word = worst(word for _, word in said.values())
     if word == UNTOLD:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import duckdb
 
@@ -14,13 +15,14 @@ from ..insight.advice import Advice, Wish
 from ..records import database, provenance
 from ..records.database import STATUSES, column, select
 from ..records.rows import Outcome, Trial
-from . import by_class, content, memory_lines, problems, thread_lines
+from . import by_class, content, memory_lines, problems, thread_lines, work_lines
 from .content import Card, Host, Line, Spoiler
 
 MOST = 3  # cards that are shown
 FEW = 8  # hosts; of more a class of machines has one table
 NOTHING = "nothing of a machine was measured: only libraries were compared"
 MOST_SPOILERS = 4
+MOST_QUIETER = 3  # lines that say by themselves what to run where nothing else runs
 MOST_LINES = 8  # of the answer of one benchmark
 
 # In the order of the card: the name that is given as missing if there are no lines, and the
@@ -33,7 +35,7 @@ BLOCKS: tuple[tuple[str, Callable[[Host], list[Line]], Wish], ...] = (
     ("core to core", thread_lines.cores, Wish("core-to-core", cpus=2)),
     ("false sharing", thread_lines.sharing, Wish("sharing", cpus=2)),
     ("first touch", memory_lines.placement, Wish("numa", nodes=2)),
-    ("workloads", thread_lines.work, Wish("suite")),
+    ("workloads", work_lines.of_all, Wish("suite")),
 )
 
 
@@ -72,15 +74,17 @@ def _of_many(db: duckdb.DuckDBPyConnection) -> str:
 
 def answer(db: duckdb.DuckDBPyConnection, benchmark: str) -> str:
     """For a terminal: what the last host's trials of one benchmark say of the machine."""
-    found = _hosts(db)
-    lines = of_benchmark(found[-1], benchmark)[:MOST_LINES] if found else []
-    return content.answer(lines) or f"nothing of {benchmark} was measured"
+    found = [(host, of_benchmark(host, benchmark)) for host in _hosts(db)[-1:]]
+    if not any(lines for _, lines in found):
+        return f"nothing of {benchmark} was measured"
+    ((host, lines),) = found
+    return content.answer(*_folded(host, lines[:MOST_LINES], 1, Wish(benchmark)))
 
 
 def of_benchmark(host: Host, benchmark: str) -> list[Line]:
     """The lines of the card that come from one benchmark."""
     own = [line for _, lines, wish in BLOCKS if wish.benchmark == benchmark for line in lines(host)]
-    return own + thread_lines.work(host, benchmark)
+    return own + work_lines.of_one(host, benchmark)
 
 
 def _classes(db: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
@@ -132,12 +136,25 @@ def _card(host: Host) -> Card:
         made.lines += own
         missing += [] if own else [(name, wish)]
     made.missing = _missing(host, missing)
+    made.lines, made.quieter = _folded(host, made.lines, MOST_QUIETER, Wish("suite"))
     made.results = _results(host)
+    made.statuses = [s for s in STATUSES if any(t["status"] == s for t in host.trials)]
     made.spoilers = problems.spoilers(host.header, host.trials)
     more = len(made.spoilers) - MOST_SPOILERS
     if more > 0:
         made.spoilers[MOST_SPOILERS - 1 :] = [Spoiler(f"{more + 1} more", "locus doctor")]
     return made
+
+
+def _folded(host: Host, lines: list[Line], most: int, wish: Wish) -> tuple[list[Line], str]:
+    """If more than `most` lines are to be measured where nothing else runs, the lines without this
+    advice, and the advice for all of them."""
+    disturbed = sum(bool(line.brief) for line in lines)
+    if disturbed <= most:
+        return lines, ""
+    then = advice.of(host.place, advice.NOISY, wish)
+    brief = [replace(line, text=line.brief or line.text) for line in lines]
+    return brief, then.after(f"{disturbed} lines above")
 
 
 def _missing(host: Host, missing: Sequence[tuple[str, Wish]]) -> str:

@@ -23,7 +23,7 @@ import duckdb
 import jinja2
 import markupsafe
 
-from ..base import units
+from ..base import glossary, units
 from ..base.folders import PACKAGE, TEMPLATES
 from ..card.content import MEANING as TRUST
 from ..card.summary import MOST, cards
@@ -43,16 +43,10 @@ from .sections import Section
 # A link from a page to one of its pictures.
 LINK = re.compile(r'href="[^"/]*/([A-Za-z0-9_-]+\.(?:svg|png|pdf|vl\.json))"')
 
-MEANING = {
-    "noisy": "other work may have moved the result",
-    "bimodal": "two modes, not one value",
-    "unconverged": "the interval is wider than the target",
-    "misplaced": "pages were not where they should be",
-    "wrong": "the answer was not right",
-    "impossible": "this machine cannot do it",
-    "failed": "an error ended it",
-    "interrupted": "it was stopped",
-}
+FLAWED = (
+    "noisy", "bimodal", "unconverged", "misplaced", "wrong", "impossible", "failed", "interrupted"
+)  # fmt: skip
+MEANING = {status: glossary.brief(status) for status in FLAWED}
 
 
 def write(

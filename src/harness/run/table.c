@@ -321,6 +321,29 @@ static void print_brief(const struct table *t)
 	fflush(f);
 }
 
+/* What the statuses of the rows mean. */
+static void print_words(const struct table *t)
+{
+	FILE *f = t->printer.to;
+	const char *before = t->printer.markdown ? "- " : "";
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	for (unsigned i = STATUS_OK + 1; to && i < STATUSES; i++) {
+		const char *meaning = t->count[i] ? glossary_meaning(status_names[i]) : NULL;
+
+		if (!meaning)
+			continue;
+		fprintf(to, "%s%s: %.*s", before, status_names[i], (int)strcspn(meaning, ";"),
+			meaning);
+		before = "; ";
+	}
+	if (to && !fclose(to) && *text)
+		message_print(text, 2, f);
+	free(text);
+}
+
 void table_end(struct table *t)
 {
 	if (!t->plan)
@@ -329,6 +352,7 @@ void table_end(struct table *t)
 		ratio_rows_print(&t->ratios, &t->printer);
 		fputs(t->remarks.n ? "\n" : "", t->printer.to);
 		remarks_print(&t->remarks, t->printer.markdown ? "- " : "", t->printer.to);
+		print_words(t);
 		fflush(t->printer.to);
 	}
 	if (t->errors)

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of the card about workloads: what each ratio of a benchmark says, and which strides the
+prefetchers follow. On the card a benchmark has one line, at its own end a line for each ratio."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Optional, TypedDict
+
+import duckdb
+
+from ..base import units
+from ..insight import advice, evidence
+from ..records import lines as of_records
+from ..records.database import select, value_of
+from ..records.rows import Judged, Ratio, Trial
+from .content import CERTAIN, TOLD, UNTOLD, Host, Line, compared, is_clear, undecided, untold, worst
+
+TOLD_ABOVE = ("latency", "sharing", "cores")  # have lines of their own in other blocks
+# By the kind of a ratio: words for more and for less than 1.
+WORDS = {"slowdown": ("slower", "faster"), "gain": ("faster", "slower")}
+PREPOSITIONS = ("by ", "of ", "from ")
+
+
+class Declared(TypedDict):
+    run: str
+    benchmark: str
+    ratios: Optional[str]  # JSON
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A ratio in all of its settings."""
+
+    ratio: of_records.Ratio
+    found: Sequence[Ratio]
+
+    @property
+    def told(self) -> tuple[str, str]:
+        """What it says, and how far that can be trusted."""
+        return compared(self.found, *WORDS.get(self.ratio["name"], WORDS["gain"]))
+
+    @property
+    def subject(self) -> str:
+        """ "false sharing of means and sums", "reads without locks"."""
+        words = self.ratio["help"] or f"{self.ratio['of']}/{self.ratio['to']}"
+        for preposition in PREPOSITIONS:
+            words = words.removeprefix(preposition)
+        words = words.removeprefix("... ")
+        return f"what {words.removeprefix('that ')}" if words.startswith("that ") else words
+
+
+def of_all(host: Host) -> list[Line]:
+    """A line for each benchmark that compares something: its first ratio that was measured, and
+    the largest of the others."""
+    lines = []
+    for benchmark, ratios in _declared(host).items():
+        if ratios and benchmark not in TOLD_ABOVE and host.of(benchmark):
+            lines.append(_in_one(host, benchmark, _gains(host, benchmark, ratios)))
+    return lines
+
+
+def of_one(host: Host, benchmark: str) -> list[Line]:
+    """All lines of a benchmark: for each ratio one."""
+    ratios = _declared(host).get(benchmark)
+    if not ratios or benchmark in TOLD_ABOVE or not host.of(benchmark):
+        return []
+    gains = _gains(host, benchmark, ratios)
+    lines = [_line(host, benchmark, gain) for gain in gains]
+    return [*_strides(host), *lines] or [_in_one(host, benchmark, gains)]
+
+
+def _declared(host: Host) -> dict[str, list[of_records.Ratio]]:
+    """The ratios of each benchmark, as its last run has declared them."""
+    of_run = _declarations(host.db)
+    return {
+        r["benchmark"]: json.loads(r["ratios"] or "[]")
+        for run in host.runs
+        for r in of_run.get(run["run"], [])
+    }
+
+
+@lru_cache(maxsize=1)
+def _declarations(db: duckdb.DuckDBPyConnection) -> dict[str, list[Declared]]:
+    """Of all hosts, by run."""
+    of_run: dict[str, list[Declared]] = {}
+    query = "SELECT run, benchmark, json->'$.ratios' AS ratios FROM benchmark ORDER BY place"
+    for r in select(db, Declared, query):
+        of_run.setdefault(r["run"], []).append(r)
+    return of_run
+
+
+def _gains(host: Host, benchmark: str, ratios: Sequence[of_records.Ratio]) -> list[Gain]:
+    own = host.of(benchmark)
+    most = max(t["threads"] for t in own)
+    gains = [Gain(ratio, _measured(own, ratio, most)) for ratio in ratios]
+    return [gain for gain in gains if gain.found]
+
+
+def _measured(own: Sequence[Trial], ratio: of_records.Ratio, threads: int) -> list[Ratio]:
+    """This ratio in all trials with most threads: several if another parameter varies."""
+    by_threads = ratio["parameter"] == "threads"
+    return [
+        r
+        for t in own
+        for r in t["ratios"]
+        if t["threads"] == threads
+        and r["value"]
+        and r["name"] == ratio["name"]
+        and r["parameter"] == ratio["parameter"]
+        and (by_threads or (r["of"], r["to"]) == (ratio["of"], ratio["to"]))
+        and r["metric"] == ratio["metric"]
+    ]
+
+
+def _then(host: Host, benchmark: str) -> advice.Advice:
+    return advice.of(host.place, advice.why(host.of(benchmark)), advice.Wish(benchmark))
+
+
+def _in_one(host: Host, benchmark: str, gains: Sequence[Gain]) -> Line:
+    if not gains:
+        return untold("work", benchmark, "nothing to compare", _then(host, benchmark))
+    first, *others = gains
+    best = max((g for g in others if _clear(g.found)), key=_greatest, default=None)
+    more = [_short(best)] if best else []
+    threads = max(t["threads"] for t in host.of(benchmark))
+    return _line(host, benchmark, first, [*more, units.several(threads, "thread")])
+
+
+def _line(host: Host, benchmark: str, gain: Gain, more: Sequence[str] = ()) -> Line:
+    """What a ratio says; then as much of `more` as fits into a row."""
+    said, word = gain.told
+    told = f"{gain.subject}: {said}"
+    for text in more:
+        told += f", {text}" if len(f"{told}, {text}") <= TOLD else ""
+    if word == UNTOLD:
+        return undecided("work", benchmark, told, _then(host, benchmark))
+    return Line("work", benchmark, told, word, _numbers(gain.found))
+
+
+def _short(gain: Gain) -> str:
+    words = WORDS.get(gain.ratio["name"], WORDS["gain"])
+    said = compared(_clear(gain.found), *words)[0]
+    return f"{gain.ratio['of']} against {gain.ratio['to']} {said}"
+
+
+def _clear(found: Sequence[Ratio]) -> list[Ratio]:
+    return [r for r in found if is_clear(r)]
+
+
+def _greatest(gain: Gain) -> float:
+    return max(value_of(r) for r in _clear(gain.found))
+
+
+def _numbers(found: Sequence[Judged]) -> dict[str, float]:
+    """The least and the greatest of the ratios whose value may be told."""
+    values = [value_of(r) for r in found if not evidence.is_noisy(r)]
+    return {"least": min(values), "most": max(values)} if values else {}
+
+
+# ---- which strides the prefetchers follow ----
+
+
+def _strides(host: Host) -> list[Line]:
+    """For each variant of prefetch and kind of pages."""
+    followed: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    for t in host.of("prefetch"):
+        for r in t["ratios"]:
+            if (r["of"], r["to"]) == ("random", "forward") and r["value"]:
+                key = t["variant"], str(t["parameters"].get("pages"))
+                stride = float(t["parameters"]["stride"])
+                followed.setdefault(key, []).append((stride, evidence.side(r)))
+    return [_followed(*key, sorted(sides)) for key, sides in followed.items()]
+
+
+def _followed(variant: str, pages: str, sides: Sequence[tuple[float, str]]) -> Line:
+    """From the smallest stride on, as long as forward is surely faster than random."""
+    last = next((i for i, (_, side) in enumerate(sides) if side != evidence.ABOVE), len(sides))
+    where = f"{variant} loads, {pages} pages"
+    if last == 0:
+        text, word = "no stride is followed, as far as can be told", UNTOLD
+    else:
+        text, word = f"strides up to {units.size(sides[last - 1][0])} are followed", CERTAIN
+    if 0 < last < len(sides):
+        stride, side = sides[last]
+        text += f", {units.size(stride)} {'may be' if side == evidence.OPEN else 'is not'}"
+    return Line("prefetch", "strides", f"{where}: {text}", worst([word]))
