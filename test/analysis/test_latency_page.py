@@ -62,7 +62,8 @@ def test_flagged_points_are_marked(whole: Whole) -> None:
     rows = [r for r in page.rows("id", "flag", "value") if r["id"]]
     for trial in flagged:
         own = [r for r in rows if r["id"] == trial["id"]]
-        assert own and all(r["mark"] == f"▲{r['flag']} {trial['status']}" for r in own)
+        assert own and all(r["mark"] == trial["status"] for r in own)
+        assert all(r["why"].startswith(f"{trial['status']}: {trial['reasons'][0]}") for r in own)
     drawn = "".join(
         p.read_text(encoding="utf-8") for p in folder.glob("report-pictures/latency*.svg")
     )
@@ -174,7 +175,8 @@ def test_many_flagged_points_are_told_together(tmp_path: Path) -> None:
         p.status, p.reasons = "noisy", ["others ran"]
     page = make(tmp_path, brief(record(TWO, points, run_id("a"))))
     drawn = (tmp_path / "report-pictures/latency.svg").read_text(encoding="utf-8")
-    assert f"▲ noisy: {len(points[::2])} trials" in drawn and "of the first: others ran" in drawn
+    assert f"Hollow: {len(points[::2])} noisy; reasons on hover and in the table" in drawn
+    assert "▲" not in drawn  # numbers are in the table
     assert sum(r["flag"] is not None for r in page.rows("id", "dots")) >= len(points[::2])
 
 

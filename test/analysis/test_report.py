@@ -96,8 +96,7 @@ def test_every_flagged_trial_is_marked_everywhere(everything: Everything) -> Non
         own = [r for r in rows if r["id"] == trial["id"] and r["status"] != "ok"]
         assert own, trial["identity"]
         assert all(
-            r["flag"] is not None and f"▲{r['flag']} {trial['status']}" in r.get("mark", r["text"])
-            for r in own
+            r["flag"] is not None and trial["status"] in r.get("mark", r["text"]) for r in own
         )
         assert f"flaw-{own[0]['flag']}" in page.ids
         assert trial["reasons"][0] in page.text

@@ -9,7 +9,7 @@ from typing import Optional
 
 from ..insight import claims_published
 from ..insight.claims import ClaimRow, Told
-from ..pictures import bars, curves, sweeps
+from ..pictures import bars, sweeps
 from ..pictures.charts import Picture
 from ..pictures.sweeps import Scene
 from ..records import published
@@ -45,7 +45,7 @@ def pictures(
     said = HELP.format("; ".join(f"{n}: {m}" for n, m in meant.items()))
     cited = published.cited(t.source for c in claims for t in c["theirs"])
     file = f"{name}-bars" if found else name
-    return found + bars.ratios(rows, KIND, file, title, said, cited, curves.NOTES)
+    return found + bars.ratios(rows, KIND, file, title, said, cited)
 
 
 def _drawn(claim: Told, row: ClaimRow) -> Trial:

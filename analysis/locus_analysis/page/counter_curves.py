@@ -150,7 +150,6 @@ def _words_of(column: Column) -> sweeps.Words:
         return {
             "text": f"{counters.said(counter)} {_per(column)}".strip(),
             "interval": counters.interval(counter) or "–",
-            "number": "",  # numbers are beside the time
         }
 
     return lambda value, unit: {} if value["value"] is None else words(value, unit)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..pictures import axes, bars, cpu_pairs, curves, quantiles, sweeps
+from ..pictures import axes, bars, cpu_pairs, quantiles, sweeps
 from ..pictures.bars import Column
 from ..pictures.charts import BETTER, Picture
 from ..pictures.sweeps import Scene, has
@@ -110,7 +110,7 @@ def _beside(of: Described, rest: Sequence[Trial], name: str, title: str) -> list
         words = "; ".join(f"{m}: {of.metrics[m]['help'] or 'another metric'}" for m in part)
         file = f"{name}-{i // COLUMNS + 1}" if len(others) > COLUMNS else name
         named = f"{title} ({', '.join(part)})"
-        shown += bars.bars(rows, columns, file, named, words, most=curves.NOTES)
+        shown += bars.bars(rows, columns, file, named, words)
     return shown
 
 

@@ -11,7 +11,7 @@ from typing import Optional
 
 from ..insight import evidence
 from ..insight.evidence import ABOVE, BELOW, is_noisy
-from ..pictures import bars, curves, sweeps
+from ..pictures import bars, sweeps
 from ..pictures.charts import Picture
 from ..records import description, published
 from ..records.description import Described, Meaning
@@ -129,7 +129,7 @@ def _bars(of: Described, rows: Sequence[RatioRow], name: str, title: str) -> lis
                 "theirs": False,
             }
         )
-    return bars.ratios(drawn, "ratio", name, title, HELP, most=curves.NOTES)
+    return bars.ratios(drawn, "ratio", name, title, HELP)
 
 
 class Line(Value):

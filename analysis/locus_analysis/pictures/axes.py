@@ -68,7 +68,7 @@ class Point(Placed, total=False):
     flag: Optional[int]
     status: str
     mark: str  # beside it
-    number: str  # of its flag
+    why: str  # its status and reasons
     trial: str  # in words, as the next two
     text: str
     interval: str
@@ -81,18 +81,15 @@ class Said(TypedDict, total=False):
 
     text: str
     interval: str
-    number: str
 
 
 def said(value: Value, unit: str) -> Said:
     """A value and its interval in words."""
     if is_share([value], unit):
-        known = value["low"] is not None and value["high"] is not None
+        ends = [units.percent(end) for end in (value["low"], value["high"])]
         return {
             "text": units.percent(value["value"]),
-            "interval": (
-                f"{units.percent(value['low'])} to {units.percent(value['high'])}" if known else "–"
-            ),
+            "interval": "–" if "–" in ends else " to ".join(ends),
         }
     return {
         "text": "no value" if value["value"] is None else units.quantity(value["value"], unit),

@@ -14,7 +14,6 @@ from ..records.rows import Pages, Range, Shown, Value
 from . import axes
 from . import vega_lite as vl
 from .charts import (
-    ALARM,
     FLAGGED,
     GOOD,
     INK,
@@ -24,12 +23,12 @@ from .charts import (
     Drawing,
     Noted,
     Picture,
-    ink,
     joined,
     mark,
     numbered,
     picture,
     spec_of,
+    why,
 )
 from .vega_lite import Row, Spec
 
@@ -50,7 +49,7 @@ PAGES_HELP = (
 )
 BAND = {"type": "band", "paddingInner": 0.22, "paddingOuter": 0.11}
 BANDS = vl.ordinal("row", axis=None, scale=BAND)
-TOLD = [vl.nominal(key) for key in ("trial", "text", "interval", "status")]
+TOLD = [vl.nominal(key) for key in ("trial", "text", "interval", "why")]
 
 
 class Cell(Value):
@@ -103,7 +102,6 @@ def bars(
     title: str,
     help_text: str,
     pages: Sequence[Pages] = (),
-    most: int = ROWS,
 ) -> list[Picture]:
     """A row for each trial, with a bar for each column that some trial of the picture has: its
     `cells` have value, low and high by the column's key. Beside them where its pages lay."""
@@ -137,7 +135,7 @@ def bars(
             parts += [_marks(data, group)] if any(row["flag"] is not None for row in chunk) else []
             panels.append(_panel(key, parts, ROW * len(group)))
         noted = chunk + (left_out if chunk is chunks[-1] else [])
-        drawn.append(picture(file, said, help_text, noted, panels, data, (), most))
+        drawn.append(picture(file, said, help_text, noted, panels, data))
     return drawn
 
 
@@ -148,7 +146,6 @@ def ratios(
     title: str,
     help_text: str,
     cited: Sequence[str] = (),
-    most: int = ROWS,
 ) -> list[Picture]:
     """Bars from 1 on a logarithmic axis: more is right, less is left. A `goal` is a stroke; bars of
     others (`theirs`) are grey."""
@@ -157,7 +154,7 @@ def ratios(
     for file, said, chunk in numbered(name, title, chunks):
         data = Data()
         panel = _ratios(data, chunk, axis)
-        drawn.append(picture(file, said, help_text, chunk, [panel], data, cited, most))
+        drawn.append(picture(file, said, help_text, chunk, [panel], data, cited))
     return drawn
 
 
@@ -259,6 +256,7 @@ def _bar(of: Cell, trial: Noted, unit: str, text: str) -> Spec:
         "id": trial["id"],
         "flag": trial["flag"],
         "status": trial["status"],
+        "why": why(trial),
         "value": of["value"],
         "low": of["low"],
         "high": of["high"],
@@ -320,7 +318,7 @@ def _values(base: vl.Chart, column: Column, ends: Sequence[float], width: int) -
         "labelOverlap": True,
     }
     bare = base.where(vl.unknown("end")).mark("text", align="left")
-    nothing = bare.encode(x=vl.value(6), text=vl.nominal("text"), color=ink())
+    nothing = bare.encode(x=vl.value(6), text=vl.nominal("text"))
     layers = _layers(base, scale, axis, size=11 if width == WIDE else 10)
     return joined("layer", *layers, nothing, width=width)
 
@@ -341,9 +339,9 @@ def _layers(
     whisker = base.where(vl.known("low"), vl.known("high"))
     return [
         bar.where(GOOD).mark("bar").encode(fill=vl.nominal("tint", scale=None)),
-        bar.where(FLAGGED).mark(
-            "bar", fill="white", stroke=ALARM, strokeWidth=1.5, strokeDash=[4, 2]
-        ),
+        bar.where(FLAGGED)
+        .mark("bar", fill="white", strokeWidth=1.5, strokeDash=[4, 2])
+        .encode(stroke=vl.nominal("tint", scale=None)),
         whisker.mark("rule", color=INK).encode(x=x("low"), x2=vl.end("high")),
         *(
             whisker.mark("tick", color=INK, thickness=1, size=8).encode(x=x(end))
@@ -351,13 +349,13 @@ def _layers(
         ),
         base.where(vl.known("end"))
         .mark("text", align="left", dx=6, fontSize=size)
-        .encode(x=x("end"), text=vl.nominal("text"), color=ink()),
+        .encode(x=x("end"), text=vl.nominal("text")),
     ]
 
 
 def _marks(data: Data, group: Sequence[Bar]) -> Drawing:
     rows = [{"row": i, "text": mark(r)} for i, r in enumerate(group)]
-    text = data.chart(rows).mark("text", align="left", color=ALARM)
+    text = data.chart(rows).mark("text", align="left")
     said = text.encode(y=BANDS, x=vl.value(0), text=vl.nominal("text"))
     return spec_of(said, width=150)
 
@@ -413,7 +411,7 @@ def _shares(data: Data, group: Sequence[Bar], pages: Sequence[Pages]) -> Drawing
         ),
         data.chart(texts)
         .mark("text", align="left", dx=6)
-        .encode(y=BANDS, x=vl.value(SHARES), text=vl.nominal("text"), color=ink()),
+        .encode(y=BANDS, x=vl.value(SHARES), text=vl.nominal("text")),
         width=SHARES,
     )
 

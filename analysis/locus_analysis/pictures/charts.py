@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, Optional, TypedDict, TypeVar, Union
 
 from . import vega_lite as vl
@@ -82,7 +82,7 @@ class Picture:
     name: str  # of its files
     title: str
     help: str  # one sentence: how to read it
-    notes: list[str]  # a line for each flagged trial in it
+    notes: list[str]  # how many trials in it are flagged, by status
     spec: Spec  # Vega-Lite
     drawn: Optional[Future[str]] = None  # its SVG
     shows: Sequence[Optional[str]] = ()  # ids of trials
@@ -143,13 +143,13 @@ def joined(how: str, *charts: Drawing, **more: object) -> Spec:
 
 
 def mark(row: Marked) -> str:
-    """The mark beside a trial in a picture; empty if the trial is ok."""
-    return "" if row["flag"] is None else f"▲{row['flag']} {row['status']}"
+    """What is written beside a trial in a picture; empty if the trial is ok."""
+    return "" if row["flag"] is None else row["status"]
 
 
-def ink() -> Spec:
-    """Text of a flagged trial stands out."""
-    return vl.value(INK, condition=[{"test": FLAGGED, "value": ALARM}])
+def why(row: Noted) -> str:
+    """The status of a trial and its reasons, for the text on hover."""
+    return ": ".join(filter(None, (row["status"], "; ".join(row["reasons"]))))
 
 
 def picture(
@@ -160,11 +160,9 @@ def picture(
     panels: Sequence[Drawing],
     data: Data,
     extra: Sequence[str] = (),
-    most: int = ROWS,
 ) -> Picture:
-    """The title and the help above the panels; below, a line for each flagged trial, or for each
-    status if there are too many."""
-    notes = _notes([r for r in rows if r["flag"] is not None], most)
+    """The title and the help above the panels; below, how many trials are flagged."""
+    notes = _notes([r for r in rows if r["flag"] is not None])
     heading = {"text": title, "subtitle": textwrap.wrap(help_text, WIDTH)}
     whole = joined("vconcat", *panels, *_footnotes(data, notes, extra), spacing=14, title=heading)
     spec: Spec = {
@@ -177,15 +175,13 @@ def picture(
     return Picture(name, title, help_text, notes, spec, shows=[r["id"] for r in rows])
 
 
-def _notes(flagged: Sequence[Noted], most: int) -> list[str]:
-    groups = alike(flagged)
-    if len(groups) > most:
-        ordered = sorted(flagged, key=lambda r: (r["status"], r["flag"] or 0))
-        groups = [list(own) for _, own in groupby(ordered, lambda r: r["status"])]
-    return [
-        f"{mark(own[0])}: {'; '.join(own[0]['reasons'])}" if len(own) == 1 else _note(own)
-        for own in groups
-    ]
+def _notes(flagged: Sequence[Noted]) -> list[str]:
+    """How many trials are hollow, and how many have no value, which cannot be hovered over."""
+    drawn = Counter(r["status"] for r in flagged if r["value"] is not None)
+    bare = [r for r in flagged if r["value"] is None]
+    found = [f"{n} {status}" for status, n in drawn.items()]
+    said = [f"Hollow: {', '.join(found)}; reasons on hover and in the table"] if drawn else []
+    return said + [f"No value: {len(own)} {why(own[0])}" for own in alike(bare)]
 
 
 def alike(flagged: Sequence[N]) -> list[list[N]]:
@@ -197,27 +193,15 @@ def alike(flagged: Sequence[N]) -> list[list[N]]:
     return list(groups.values())
 
 
-def _note(own: Sequence[Noted]) -> str:
-    drawn = "" if any(r["value"] is not None for r in own) else ", not drawn"
-    flags = [r["flag"] for r in own if r["flag"] is not None]
-    trials = f"{len(own)} trials from ▲{min(flags)} to ▲{max(flags)}"
-    return f"▲ {own[0]['status']}{drawn}: {trials}; of the first: {'; '.join(own[0]['reasons'])}"
-
-
 def _footnotes(data: Data, notes: list[str], extra: Sequence[str]) -> list[Spec]:
-    """The text under a picture, so that it can travel alone: which trials are flagged, and why."""
-    lines = [(text, colour) for texts, colour in ((extra, SOFT), (notes, ALARM)) for text in texts]
+    """The text under a picture, so that it can travel alone."""
+    lines = [*extra, *notes]
     if not lines:
         return []
     rows = [
-        {"row": i, "line": textwrap.shorten(text, WIDTH, placeholder=" …"), "colour": colour}
-        for i, (text, colour) in enumerate(lines)
+        {"row": i, "line": textwrap.shorten(text, WIDTH, placeholder=" …")}
+        for i, text in enumerate(lines)
     ]
-    names = data.chart(rows).mark("text", align="left", fontSize=10)
-    names = names.encode(
-        x=vl.value(0),
-        y=vl.ordinal("row", axis=None),
-        text=vl.nominal("line"),
-        color=vl.nominal("colour", scale=None),
-    )
+    names = data.chart(rows).mark("text", align="left", fontSize=10, color=SOFT)
+    names = names.encode(x=vl.value(0), y=vl.ordinal("row", axis=None), text=vl.nominal("line"))
     return [spec_of(names, width=400, height=14 * len(rows))]

@@ -15,7 +15,6 @@ from ..records.rows import Shown
 from . import vega_lite as vl
 from .axes import Axis, Point
 from .charts import (
-    ALARM,
     FLAGGED,
     GOOD,
     GREY,
@@ -28,8 +27,8 @@ from .charts import (
     mark,
     numbered,
     picture,
+    why,
 )
-from .vega_lite import Row
 
 BLUE, ORANGE, GREEN, PINK, RED = (
     "#0072B2",
@@ -51,7 +50,6 @@ DASHES = {"solid": [1, 0], "dashed": [6, 3], "dotted": [2, 2], "dash-dotted": [7
 PAGE_DASH = {"base": "solid", "thp": "dashed", "2M": "dotted", "1G": "dash-dotted"}
 WIDE, HALF, HEIGHT = 620, 270, 330  # pixels
 LABEL = 13  # pixels between labels
-NOTES = 8  # lines about flagged points under a picture; of more, a line for each status
 HALO: dict[str, object] = {
     "stroke": "white",
     "strokeWidth": 4,
@@ -62,8 +60,6 @@ UPRIGHT: dict[str, object] = {
     **{"dx": -3, "dy": -3, "fontSize": 10, "color": SOFT},
 }  # text at an upright line
 PANELS = 6  # in a picture: they fit a printed page
-POINT, NUMBER, DIGIT = 5.0, 10, 5  # pixels: half of a point; height of a number, width of a digit
-NUMBERED = 24  # flagged points in a picture: of more, numbers would hide the curves
 
 
 @dataclass
@@ -121,7 +117,7 @@ def point(r: Shown, x: Optional[float]) -> Point:
         "status": r["status"],
         "x": x,
         "mark": mark(r),
-        "number": "" if r["flag"] is None else f"▲{r['flag']}",
+        "why": why(r),
         "trial": f"{r['variant']} {r['everything']}",
         "text": "no value" if r["value"] is None else units.quantity(r["value"], "s"),
         "interval": units.interval(r["low"], r["high"], "s", r["range"]),
@@ -163,15 +159,14 @@ def draw(
 ) -> Picture:
     """Panels side by side, in the given number of columns."""
     data = Data()
-    numbered = sum(r["flag"] is not None and r["value"] is not None for r in rows) <= NUMBERED
-    drawn = [_panel(data, panel, numbered) for panel in panels]
+    drawn = [_panel(data, panel) for panel in panels]
     whole = (
         joined("concat", *drawn, columns=columns or len(drawn), spacing=28)
         if len(drawn) > 1
         else drawn[0]
     )
     unique = {(r["whole"], r["id"]): r for r in rows}
-    return picture(name, title, help_text, list(unique.values()), [whole], data, extra, NOTES)
+    return picture(name, title, help_text, list(unique.values()), [whole], data, extra)
 
 
 def in_parts(
@@ -198,14 +193,14 @@ def in_order(trials: Iterable[Shown]) -> list[Shown]:
     return sorted({(t["whole"], t["id"]): t for t in trials}.values(), key=lambda t: t["place"])
 
 
-def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
+def _panel(data: Data, panel: Panel) -> Drawing:
     # As many ticks as Vega-Lite makes where a layer has the axis without its ticks.
     many = {} if panel.y.log else {"tickCount": math.ceil(panel.height / 40)}
     y = vl.quantitative("value", scale=panel.y.scale(), axis={**many, **panel.y.axis()})
     x = vl.quantitative("x", scale=panel.x.scale(), axis=panel.x.axis())
     rows: list[dict[str, object]] = [
         {
-            **{"id": None, "mark": "", "number": "", "trial": "", "interval": "", "ring": False},
+            **{"id": None, "mark": "", "why": "", "trial": "", "interval": "", "ring": False},
             **{key: value for key, value in p.items() if key != "at"},
             "series": f"{i} {line.name}",
             "colour": line.colour,
@@ -224,7 +219,7 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
     )
     shape = vl.nominal("shape", scale=None)
     colour = vl.nominal("colour", scale=None)
-    names = [vl.nominal(key) for key in ("trial", "text", "interval", "status", "mark")]
+    names = [vl.nominal(key) for key in ("trial", "text", "interval", "why")]
     base = data.chart(rows).where(vl.known("value"), vl.known("x")).encode(x=x, y=y)
     dots = base.where(vl.holds("dots"))
     behind, before = _bands(data, panel, panel.bands) if panel.bands else ([], [])
@@ -243,17 +238,8 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
         .mark("point", filled=True, size=26, opacity=1, clip=clip)
         .encode(shape=shape, color=colour, tooltip=names),
         dots.where(FLAGGED)
-        .mark(
-            "point",
-            shape="triangle-up",
-            size=40 if numbered else 24,
-            stroke=ALARM,
-            strokeWidth=1.3,
-            fill="white",
-            opacity=1,
-            clip=clip,
-        )
-        .encode(tooltip=names),
+        .mark("point", size=34, strokeWidth=1.3, fill="white", opacity=1, clip=clip)
+        .encode(shape=shape, stroke=colour, tooltip=names),
         dots.where(vl.holds("ring")).mark(
             "point",
             shape="circle",
@@ -268,10 +254,6 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
         .mark("text", text="↓", fontSize=11, dy=-7)
         .encode(y=vl.datum(low)),
     ]
-    if numbered:
-        numbers = data.chart(_numbers(panel)).mark("text", fontSize=9, color=ALARM)
-        left, top = (vl.quantitative(key, scale=None, axis=None) for key in ("left", "top"))
-        layers.append(numbers.encode(x=left, y=top, text=vl.nominal("number")))
     layers += [*before, *_marks(data, panel), _end_labels(data, panel)]
     title = {"text": panel.title, "fontSize": 12, "anchor": "start"} if panel.title else ""
     return joined("layer", *layers, width=panel.width, height=panel.height, title=title)
@@ -302,37 +284,6 @@ def _pixel(axis: Axis, length: int, value: float) -> float:
     if axis.log:
         return length * math.log(max(value, low) / low) / math.log(high / low)
     return length * (value - low) / (high - low)
-
-
-def _numbers(panel: Panel) -> list[Row]:
-    """Numbers of flagged points: each above its point, or higher, or else below it, where it covers
-    no other number and no flagged point."""
-    drawn = [
-        (
-            _pixel(panel.x, panel.width, p["x"]),
-            _pixel(panel.y, panel.height, p["value"]),
-            p["value"],
-            p["number"],
-        )
-        for p in points(line for line in panel.series if line.points)
-        if p["flag"] is not None and p["value"] is not None and p["x"] is not None
-    ]
-    taken = [(x, y, POINT) for x, y, *_ in drawn]  # its centre, and half of its width
-    rows: list[Row] = []
-    for x, y, value, number in sorted(drawn, key=lambda of: of[:2]):
-        if value < panel.y.domain[0]:
-            continue
-        half = (DIGIT * len(number) + 4) / 2
-        near = [c for a, c, b in taken if abs(x - a) < half + b]
-        higher = range(NUMBER, panel.height - int(y) + NUMBER + 1)
-        lower = range(-NUMBER, -int(y), -1)
-        free = (
-            y + by for by in (*higher, *lower) if all(abs(y + by - c) >= NUMBER - 1 for c in near)
-        )
-        at = next(free, y + NUMBER)
-        taken.append((x, at, half))
-        rows.append({"left": x, "top": panel.height - at, "number": number})
-    return rows
 
 
 def _end_labels(data: Data, panel: Panel) -> Drawing:

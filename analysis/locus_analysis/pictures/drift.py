@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..base import units
 from ..records.rows import Mark
 from . import vega_lite as vl
-from .charts import ALARM, FLAGGED, GOOD, INK, Data, Picture, joined, picture
+from .charts import FLAGGED, GOOD, INK, Data, Picture, joined, picture
 
 HELP = (
     "Each mark is the median of neighbouring samples of one trial, its grey line their range. Marks"
@@ -16,7 +16,6 @@ HELP = (
     " ↑: the range goes on above the frame."
 )
 TOP = 1.5
-NAMED = 6  # flagged trials, under the picture
 
 
 def drift(marks: Sequence[Mark], name: str, title: str) -> Picture:
@@ -66,7 +65,7 @@ def drift(marks: Sequence[Mark], name: str, title: str) -> Picture:
         .mark("point", filled=True, size=16, color="#0072B2", opacity=1)
         .encode(y=ratio),
         base.where(FLAGGED)
-        .mark("point", shape="triangle-up", size=34, color=ALARM, fill="white")
+        .mark("point", size=20, stroke="#0072B2", fill="white", opacity=1)
         .encode(y=ratio),
         base.where({"field": "noisy", "gt": 0})
         .mark("tick", color=INK, thickness=1, size=9, orient="vertical", yOffset=-5)
@@ -77,10 +76,6 @@ def drift(marks: Sequence[Mark], name: str, title: str) -> Picture:
         width=760,
         height=170,
     )
-    numbers = sorted({m["flag"] for m in marks if m["flag"] is not None})
-    more = f" and {len(numbers) - NAMED} more" if numbers[NAMED:] else ""
-    named = (
-        f"▲ (open): samples of {units.several(len(numbers), 'flagged trial')}:"
-        f" {', '.join(map(str, numbers[:NAMED]))}{more}."
-    )
-    return picture(name, title, HELP, [], [chart], data, [named] if numbers else [])
+    flagged = len({m["flag"] for m in marks if m["flag"] is not None})
+    named = f"Hollow: samples of {units.several(flagged, 'flagged trial')}."
+    return picture(name, title, HELP, [], [chart], data, [named] if flagged else [])

@@ -10,7 +10,6 @@ from ..base import units
 from ..records.rows import Cell, MatrixCell
 from . import vega_lite as vl
 from .charts import (
-    ALARM,
     BETTER,
     FLAGGED,
     GOOD,
@@ -21,6 +20,7 @@ from .charts import (
     joined,
     mark,
     picture,
+    why,
 )
 
 HELP = (
@@ -62,6 +62,7 @@ def _heat_map(data: Data, title: str, cells: list[MatrixCell]) -> Drawing:
             "text": "no value" if c["value"] is None else units.quantity(c["value"], c["unit"]),
             "of_best": _of_best(c),
             "mark": mark(c),
+            "why": why(c),
             "dark": bool(
                 c["value"] and c["flag"] is None and c["value"] > 0.6 * (c["greatest"] or 0)
             ),
@@ -81,16 +82,16 @@ def _heat_map(data: Data, title: str, cells: list[MatrixCell]) -> Drawing:
     }
     x = vl.nominal("memory_node", title="memory on node", sort=columns, axis=axis)
     y = vl.nominal("threads_node", title="threads on node", sort=lines, axis=axis)
-    told = ("threads_node", "memory_node", "text", "interval", "status")
+    told = ("threads_node", "memory_node", "text", "interval", "why")
     base = data.chart(rows).encode(x=x, y=y, tooltip=[vl.nominal(key) for key in told])
     scale = {"scheme": "blues", "domain": [0, cells[0]["greatest"] or 1]}
     colour = vl.quantitative("value", scale=scale, legend=None)
-    lit = [{"test": "datum.dark", "value": "white"}, {"test": FLAGGED, "value": ALARM}]
+    lit = [{"test": "datum.dark", "value": "white"}]
     return joined(
         "layer",
         base.where(GOOD).mark("rect", stroke="white", strokeWidth=2).encode(color=colour),
         base.where(FLAGGED).mark(
-            "rect", fill="white", stroke=ALARM, strokeWidth=2, strokeDash=[4, 2]
+            "rect", fill="white", stroke=INK, strokeWidth=2, strokeDash=[4, 2]
         ),
         *(
             base.mark("text", dy=dy).encode(

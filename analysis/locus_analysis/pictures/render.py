@@ -22,7 +22,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 POINTED_AT = {"bar", "point", "rect"}  # marks with text on hover; others are thin, or lie on these
 WRITTEN = ("Title text", "Subtitle text")  # labels that begin so repeat visible text
 # The words before a value on hover, where they are not its column's name.
-BEFORE = {"trial": "", "text": "", "status": "", "interval": "95 % interval: "}
+BEFORE = {"trial": "", "text": "", "why": "", "status": "", "interval": "95 % interval: "}
 
 ElementTree.register_namespace("", SVG[1:-1])
 ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
