@@ -49,10 +49,14 @@ static inline void *crew_thread_work(void *argument)
 	return NULL;
 }
 
-/* Starts a thread for each of the crew's; ends the program if one can't be started. */
+/*
+ * Starts a thread for each of the crew's; ends the program if one can't be started. A crew with
+ * threads of its own is run by the caller of crew_threads_end(), which is always the same: memory
+ * of tasks that libomp keeps for a thread that has ended is corrupt (libomp 14 and 19).
+ */
 static inline void crew_threads_begin(struct crew *c, struct crew_thread *t)
 {
-	for (unsigned i = 0; i < c->threads; i++) {
+	for (unsigned i = c->executor->own_threads; i < c->threads; i++) {
 		t[i].crew = c;
 		t[i].me = i;
 		if (pthread_create(&t[i].thread, NULL, crew_thread_work, &t[i]))
@@ -60,9 +64,11 @@ static inline void crew_threads_begin(struct crew *c, struct crew_thread *t)
 	}
 }
 
-static inline void crew_threads_end(const struct crew *c, struct crew_thread *t)
+static inline void crew_threads_end(struct crew *c, struct crew_thread *t)
 {
-	for (unsigned i = 0; i < c->threads; i++)
+	if (c->executor->own_threads)
+		crew_run(c, 0);
+	for (unsigned i = c->executor->own_threads; i < c->threads; i++)
 		pthread_join(t[i].thread, NULL);
 }
 
