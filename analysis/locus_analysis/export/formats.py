@@ -69,6 +69,13 @@ FORMATS = (
         "--expect",
     ),
     Format(
+        "hwloc",
+        "xml",
+        "hwloc.write",
+        "latencies and bandwidths of one host's memory as memory attributes and distances in an XML"
+        " file of hwloc, for lstopo --memattrs",
+    ),
+    Format(
         "anonymous",
         "jsonl",
         "anonymous.write",
