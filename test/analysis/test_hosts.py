@@ -61,6 +61,37 @@ def test_equal_machines_of_other_names_stay_themselves() -> None:
     assert found == {"1": "n1", "2": "n2"} and notes == []
 
 
+# Machines of one class and board, as run, name and id; their names; and the notes.
+RENAMED = "one machine id: a host that was renamed, or two that were made from one image"
+IDS = [
+    ([("1", "n1", "x"), ("2", "n1", "x")], ["n1", "n1"], []),
+    ([("1", "n1", "x"), ("2", "n1", None)], ["n1", "n1"], []),
+    (
+        [("1", "n1", "fnv1a64:0123456789abcdef"), ("2", "n1", "y"), ("3", "n1", None)],
+        ["n1 (id 01234567)", "n1 (id y)", "n1 (unknown id)"],
+        ["n1 is the name of 3 machines, or of one that was changed: "],
+    ),
+    ([("1", "n1", "x"), ("2", "m7", "x")], ["n1", "m7"], [f"n1 and m7 have {RENAMED}"]),
+    (
+        [("1", "n1", "x"), ("2", "n2", "x"), ("3", "n3", "x"), ("4", "n4", "x")],
+        ["n1", "n2", "n3", "n4"],
+        ["4 hosts have one machine id (n1, n2, n3, ...): they were made from one image"],
+    ),
+    (
+        [(f"{pair}{name}", f"{name}{pair}", f"{pair}") for pair in range(5) for name in "ab"],
+        [f"{name}{pair}" for pair in range(5) for name in "ab"],
+        [f"a{pair} and b{pair} have {RENAMED}" for pair in range(3)] + ["2 more pairs of names"],
+    ),
+]
+
+
+@pytest.mark.parametrize("given, names, told", IDS)
+def test_ids_tell_equal_machines_apart(given: Any, names: list[str], told: list[str]) -> None:
+    found, notes = told_apart([Machine(run, name, A, "X", id_) for run, name, id_ in given])
+    assert [found[run] for run, _, _ in given] == names
+    assert len(notes) == len(told) and all(n.startswith(t) for n, t in zip(notes, told))
+
+
 def run_of(name: str, of: Any, **changes: Any) -> list[Line]:
     """A run on a machine that is called localhost."""
     points = [*latency(of, octave=1)[:8], *numa(of, kernels=("sum",))[:4]]

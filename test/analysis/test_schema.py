@@ -186,7 +186,7 @@ def test_kinds_of_cores_may_be_told(tmp_path: Path) -> None:
 OPEN = "/row"  # its other keys are names of metrics
 LATER = {
     "/topology": {"kinds"},
-    "/machine": {"errors"},
+    "/machine": {"errors", "id"},
     "/row": {"with"},
     "/header": {"begin", "mpi"},
     "/header/properties/mpi": {"library", "transport"},

@@ -344,6 +344,25 @@ def test_host_lists(text: str, names: list[str]) -> None:
     assert known.hosts(text) == names
 
 
+def test_one_name_twice_and_two_names_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the machines' ids: both are named, and the rest is judged."""
+
+    def ids(name: str, lines: list[Line]) -> None:
+        number = {"other": 1, "new": 2}.get(name, int(name[1:]) if name[1:].isdigit() else 0)
+        lines[0]["machine"]["id"] = f"fnv1a64:{number:08x}00000000"
+        lines[0]["host"] = "n004" if name == "other" else name
+
+    campaign(tmp_path / "a", [*named(10), "new"], slow_memory, ids)
+    (tmp_path / "a" / "n001.jsonl").unlink()
+    campaign(tmp_path / "a", ["other"], change=ids)
+    status, out, err = sick(capsys, tmp_path / "a")
+    assert status == 4 and "11 nodes, 1 machine class" in out and "SUSPECT  n003" in out
+    assert "n004 is the name of 2 machines, or of one that was changed: n004 (id 00000001)" in err
+    assert "n002 and new have one machine id: a host that was renamed" in err
+
+
 def test_the_page_of_one_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = campaign(tmp_path / "a", named(10), slow_memory)
     page = tmp_path / "page.html"

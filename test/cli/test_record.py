@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import statistics
+from pathlib import Path
 
 import pytest
 from listed import unwrapped
@@ -468,6 +469,19 @@ def test_the_machine_has_a_class_and_the_program_a_checksum(locus, tmp_path, rea
     assert one["machine"]["class"] == other["machine"]["class"]
     assert one["program"]["checksum"] == other["program"]["checksum"]
     assert re.fullmatch("[0-9a-f]{16}", one["machine"]["class"])
+
+
+def test_the_machines_id_is_no_id_of_the_system(locus, tmp_path, read):
+    file = tmp_path / "one.jsonl"
+    assert locus("dummy --variant steady --repeats 1 --output", file).status == 0
+    machine = read(file)[0]["machine"]
+    if machine["id"] is None:
+        assert "/etc/machine-id" in machine["id_why"]
+    else:
+        assert re.fullmatch("fnv1a64:[0-9a-f]{16}", machine["id"])
+    for source in (Path("/etc/machine-id"), Path("/sys/class/dmi/id/product_uuid")):
+        if source.exists() and (text := source.read_text().strip()):
+            assert text not in file.read_text()
 
 
 def test_append_adds_a_run(locus, tmp_path, read):

@@ -245,6 +245,52 @@ static void a_class_is_stable_while_the_node_of_a_guest_grows(void **state)
 	free(half);
 }
 
+static char *id_with(const struct file *files)
+{
+	json_t *p = provenance_of(files), *id = at(p, "id");
+	char *text = json_is_string(id) ? strdup(json_string_value(id)) : NULL;
+
+	if (text)
+		assert_int_equal(strncmp(text, "fnv1a64:", 8), 0);
+	json_decref(p);
+	return text;
+}
+
+#define ETC   "/etc/machine-id"
+#define UUID  DMI "/product_uuid"
+#define FIRST "3d1219c7c4c5404aaa1f6d2a48adfda4"
+#define OTHER "0f0e2ad1-77c1-4d4e-9e5b-0123456789ab"
+
+/* A hash of the id that lasts, which does not show the id. */
+static void a_machine_has_an_id(void **state)
+{
+	static const struct file none[] = { { ETC, "uninitialized\n" },
+					    { UUID, "00000000-0000-0000-0000-000000000000\n" },
+					    { 0 } },
+				 short_one[] = { { ETC, "3d12\n" }, { 0 } },
+				 first[] = { { ETC, FIRST "\n" }, { UUID, OTHER "\n" }, { 0 } },
+				 renamed[] = { { "/proc/sys/kernel/hostname", "b\n" }, { 0 } },
+				 passing[] = { { "/run/machine-id", FIRST "\n" }, { 0 } },
+				 no_uuid[] = { { UUID, "Not Settable\n" }, { 0 } };
+	char *id, *again, *uuid;
+
+	(void)state;
+	assert_null(id_with(none));
+	assert_null(id_with(short_one));
+	id = id_with(first);
+	again = id_with(renamed);
+	uuid = id_with(passing);
+	assert_non_null(id);
+	assert_string_equal(id, again);
+	assert_null(strstr(id, "3d1219"));
+	assert_non_null(uuid);
+	assert_string_not_equal(id, uuid);
+	assert_null(id_with(no_uuid));
+	free(id);
+	free(again);
+	free(uuid);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -252,6 +298,7 @@ int main(void)
 		TEST(a_class_is_what_equal_machines_share),
 		TEST(a_class_is_stable_while_the_node_of_a_guest_grows),
 		TEST(kinds_of_cores),
+		TEST(a_machine_has_an_id),
 	};
 
 	return cmocka_run_group_tests(tests, open_server, close_machine);

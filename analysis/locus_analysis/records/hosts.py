@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which machine a run is of: its name does not suffice, since many are called localhost. Machines
-of one name are told apart by their class, and those of one class by their boards, where these are
-known. A machine stays the same across boots; once it was set up anew it is another one, and so are
-its numbers."""
+of one name are told apart by their class, those of one class by their boards, and those of one
+board by their ids, where these are known. A machine stays the same across boots; once it was set up
+anew it is another one, and so are its numbers. An id that has several names is only told: it is of
+one machine that was renamed, or of several that were made from one image."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ class Machine(NamedTuple):
     name: str
     kind: Optional[str]  # its class
     board: Optional[str]
+    id: Optional[str] = None
 
 
 def of_header(header: Header) -> Machine:
@@ -27,7 +29,8 @@ def of_header(header: Header) -> Machine:
     firmware = machine["firmware"]
     named = (firmware["sys_vendor"], firmware["product_name"], firmware["board_name"])
     board = " ".join(filter(None, named))
-    return Machine(header["run"], header["host"], machine["class"], board or None)
+    id_ = machine.get("id")
+    return Machine(header["run"], header["host"], machine["class"], board or None, id_)
 
 
 def told_apart(machines: Iterable[Machine]) -> tuple[dict[str, str], list[str]]:
@@ -43,13 +46,42 @@ def told_apart(machines: Iterable[Machine]) -> tuple[dict[str, str], list[str]]:
         for kind, equal in kinds.items():
             boards = _by(equal, "board")
             for board, same in boards.items():
-                marks = [kind[:SHOWN] if kind else "unknown class"] * (len(kinds) > 1)
-                marks += [board or "unknown board"] * (len(boards) > 1)
-                told = f"{name} ({', '.join(marks)})" if marks else name
-                own.update({machine.run: told for machine in same})
+                ids = _by(same, "id")
+                for id_, one in ids.items():
+                    marks = [kind[:SHOWN] if kind else "unknown class"] * (len(kinds) > 1)
+                    marks += [board or "unknown board"] * (len(boards) > 1)
+                    marks += [_short(id_)] * (len(ids) > 1)
+                    told = f"{name} ({', '.join(marks)})" if marks else name
+                    own.update({machine.run: told for machine in one})
         runs.update(own)
         notes += _note(name, sorted(set(own.values())))
-    return runs, notes
+    return runs, [*notes, *_renamed(machine for alike in named.values() for machine in alike)]
+
+
+def _short(id_: Optional[str]) -> str:
+    return f"id {id_.rpartition(':')[2][:SHOWN]}" if id_ else "unknown id"
+
+
+def _renamed(machines: Iterable[Machine]) -> list[str]:
+    """Ids that have several names, those of two one by one."""
+    names: dict[str, dict[str, None]] = {}
+    for machine in machines:
+        if machine.id:
+            names.setdefault(machine.id, {})[machine.name] = None
+    several = [[*own] for own in names.values() if len(own) > 1]
+    renamed = [" and ".join(own) for own in several if len(own) == 2]
+    notes = [
+        f"{pair} have one machine id: a host that was renamed, or two that were made from one image"
+        for pair in renamed[:MOST]
+    ]
+    if renamed[MOST:]:
+        notes.append(f"{len(renamed) - MOST} more pairs of names have one machine id each")
+    return notes + [
+        f"{len(own)} hosts have one machine id ({', '.join(own[:MOST])}, ...): they were made from"
+        " one image, so it does not tell them apart"
+        for own in several
+        if len(own) > 2
+    ]
 
 
 def _by(machines: Iterable[Machine], key: str) -> dict[Optional[str], list[Machine]]:

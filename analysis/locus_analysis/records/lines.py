@@ -242,6 +242,7 @@ _MachineKeys = TypedDict("_MachineKeys", {"class": Optional[str]})
 
 class _MachineMay(TypedDict, total=False):
     errors: Errors
+    id: Optional[str]
 
 
 class Machine(_MachineKeys, _MachineMay):

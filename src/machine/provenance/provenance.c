@@ -173,6 +173,14 @@ static void put_tlbs(json_t *object, const char *root, const struct machine *m)
 		json_object_set_new(object, "tlb_why", utf8_json(why));
 }
 
+static void put_id(json_t *object, const char *root)
+{
+	const char *why;
+	json_t *id = provenance_id(root, &why);
+
+	source_put_value(object, "id", id, "%s", why);
+}
+
 json_t *provenance_machine_at(const char *root, const struct machine *m)
 {
 	static const struct source settings[] = {
@@ -187,6 +195,7 @@ json_t *provenance_machine_at(const char *root, const struct machine *m)
 
 	hypervisor = provenance_hypervisor(root, &known);
 	source_put_value(machine, "class", provenance_class(root, m, cpu, hypervisor), "no memory");
+	put_id(machine, root);
 	json_object_set_new(machine, "cpu", cpu);
 	provenance_put_prefetchers(machine, root, m, cpu, hypervisor);
 	json_object_set_new(machine, "firmware", provenance_firmware(root));

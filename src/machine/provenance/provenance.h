@@ -46,6 +46,12 @@ json_t *provenance_class(const char *root, const struct machine *, const json_t 
 			 const char *hypervisor);
 
 /*
+ * A hash of the id that this machine keeps across boots and other host names. NULL, with the
+ * reason: it has none.
+ */
+json_t *provenance_id(const char *root, const char **why);
+
+/*
  * Environment variables that change measurements, by name. Possible secrets, such as SLURM's
  * tokens, are null with the reason.
  */

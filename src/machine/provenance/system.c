@@ -11,6 +11,7 @@
 #endif
 
 #include "base/arithmetic.h"
+#include "base/hash.h"
 #include "base/sysfs.h"
 #include "base/utf8.h"
 #include "machine/provenance/sources.h"
@@ -134,6 +135,48 @@ const char *provenance_hypervisor(const char *root, bool *known)
 }
 
 #define DMI "/sys/class/dmi/id"
+
+/* 32 hex digits, with or without hyphens, that are not all the same, as where nothing was set. */
+static bool is_id(const char *text)
+{
+	const size_t same = strspn(text, (char[]){ *text, '-', 0 });
+	size_t digits = 0;
+
+	for (const char *c = text; *c; c++)
+		digits += *c != '-';
+	return digits == 32 && !text[strspn(text, "0123456789abcdefABCDEF-")] && text[same];
+}
+
+/*
+ * machine-id(5) asks to publish no id, but a hash for one application. This one keeps 64 bits of
+ * 128, so that no id follows from it; it is not made to resist who guesses ids.
+ */
+static json_t *id_of(const char *root, const char *path)
+{
+	char *id = sysfs_line(root, "%s", path);
+	char text[HASH_TEXT];
+	json_t *hashed = NULL;
+
+	if (id && is_id(id))
+		hashed = json_string(
+			hash_print(hash_more(hash_text("locus machine "), id, strlen(id)), text));
+	free(id);
+	return hashed;
+}
+
+json_t *provenance_id(const char *root, const char **why)
+{
+	/* systemd leaves /run/machine-id where each boot has a new id */
+	char *passing = sysfs_line(root, "/run/machine-id");
+	json_t *id = passing ? NULL : id_of(root, "/etc/machine-id");
+
+	*why = passing ? "/etc/machine-id is another one after each boot, and " DMI
+			 "/product_uuid has none that can be read"
+		       : "neither /etc/machine-id nor " DMI
+			 "/product_uuid has one that can be read";
+	free(passing);
+	return id ? id : id_of(root, DMI "/product_uuid");
+}
 
 json_t *provenance_firmware(const char *root)
 {
