@@ -235,7 +235,7 @@ static void whatever_becomes_of_the_child(void **state)
 		{ comes_to_its_end, 0, 0, "" },
 		{ hangs_reading, 0, 1, "hung while reading" },
 		{ hangs_measuring, 1, 0, "numa/static hung: no end after 1" },
-		{ hangs_beside_others, 0, 1, "numa/static: no end beside other work of " },
+		{ hangs_beside_others, 0, 1, "numa/static: did not end in time; other work uses " },
 		{ is_cut_off, 1, 0, "numa/static hung: no end after 0 s" },
 		{ crashes, 1, 0, "numa/static: ended by Quit" },
 		{ is_killed, 0, 1, "numa/static: Killed" },

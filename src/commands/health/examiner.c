@@ -89,8 +89,8 @@ static void tell_unfinished(struct examiner *e, bool ended, int status)
 	else if (killed)
 		health_unknown(&e->health, "%s: %s", e->trial, by);
 	else if (!by && foreign > e->asked->foreign)
-		health_unknown(&e->health, "%s: no end beside other work of %.1f CPUs", e->trial,
-			       foreign);
+		health_unknown(&e->health, "%s: did not end in time; other work uses %.1f CPUs",
+			       e->trial, foreign);
 	else if (by)
 		health_finding(&e->health, "%s: ended by %s", e->trial, by);
 	else
