@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """jobs/accept.slurm: all steps in one job, one table, one status; and how it goes on."""
 
+import json
 import os
+import signal
 
 import pytest
-from slurm import names
+from slurm import FINAL, MANY, ask, names, wait_for
+from some import some
 
 # Two minutes a job on two CPUs, of which each node has both.
 BY_HAND = pytest.mark.skipif(
@@ -21,7 +24,7 @@ def accept(submit, source, over_ranks):
     (source / "build").unlink()
     (source / "build").mkdir()
 
-    def run(*words, before=":", **more):
+    def run(*words, before=":", nodes=4, **more):
         few = " ".join(FEW)
         short = {
             "locus": f'case $1 in suite) shift; set -- dummy "$@" ;;'
@@ -33,11 +36,14 @@ def accept(submit, source, over_ranks):
             real = f"{os.environ['BUILD']}/{name}"
             program.write_text(f'#!/bin/sh\n{before}\n{words_of}\nexec {real} "$@"\n')
             program.chmod(0o755)
-        job = submit("accept", *words, *FEW, sbatch=["--nodes=4"], **more)
-        job.until("COMPLETED", "FAILED")
-        return job
+        return submit("accept", *words, sbatch=[f"--nodes={nodes}"], **more)
 
     return run
+
+
+def ended(job):
+    job.until("COMPLETED", "FAILED")
+    return job
 
 
 def table(job):
@@ -51,7 +57,7 @@ def table(job):
 @BY_HAND
 def test_from_start_to_end_and_again(accept, source, read):
     """Four nodes are too few to say who is sick: 4. The second time only that is asked."""
-    job = accept()
+    job = ended(accept(*FEW))
     found = table(job)
     assert list(found) == STEPS, job
     assert {found[step] for step in STEPS[:-1]} == {"good"}, job
@@ -63,7 +69,7 @@ def test_from_start_to_end_and_again(accept, source, read):
     assert [line["series"]["run"] for line in runs] == [1, 2, 3]
     assert read(job.results / "together/n4.jsonl")[0]["tags"] == {"together": "4"}
     before = {step: names(job.results / step) for step in STEPS[:-1]}
-    again = accept(results=f"results/accept-{job.id}")
+    again = ended(accept(*FEW, results=f"results/accept-{job.id}"))
     assert [line for line in again.out().splitlines() if line.startswith("accept: ")] == [
         "accept: sick"
     ]
@@ -75,13 +81,48 @@ def test_from_start_to_end_and_again(accept, source, read):
 def test_a_step_that_fails_is_done_again(accept, source):
     """A node has no locus that works for the suite; after the mend the advised command goes on."""
     bad = '[ "$SLURMD_NODENAME $1" != "n3 suite" ] || exit 1'
-    job = accept(before=bad)
+    job = ended(accept(*FEW, before=bad))
     assert int(job["ExitCode"].split(":")[0]) == 1
     assert table(job)["suite"] == "bad (1), see suite.txt" and table(job)["cores"] == "good"
     assert "no good end on n3" in job.out()
     assert f"accept: to go on: LOCUS_RESULTS=results/accept-{job.id} sbatch --nodes=4" in job.out()
-    again = accept(results=f"results/accept-{job.id}")
+    again = ended(accept(*FEW, results=f"results/accept-{job.id}"))
     assert table(again)["suite"] == "good" and "accept: cores" not in again.out()
+
+
+def test_cut_off_and_gone_on_and_beside_expected_values(accept, submit, gate, over_ranks):
+    """SIGTERM comes during the suite; the advised command does the rest. With expected values that
+    no node reaches the last step is bad."""
+    job = accept(*MANY, nodes=2, shell=gate.shell)
+    record = job.results / "suite/n1.jsonl"
+
+    def at_work():
+        found = record.read_text() if record.exists() else ""
+        return found.count('"type":"trial"') >= 4 or job["JobState"] in FINAL
+
+    wait_for(at_work, job)
+    ask("scancel", "--signal=TERM", job.id)
+    assert job.until("FAILED") == 128 + signal.SIGTERM
+    assert table(job) == {
+        "facts": "good",
+        "cores": "good",
+        "suite": "cut off (143), see suite.txt",
+    }
+    gate.open()
+    again = ended(job.go_on(submit))
+    assert list(table(again)) == STEPS and table(again)["suite"] == "good", again
+    assert "accept: cores" not in again.out() and "accept: suite" in again.out()
+    expected = job.folder / "expected.json"
+    records = job.results / "suite"
+    expected.write_text(ask(os.environ["LOCUS"], "export", "--expect", records))
+    text = json.loads(expected.read_text())
+    for of_class in text["classes"]:
+        for bounds in some(of_class["metrics"]):
+            bounds.update(low=1e-30, value=1.5e-30, high=2e-30, better="lower")
+    expected.write_text(json.dumps(text))
+    last = ended(accept("--baseline", expected, *MANY, nodes=2, results=job.results))
+    assert table(last)["compare"] == "bad (1), see compare.txt", str(last)
+    assert last["ExitCode"].split(":")[0] == "1" and "accept: together" not in last.out()
 
 
 def test_bad_input(submit):
