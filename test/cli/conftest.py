@@ -24,8 +24,10 @@ class Program:
         self.path = path or os.environ.get("LOCUS") or shutil.which("locus") or ""
         assert os.access(self.path, os.X_OK), "set LOCUS to the built program"
 
-    def start(self, words="", *arguments, env=None, prefix=(), **more):
+    def start(self, words="", *arguments, env=None, prefix=(), outline=False, **more):
         command = [*prefix, self.path, *words.split(), *map(str, arguments)]
+        if "--dry-run" in command and not outline:
+            command.append("--verbose")  # each trial, not a line for a group
         piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen(command, env={**os.environ, **(env or {})}, **{**piped, **more})
 

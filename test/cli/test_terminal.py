@@ -212,14 +212,37 @@ def test_a_dry_run_of_the_suite_says_once_how_long_it_takes(locus):
     all_of_them = len(some(locus("list").out.splitlines()))
     for profile, seconds in (("quick", "60 s"), ("standard", r"\d+ s \(.+\)")):
         out = locus(f"suite --dry-run --profile {profile}").out
-        last = out.splitlines()[-1]
+        first = out.splitlines()[0]
         told = re.fullmatch(
-            rf"suite on .+: \d+ trials of (\d+) benchmarks; estimated time: {seconds}", last
+            rf"suite on .+: \d+ trials of (\d+) benchmarks; estimated time: {seconds}", first
         )
-        assert told, last
+        assert told, first
         assert out.count("estimated time") == 1
         assert out.count("memory held at once") == int(told[1])
         assert (int(told[1]) == all_of_them) == (profile == "standard")
+
+
+def test_a_dry_run_begins_with_trials_memory_and_time_and_has_a_line_for_a_group(locus):
+    words = "dummy --variant steady,wrong,impossible --size 1K..16K*2,1K --delay 1,2 --threads 1"
+    done = locus(f"{words} --dry-run", outline=True)
+    head, *_, last = done.out.splitlines()
+    groups = [row for row in done.out.splitlines() if row.startswith("group ")]
+    assert re.fullmatch(
+        r"dummy on this machine: 30 trials in (\d+) groups?; memory held at once: .+", head
+    )
+    assert len(groups) == int(re.findall(r"in (\d+) group", head)[0]) and "--verbose" in last
+    assert any(re.search(r"size 1 KiB(\.\.16 KiB)?(;|$)", g) for g in groups)
+    assert not re.search("[0-9a-f]{16}", done.out) and "threads" not in done.out
+    listed = locus(f"{words} --dry-run").out
+    assert len(re.findall("(?m)^  [0-9a-f]{16}  dummy/", listed)) == 30
+
+
+def test_a_dry_run_of_the_suite_has_a_line_for_each_benchmark(locus):
+    first, *rest = locus("suite --dry-run", outline=True).out.splitlines()
+    assert first.startswith("suite on ") and "estimated time: " in first
+    (benchmarks,) = re.findall(r"of (\d+) benchmarks", first)
+    assert len([row for row in rest if " trials in " in row]) == int(benchmarks)
+    assert len(rest) <= 3 * int(benchmarks)
 
 
 def test_a_quick_suite_takes_no_longer_on_a_large_machine(locus):

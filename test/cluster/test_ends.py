@@ -233,7 +233,8 @@ def check_memory(submit, read, sbatch, cause):
         "--repeats",
         "3",
     ]
-    planned = ask(os.environ["LOCUS"], "numa", "--profile", "standard", "--dry-run", *default)
+    words = ["numa", "--profile", "standard", "--dry-run", "--verbose", *default]
+    planned = ask(os.environ["LOCUS"], *words)
     (size,) = map(int, re.findall(r" size=(\d+) ", planned))
     fitting = submit("numa", *default, sbatch=sbatch)
     refused = submit("numa", *ONE, "--size", "2G", sbatch=sbatch)

@@ -279,14 +279,17 @@ const struct option_row option_rows[] = {
 	  "whole samples)",
 	  FLAG(multiplex) },
 	{ "dry-run", NULL,
-	  "print the trials, the CPUs of their threads, and the expected time; run nothing",
+	  "print how many trials there are, in which groups, their memory, and the expected time; "
+	  "run nothing",
 	  FLAG(dry_run) },
 	{ "topology", "WHAT",
 	  "with --dry-run: a machine such as \"node:2 core:64 pu:2\", or an hwloc XML file",
 	  TEXT(topology), .values = ":files" },
 	{ "format", "NAME", "output format: table, csv, md (Markdown) or json (default: table)",
 	  take_word, MEMBER(format), .values = "table,csv,md,json" },
-	{ "verbose", NULL, "show each table of a suite, which shows its card alone otherwise",
+	{ "verbose", NULL,
+	  "show each table of a suite, which shows its card alone otherwise; with --dry-run: each "
+	  "trial, its id, and its CPUs",
 	  FLAG(verbose) },
 	{ "quiet", NULL, "print only errors and warnings", FLAG(quiet) },
 	{ 0 }

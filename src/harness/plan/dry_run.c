@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What --dry-run prints. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "harness/plan/plan.h"
+#include "base/message.h"
 #include "base/text.h"
 #include "harness/ask/parameters.h"
 #include "machine/topology/topology.h"
@@ -90,53 +93,203 @@ static void print_time(double seconds, FILE *f)
 		fprintf(f, " (%s)", text_duration(duration, seconds));
 }
 
-void plan_print(const struct plan *plan, const struct setting *setting, double seconds, FILE *f)
-{
-	char text[TEXT_BYTES];
-	const struct text trials = text_count(plan->trials, "trial"),
-			  groups = text_count(plan->groups, "group");
-	const char *name = plan->benchmark->name, *machine = setting->machine->name;
-	double most = 0, held = 0, bytes = 0, before = 0;
+/* Bytes that a plan holds at once, and how many more its earlier allocations may hold. */
+struct held {
+	double most, earlier;
+};
 
-	fprintf(f, "%s on %s: %s in %s; trials of a group are sampled in turn\n", name, machine,
-		trials.of, groups.of);
+static struct held held_of(const struct plan *plan, const struct setting *setting)
+{
+	struct held held = { 0 };
+	double bytes = 0, before = 0;
+
 	for (unsigned i = 0; i < plan->trials; i++) {
 		const struct planned *p = &plan->trial[i];
 
-		if (i == 0 || p->group != plan->trial[i - 1].group) {
-			fprintf(f, "group %u\n", p->group + 1);
+		if (i == 0 || p->group != plan->trial[i - 1].group)
 			bytes = before = 0;
-		}
 		bytes += p->refusal ? 0 : (double)p->needs.bytes;
 		if (!p->refusal && (double)p->needs.bytes <= plan_quarantine_each(setting))
 			before += (double)p->needs.bytes * earlier(p);
-		most = bytes > most ? bytes : most;
-		held = fmax(held, fmin(plan_quarantine_room(setting, bytes), before));
-		print_trial(p, f);
+		held.most = fmax(held.most, bytes);
+		held.earlier =
+			fmax(held.earlier, fmin(plan_quarantine_room(setting, bytes), before));
 	}
+	return held;
+}
+
+static void print_held(struct held held, FILE *f)
+{
+	char text[TEXT_BYTES];
+
+	fprintf(f, "memory held at once: %s", text_bytes(text, (uint64_t)held.most));
+	if (held.earlier > 0)
+		fprintf(f, "; earlier allocations hold up to %s more",
+			text_bytes(text, (uint64_t)held.earlier));
+}
+
+static void print_left_out(const struct plan *plan, FILE *f)
+{
 	if (plan->refused)
 		fprintf(f, "%u combinations left out: %s\n", plan->refused, plan->why_refused);
 	if (plan->left_out)
 		fprintf(f, "variants left out: %s\n", plan->left_out);
-	fprintf(f, "memory held at once: %s", text_bytes(text, (uint64_t)most));
-	if (held > 0)
-		fprintf(f, "; earlier allocations hold up to %s more",
-			text_bytes(text, (uint64_t)held));
+}
+
+void plan_print(const struct plan *plan, const struct setting *setting, double seconds, FILE *f)
+{
+	fprintf(f, "%s on %s: %s in %s; trials of a group are sampled in turn\n",
+		plan->benchmark->name, setting->machine->name, text_count(plan->trials, "trial").of,
+		text_count(plan->groups, "group").of);
+	for (unsigned i = 0; i < plan->trials; i++) {
+		if (i == 0 || plan->trial[i].group != plan->trial[i - 1].group)
+			fprintf(f, "group %u\n", plan->trial[i].group + 1);
+		print_trial(&plan->trial[i], f);
+	}
+	print_left_out(plan, f);
+	print_held(held_of(plan, setting), f);
 	if (isfinite(seconds))
 		print_time(seconds, f);
 	fputc('\n', f);
 }
 
-void plans_print(const struct plans *p, const struct setting *setting, double seconds, FILE *f)
+/* ---- in short: a line for each group ---- */
+
+enum { SHOWN = 12, CELL = 96 }; /* values that a line lists, and bytes of each */
+
+/* Of more than three sizes, or other numbers, the first and the last are shown. */
+static bool is_number(const struct benchmark *b, unsigned of)
+{
+	static const bool numbers[] = {
+		[P_COUNT] = true, [P_SIZE] = true, [P_REAL] = true, [P_DERIVED] = true
+	};
+
+	return of == P_THREADS || (of != P_VARIANT && numbers[b->parameters[of].type]);
+}
+
+/* The value of a parameter, of P_VARIANT or P_THREADS as text; NULL: the trial has none. */
+static const char *shown(const struct planned *p, unsigned of, char text[VALUE_ROOM])
+{
+	const struct trial *t = &p->trial;
+
+	if (of == P_VARIANT)
+		return t->variant->name;
+	if (of == P_THREADS) {
+		snprintf(text, VALUE_ROOM, "%u", t->threads);
+		return text;
+	}
+	if (!parameter_applies(t->benchmark, t->variant, of) || t->benchmark->parameters[of].output)
+		return NULL;
+	return value_show(&t->benchmark->parameters[of], t->value[of], text, VALUE_ROOM);
+}
+
+/* "size 4 KiB..64 MiB", "pages base, thp": the different values of n trials, after `before`. */
+static void print_values(const struct planned *p, unsigned n, unsigned of, const char *before,
+			 FILE *f)
+{
+	char known[SHOWN][CELL], text[VALUE_ROOM], last[CELL] = "";
+	unsigned values = 0, listed;
+
+	for (unsigned i = 0; i < n; i++) {
+		const char *value = shown(&p[i], of, text);
+		bool is_known = !value;
+
+		for (unsigned j = 0; j < values && j < SHOWN && !is_known; j++)
+			is_known = !strncmp(known[j], value, CELL - 1);
+		if (is_known)
+			continue;
+		if (values < SHOWN)
+			snprintf(known[values], CELL, "%.*s", CELL - 1, value);
+		snprintf(last, CELL, "%.*s", CELL - 1, value);
+		values++;
+	}
+	listed = values > 3 && is_number(p->trial.benchmark, of) ? 1 : values;
+	for (unsigned j = 0; j < listed && j < SHOWN; j++)
+		fprintf(f, "%s%s", j ? ", " : before, known[j]);
+	if (listed < values)
+		fprintf(f, "..%s", last);
+	else if (values > SHOWN)
+		fprintf(f, ", ...");
+}
+
+static void print_group(const struct planned *p, unsigned n, const struct varying *varies, FILE *f)
+{
+	const struct benchmark *b = p->trial.benchmark;
+	char *text = NULL, before[64], bytes[TEXT_BYTES];
+	unsigned impossible = 0;
+	double held = 0;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		impossible += p[i].refusal != NULL;
+		held += p[i].refusal ? 0 : (double)p[i].needs.bytes;
+	}
+	fprintf(to, "group %u: %s, %s: ", p->group + 1, text_count(n, "trial").of,
+		text_bytes(bytes, (uint64_t)held));
+	print_values(p, n, P_VARIANT, "", to);
+	for (unsigned i = 0; i < b->n_parameters; i++) {
+		snprintf(before, sizeof(before), "; %s ", b->parameters[i].name);
+		if (varies->parameter[i])
+			print_values(p, n, i, before, to);
+	}
+	if (varies->threads)
+		print_values(p, n, P_THREADS, "; threads ", to);
+	if (impossible)
+		fprintf(to, "; %u impossible here", impossible);
+	fclose(to);
+	if (text)
+		message_print(text, 2, f);
+	free(text);
+}
+
+/* One benchmark of several has a line; alone it has its time, too, and a line for each group. */
+static void outline(const struct plan *plan, const struct setting *setting, double seconds, FILE *f)
+{
+	const struct varying varies = varying_find(plan);
+	char *head = NULL;
+	size_t size;
+	FILE *to = open_memstream(&head, &size);
+
+	if (!to)
+		return;
+	fprintf(to, "%s on %s: %s in %s; ", plan->benchmark->name, setting->machine->name,
+		text_count(plan->trials, "trial").of, text_count(plan->groups, "group").of);
+	print_held(held_of(plan, setting), to);
+	if (isfinite(seconds))
+		print_time(seconds, to);
+	fclose(to);
+	if (head)
+		message_print(head, 2, f);
+	free(head);
+	for (unsigned i = 0, n; i < plan->trials && isfinite(seconds); i += n) {
+		for (n = 1;
+		     i + n < plan->trials && plan->trial[i + n].group == plan->trial[i].group;)
+			n++;
+		print_group(&plan->trial[i], n, &varies, f);
+	}
+	print_left_out(plan, f);
+}
+
+/* ---- of all benchmarks ---- */
+
+void plans_print(const struct plans *p, const struct setting *setting, double seconds, bool all,
+		 FILE *f)
 {
 	const bool several = p->plans > 1;
 
+	if (several) {
+		fprintf(f, "suite on %s: %s of %s", setting->machine->name,
+			text_count(p->trials, "trial").of, text_count(p->plans, "benchmark").of);
+		print_time(seconds, f);
+		fputc('\n', f);
+	}
 	for (unsigned i = 0; i < p->plans; i++)
-		plan_print(&p->plan[i], setting, several ? NAN : seconds, f);
-	if (!several)
-		return;
-	fprintf(f, "suite on %s: %s of %s", setting->machine->name,
-		text_count(p->trials, "trial").of, text_count(p->plans, "benchmark").of);
-	print_time(seconds, f);
-	fputc('\n', f);
+		(all ? plan_print : outline)(&p->plan[i], setting, several ? NAN : seconds, f);
+	if (!all)
+		fprintf(f,
+			"trials of a group are sampled in turn; --verbose lists them, with their "
+			"CPUs\n");
 }

@@ -154,10 +154,10 @@ struct planned *plans_trial(const struct plans *, unsigned n);
 /* The most threads that a trial needs, one at least. */
 unsigned plans_threads(const struct plans *);
 /*
- * Prints all plans, as --dry-run does, each trial with its places and memory; `seconds`: the time
- * that they would take, NAN to leave it out.
+ * Prints all plans, as --dry-run does, in short; or `all` trials, with their places and memory.
+ * `seconds`: the time that they would take, NAN to leave it out.
  */
-void plans_print(const struct plans *, const struct setting *, double seconds, FILE *);
+void plans_print(const struct plans *, const struct setting *, double seconds, bool all, FILE *);
 /* Prints one of them. */
 void plan_print(const struct plan *, const struct setting *, double seconds, FILE *);
 

@@ -197,7 +197,7 @@ int engine_run(const struct options *o, const struct benchmark *const *table,
 	if (!status)
 		r.seconds = plans_seconds(&r.plans, o);
 	if (!status && o->dry_run)
-		plans_print(&r.plans, &r.setting, r.seconds, stdout);
+		plans_print(&r.plans, &r.setting, r.seconds, o->verbose, stdout);
 	else if (!status)
 		status = find_counters(&r);
 	if (!status && !o->dry_run)
