@@ -141,7 +141,7 @@ static void few_distances_on_any_number_of_threads(void **argument)
 			"it is the same anywhere, and takes minutes on an emulated machine\n");
 		skip();
 	}
-	for (int real = REAL_DOUBLE; real <= REAL_FLOAT; real++)
+	for (unsigned real = REAL_DOUBLE; real < cases(2); real++)
 		for (unsigned d = 1; d <= 3; d++) {
 			struct problem p = make(0, real, 50000, d, 80);
 			struct run ours, many;
@@ -208,7 +208,7 @@ static void hands_over_where_it_does_not_pay(void **argument)
 	(void)argument;
 	while (strcmp(kinds[kind].name, "outlier"))
 		kind++;
-	for (int real = REAL_DOUBLE; real <= REAL_FLOAT; real++) {
+	for (unsigned real = REAL_DOUBLE; real < cases(2); real++) {
 		struct problem p = make(kind, real, 4000, 2, 40);
 		struct run cells_only, brute, by_itself;
 
