@@ -19,6 +19,8 @@ static const struct command commands[] = {
 	{ "sick", "FILE|DIR...", "find sick nodes of a cluster", report_command, true },
 	{ "levels", "FILE|DIR...", "find cache and TLB levels in latency records", report_command,
 	  true },
+	{ "aggregate", "FILE|DIR... --into STORE", "collect records in a store", report_command,
+	  true },
 	{ "export", "FILE|DIR...", "convert records to CSV or JSON", report_command, true },
 	{ "validate", "FILE|DIR...", "check records against their format", report_command, true },
 	{ "topology", "[DESCRIPTION]", "show packages, nodes, caches, usable CPUs",

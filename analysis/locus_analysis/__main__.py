@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
 from .base import streams
+from .cluster import aggregate
 from .cluster import command as sick_command
 from .compare import command_line
 from .export import formats
@@ -290,6 +291,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     command_line.add(commands)
     sick_command.add(commands)
+    aggregate.add(commands)
     _command(
         commands,
         "levels",

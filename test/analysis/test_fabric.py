@@ -4,7 +4,6 @@
 import json
 import random
 from collections.abc import Container
-from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
@@ -114,14 +113,6 @@ def test_preempted_ranks_are_named_only_for_more_than_the_scheduler() -> None:
 def test_a_wrong_message_is_told() -> None:
     (finding,) = fabric.judge(fabric.of_lines(lines(4, status="wrong")))
     assert (finding.verdict, finding.reason) == (WRONG, "why")
-
-
-def test_bad_files_are_left_out(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text(
-        "\n".join([*lines(8, slow={2}), '{"type":"row"', "no"]) + "\n"
-    )
-    (tmp_path / "b.jsonl").write_text("")
-    assert [f.host for f in fabric.judge(fabric.read([tmp_path]))] == ["n0003"]
 
 
 def test_very_many_pairs_are_counted() -> None:

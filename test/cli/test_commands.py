@@ -128,7 +128,8 @@ def test_completion_asks_for_names(locus):
 
 
 @pytest.mark.parametrize(
-    "command", ["report", "summary", "compare", "sick", "levels", "export", "validate"]
+    "command",
+    ["report", "summary", "compare", "sick", "levels", "aggregate", "export", "validate"],
 )
 def test_commands_of_the_analysis_are_handed_on(locus, tmp_path, command):
     """They run LOCUS_PYTHON, isolated, with the package's folder before the command."""

@@ -29,6 +29,7 @@ COMMANDS = {
     "compare",
     "levels",
     "sick",
+    "aggregate",
     "export",
     "validate",
     "topology",

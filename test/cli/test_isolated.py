@@ -23,6 +23,7 @@ COMMANDS = {
     "levels": "levels RECORD",
     "sick": "sick RECORD",
     "validate": "validate RECORD",
+    "aggregate": "aggregate RECORD --into store",
     "help": "report --help",
     "doctor": "doctor",
     "card": "suite --time-budget 2s --repeats 1 --duration 1ms",

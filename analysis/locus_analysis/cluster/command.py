@@ -92,6 +92,7 @@ def _effect(words: str) -> tuple[str, float]:
 
 def _sick(options: argparse.Namespace) -> int:
     from ..compare import observations
+    from ..records import database
     from . import fabric, known, node, sick, switches, told
 
     if options.node and (options.again_list or options.format not in ("table", "json")):
@@ -99,8 +100,9 @@ def _sick(options: argparse.Namespace) -> int:
     likwid.refuse(options.file)
     suppressed = known.read(options.suppress) if options.suppress else []
     levels = switches.read(options.group) if options.group else []
-    side, notes = observations.load(options.file, "these records")
-    network = fabric.read(options.file)
+    read = database.read(options.file, samples=False, values=True)
+    db, notes = database.trials(read), read.notes
+    side, network = observations.of(db, "these records"), fabric.read(db)
     verdict = sick.judge(side, dict(options.effect), _lost(options.file))
     slow, network, untold = switches.judge(network, levels) if options.group else ([], network, [])
     verdict.add([*slow, *fabric.judge(network)], network.head if network.nodes else "")

@@ -15,6 +15,7 @@ from ..records.rows import Parameter
 
 if TYPE_CHECKING:
     from ..compare.observations import Run
+    from ..records.lines import Cache
 
 KiB = 1 << 10
 NAMES = (
@@ -62,8 +63,13 @@ Test = Callable[[Trial, Caches], bool]
 
 def caches_of(run: Run) -> Caches:
     """The caches of a run's machine."""
+    return caches(run["topology"]["caches"])
+
+
+def caches(listed: Optional[Sequence[Cache]]) -> Caches:
+    """Of a topology."""
     size = {1: 0, 2: 0, 3: 0}
-    for cache in run["topology"]["caches"] or []:
+    for cache in listed or []:
         if cache["type"] != "instruction" and cache["level"] in size:
             size[cache["level"]] = max(size[cache["level"]], int(cache["size"] or 0))
     return Caches(size[1], size[2], size[3])

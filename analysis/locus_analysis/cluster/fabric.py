@@ -11,17 +11,15 @@ nodes, pairs above the widest gap are slow.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 
 from ..base import units
-from ..records import sources
+from ..records.database import column
 from . import rule
 from .components import NETWORK
 from .rule import Array, Whole
@@ -39,8 +37,7 @@ FAR = 6.0  # standard deviations of a node's part
 FAR_PAIR = 8.0  # ... of a pair's: there are many more
 NAMED = 20  # pairs
 
-LINES = re.compile(rb'\{"type": ?"(?:row|trial.{,400}"benchmark": ?"fabric)"')
-# The same of a database.
+# Rows, then trials.
 LINES_OF = """
 SELECT json FROM (
 	SELECT false AS behind, ordinal, o.line, json::VARCHAR AS json
@@ -87,18 +84,9 @@ class Parts:
 # ---- what was measured ----
 
 
-def read(paths: Sequence[Path]) -> Network:
-    """From the lines of files; not of standard input, which can be read only once."""
-    files = [path for path in sources.find(paths) if path != sources.STANDARD_INPUT]
-    return of_lines(line for file in files for line in _lines(file))
-
-
-def _lines(file: Path) -> Iterator[bytes]:
-    """Those of fabric. What is wrong with a file, who reads all of its lines says."""
-    with suppress(sources.BadInput):
-        for line in sources.lines(file):
-            if LINES.match(line.text):
-                yield line.text
+def read(db: duckdb.DuckDBPyConnection) -> Network:
+    """Of a database that has the tables of trials."""
+    return of_lines(column(db, LINES_OF))
 
 
 def of_lines(lines: Iterable[bytes | str]) -> Network:

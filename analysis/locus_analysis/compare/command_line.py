@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base import processes, streams, units
-from ..records import likwid, sources
+from ..records import likwid, sources, store
 
 if TYPE_CHECKING:
     from .observations import Side
@@ -201,12 +201,17 @@ def _two_sides(options: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     return old, new
 
 
+def _count(paths: Sequence[Path]) -> int:
+    """Files of records."""
+    return len(sources.find(store.split(paths)[1]))
+
+
 def _loaded(old: list[Path], new: list[Path]) -> list[tuple[Side, list[str]]]:
     """Both sides. Where they have many files, a process beside this one reads the new one."""
     from . import observations
 
     beside = None
-    if sources.STANDARD_INPUT not in new and len(sources.find(old + new)) >= MANY:
+    if sources.STANDARD_INPUT not in new and _count(old + new) >= MANY:
         beside = processes.Processes("compare.command_line", 1).call("load", new, "NEW")
     first = observations.load(old, "OLD")
     try:

@@ -36,7 +36,7 @@ ORDER BY t.position, {{}}, metric
 PARAMETERS = """
 SELECT name FROM (SELECT unnest(json_keys(parameters)) AS name,
 	generate_subscripts(json_keys(parameters), 1) AS place, position FROM trial)
-GROUP BY name ORDER BY min(position), min(place)
+GROUP BY name ORDER BY min((position, place))
 """
 
 

@@ -19,7 +19,8 @@ from .flat import Flat
 SECOND = 1e9  # in its unit of time, ns
 TRIALS = """
 WITH measured AS (
-	SELECT whole, id, json_group_object(name, value) AS metrics,
+	SELECT whole, id,
+		object(list(to_json(name) || ':' || to_json(value) ORDER BY place)) AS metrics,
 		any_value(value) FILTER (name = 'time') AS time
 	FROM metric WHERE value IS NOT NULL GROUP BY whole, id)
 SELECT t.benchmark, t.variant, t.threads, t.bind, t.parameters::VARCHAR AS parameters, t.status,

@@ -14,7 +14,6 @@ from ..cluster.rule import Array
 from ..pictures import charts
 from ..pictures import vega_lite as vl
 from ..pictures.vega_lite import Row, Spec
-from ..records.database import column
 
 MOST_NODES = 64  # more: only the nodes of the WORST pairs
 WORST = 32
@@ -36,7 +35,7 @@ HELP = (
 
 
 def of(db: duckdb.DuckDBPyConnection) -> Network:
-    return fabric.of_lines(column(db, fabric.LINES_OF))
+    return fabric.read(db)
 
 
 def pictures(network: Network) -> list[charts.Picture]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Optional, TypedDict, TypeVar, cast
 import duckdb
 
 from ..base import processes, units
-from . import hosts, published, reader, sources
+from . import hosts, published, reader, sources, store
 from .lines import Machine
 from .rows import Distribution, HasStatus, InRun, Told, Trial, Value, Verdict
 from .sources import BadInput as BadInput  # for modules that import them from here
@@ -54,20 +54,26 @@ def read(
     lines. `only`: no trials of other benchmarks, and no lines beside those of trials. `values`:
     nothing but values. `lines`: also keeps all lines, in the table `line`. Of a run that is there
     several times, the most complete copy counts."""
-    records = Records(_database())
+    records = Records(connect())
     skipped = reader.others(only) if only else reader.BULK if values else reader.SAMPLES
     taken = reader.Reader(records.db, None if samples else skipped, values)
-    for path in sources.find(paths):
+    stores, others = store.split(paths)
+    for path in sources.find(others):
         try:
             taken.take(path)
         except BadInput as error:
             taken.notes.append(str(error))
     taken.parse(keep=lines)
     records.notes += taken.notes
-    return _named(records)
+    if stores:
+        store.add(records.db, stores, only)
+    _named(records)
+    if stores and samples:
+        records.notes += store.add_samples(records.db)
+    return records
 
 
-def _named(records: Records) -> Records:
+def _named(records: Records) -> None:
     """Chooses copies, and names machines."""
     records.notes += _choose(records.db)
     machines = select(
@@ -77,13 +83,12 @@ def _named(records: Records) -> Records:
         " ORDER BY shard, copy",
     )
     if not machines:
-        raise BadInput(records.notes[0])
+        raise BadInput(records.notes[0] if records.notes else "the store holds no runs")
     names, notes = hosts.told_apart(
         hosts.Machine(m["run"], m["host"], m["kind"], m["board"]) for m in machines
     )
     reader.insert(records.db, "host", list(names.items()))
     records.notes += notes
-    return records
 
 
 def trials(records: Records) -> duckdb.DuckDBPyConnection:
@@ -261,7 +266,8 @@ def run_names(db: duckdb.DuckDBPyConnection) -> dict[str, str]:
     return {r["run"]: f"{r['host']}, {r['started'][:19]}Z" for r in found}
 
 
-def _database() -> duckdb.DuckDBPyConnection:
+def connect(memory: str = MOST_MEMORY) -> duckdb.DuckDBPyConnection:
+    """An empty database, with the tables of parsed.sql."""
     # Only the name is wanted: the database makes the folder when it needs it, and removes it.
     try:
         folder = Path(tempfile.mkdtemp(prefix="locus-analysis-"))
@@ -271,7 +277,7 @@ def _database() -> duckdb.DuckDBPyConnection:
     db = duckdb.connect(
         config={
             "autoinstall_known_extensions": "false",
-            "memory_limit": MOST_MEMORY,
+            "memory_limit": memory,
             "temp_directory": str(folder),
             "threads": str(min(8, processes.usable_cpus())),  # each takes memory of its own
         }
@@ -301,14 +307,18 @@ def _choose(db: duckdb.DuckDBPyConnection) -> list[str]:
     """Chooses one copy of each run: the one that ended, else the one with most trials, with most
     lines, or the first. Returns notes on the others."""
     db.execute(
-        "CREATE TABLE chosen AS SELECT shard, copy FROM parsed.run QUALIFY row_number() OVER"
+        "CREATE TABLE latest AS SELECT shard, copy, run, file, ended, trials, lines FROM parsed.run"
+        " QUALIFY shard = max(shard) OVER (PARTITION BY run, file)"  # a file that has grown
+    )
+    db.execute(
+        "CREATE TABLE chosen AS SELECT shard, copy FROM latest QUALIFY row_number() OVER"
         " (PARTITION BY run ORDER BY ended DESC, trials DESC, lines DESC, shard, copy) = 1"
     )
     left = select(
         db,
         _Left,
         "SELECT r.file, home.file AS home, count(DISTINCT run) AS n, min(run) AS run"
-        " FROM parsed.run r JOIN parsed.run home USING (run) JOIN chosen c"
+        " FROM latest r JOIN latest home USING (run) JOIN chosen c"
         " ON (home.shard, home.copy) = (c.shard, c.copy)"
         " WHERE (r.shard, r.copy) NOT IN (SELECT (shard, copy) FROM chosen)"
         " GROUP BY r.file, home.file ORDER BY min((r.shard, r.copy))",

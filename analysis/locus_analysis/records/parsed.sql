@@ -54,7 +54,7 @@ CREATE TABLE parsed.other (shard BIGINT, run VARCHAR, line BIGINT, type VARCHAR,
 
 -- Lines that were read, and not parsed yet. A run may be several times in a file: `copied` has a
 -- row for each header, in the order of reading.
-CREATE TABLE line (copy BIGINT, number BIGINT, type VARCHAR, json JSON);
+CREATE TABLE line (copy BIGINT, number BIGINT, type VARCHAR, json VARCHAR);
 CREATE TABLE copied (copy BIGINT, run VARCHAR, file VARCHAR, line BIGINT, lines BIGINT,
 	unfinished BIGINT);
 CREATE TABLE host (run VARCHAR, host VARCHAR);
@@ -81,3 +81,6 @@ CREATE MACRO whole_header(header, machine) AS
 	replace(header, '"machine":null', '"machine":' || machine);
 
 CREATE MACRO beside(x) AS CASE WHEN NOT getvariable('lean') THEN x END;
+
+-- An object of members, in their order.
+CREATE MACRO object(members) AS ('{' || array_to_string(members, ',') || '}')::JSON;

@@ -106,7 +106,7 @@ class Reader:
         insert(self.db, "line", self._waiting)
         self._waiting, self._size = [], 0
 
-    def _begin(self, run: str, file: str, line: int) -> Copy:
+    def begin(self, run: str, file: str, line: int) -> Copy:
         copy = Copy(self._number, run, file, line)
         self._number += 1
         self.copies.append(copy)
@@ -135,7 +135,7 @@ class Reader:
                 continue
             run = line["run"]
             if line["type"] == "header":
-                headers[run] = self._begin(run, name, given.number)
+                headers[run] = self.begin(run, name, given.number)
             elif run not in headers:
                 headers[run] = None
                 flaws.append(

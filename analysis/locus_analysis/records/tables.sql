@@ -182,9 +182,9 @@ GROUP BY b.whole, b.part, b.id, bucket;
 -- headline. `huge`: the share of the bytes that lay on huge pages.
 CREATE TABLE told AS
 WITH measured AS (
-	SELECT whole, id, json_group_object(name, {'value': value, 'low': low, 'high': high,
-		'range': range, 'with_noise': with_noise, 'modes': modes, 'unit': unit,
-		'kind': kind, 'why': why}) AS metrics
+	SELECT whole, id, object(list(to_json(name) || ':' || to_json({'value': value, 'low': low,
+		'high': high, 'range': range, 'with_noise': with_noise, 'modes': modes,
+		'unit': unit, 'kind': kind, 'why': why}) ORDER BY place)) AS metrics
 	FROM metric GROUP BY whole, id),
 compared AS (
 	SELECT whole, id, to_json(list({'name': name, 'parameter': parameter, 'metric': metric,

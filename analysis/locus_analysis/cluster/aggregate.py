@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command aggregate: records into a store (doc/store.md). What computes is imported when it is
+needed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..base import units
+from ..compare import command_line
+from ..records import sources
+from ..records.sources import BadInput, CannotWrite
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ..records.bulk import Taken
+    from ..records.shards import Known
+
+BATCH = 1 << 27  # bytes of files that make a shard
+LOCK = "lock"
+TOLD = 3  # lines that were left out
+
+
+@dataclass
+class Added:
+    files: int = 0
+    size: int = 0
+    flaws: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)  # files that are no records
+    runs: int = 0
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command to argparse's subparsers."""
+    command = commands.add_parser(
+        "aggregate",
+        help="collect records in a store",
+        usage="%(prog)s FILE|DIR... --into STORE",
+        description=(
+            "Adds what records hold, but for their samples, to a store: a folder of Parquet files"
+            " that sick, report, compare, levels, summary and export read as they read records, and"
+            " other programs, too (doc/store.md). Files that are already there are not read again,"
+            " unless they have grown. If it is killed, run it again."
+        ),
+        epilog=(
+            "Exit status: 0 good; 1 the store cannot be written, or another process writes it; 2 a"
+            " file is missing, or none is a record."
+        ),
+    )
+    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=sources.GIVEN)
+    command.add_argument(
+        "--into", metavar="STORE", type=Path, required=True, help="a folder; made if there is none"
+    )
+    command.set_defaults(run=_aggregate)
+
+
+def _aggregate(options: argparse.Namespace) -> int:
+    from ..records import likwid, lock
+
+    begin = time.monotonic()
+    likwid.refuse(options.file)
+    if sources.STANDARD_INPUT in options.file:
+        raise BadInput("-: only files are aggregated, since samples stay in them")
+    files = sources.find([path.resolve() for path in options.file])
+    store, notes = options.into, list[str]()
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+        with lock.held(store / LOCK, notes):
+            added = _into(store, files)
+    except OSError as error:
+        raise CannotWrite(f"{store}: cannot be written: {error.strerror or error}") from error
+    finally:
+        command_line.note(notes)
+    command_line.note(added.wrong[:TOLD])
+    print(_said(added, time.monotonic() - begin), flush=True)
+    if not added.runs:
+        raise BadInput(f"{units.several(len(files), 'file')}: none is a record")
+    return 0
+
+
+def _said(added: Added, seconds: float) -> str:
+    size = f", {added.size / 1e6:.1f} MB in {seconds:.1f} s" if added.files else ""
+    parts = [f"{units.several(added.files, 'new file')}{size}"]
+    if n := len(added.flaws):
+        more = ", ..." if n > TOLD else ""
+        shown = "; ".join(Path(flaw).name for flaw in added.flaws[:TOLD])
+        parts.append(f"{units.several(n, 'line')} left out ({shown}{more})")
+    if n := len(added.wrong):
+        parts.append(f"{units.several(n, 'file')} left out: no records")
+    return "; ".join(parts)
+
+
+def _into(store: Path, files: Sequence[Path]) -> Added:
+    from ..records import bulk, database, shards
+    from ..records import store as layout
+
+    db = database.connect("256MiB")
+    if layout.is_one(store):
+        layout.check(db, store)
+    shards.clean(store)
+    known = shards.known(db, store)
+    added = Added(runs=sum(one.runs for path in files if (one := known.get(str(path)))))
+    taker = bulk.Bulk(db)
+    shard = max(layout.shards(store), default=0)
+    for batch in _batches([path for path in files if not _is_known(path, known)]):
+        shard += 1
+        taken = taker.parse([taker.take(path) for path in batch], shard)
+        shards.write(db, store, shard, taken, components_of)
+        taker.clear()
+        _count(added, taken)
+    return added
+
+
+def _is_known(path: Path, known: Mapping[str, Known]) -> bool:
+    s = path.stat()
+    one = known.get(sources.name(path))
+    return one is not None and one[:4] == (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns)
+
+
+def _batches(files: Sequence[Path]) -> Iterator[list[Path]]:
+    batch, size = list[Path](), 0
+    for path in files:
+        own = path.stat().st_size
+        if batch and size + own > BATCH:
+            yield batch
+            batch, size = [], 0
+        batch.append(path)
+        size += own
+    if batch:
+        yield batch
+
+
+def _count(added: Added, taken: Sequence[Taken]) -> None:
+    for one in taken:
+        added.files += 1
+        added.size += one.status.st_size
+        added.runs += len(one.copies)
+        if one.is_record:
+            added.flaws += one.flaws
+        else:
+            added.wrong += one.flaws
+
+
+def components_of(db: duckdb.DuckDBPyConnection) -> None:
+    """Makes a table of the component that each trial shows on each machine."""
+    from ..records import reader
+    from . import components
+
+    found = db.execute(
+        "SELECT DISTINCT r.machine, t.id, benchmark, variant, parameters::VARCHAR, threads,"
+        " json_extract(m.json, '$.topology.caches')::VARCHAR FROM parsed.trial t"
+        " JOIN parsed.run r USING (run) JOIN parsed.machine m ON m.hash = r.machine"
+    ).fetchall()
+    sizes: dict[str, components.Caches] = {}
+    rows = []
+    for machine, id_, benchmark, variant, parameters, threads, caches in found:
+        if caches not in sizes:
+            sizes[caches] = components.caches(json.loads(caches or "null"))
+        trial = components.Trial(benchmark, variant, json.loads(parameters), threads)
+        fit = components.fit(trial, sizes[caches])
+        if fit:
+            rows.append((machine, id_, fit.component))
+    columns = "machine VARCHAR, id VARCHAR, component VARCHAR"
+    db.execute(f"CREATE OR REPLACE TEMP TABLE component ({columns})")
+    reader.insert(db, "component", rows)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a store (store.py): a shard at a time, from the tables of parsed.sql. Each file is written
+beside its name, flushed, and renamed; the manifest last. A process that is killed leaves files that
+do not count, and the next one removes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+from . import reader, store
+from .bulk import Taken
+
+MONTH = "left(r.started, 7)"
+# Beside the columns of parsed.sql.
+BESIDE = """r.host, r.class, r.started::TIMESTAMP AS started"""
+OF_TRIAL = f"t.*, {BESIDE}, c.component"
+OF_METRIC = f"m.*, {BESIDE}, t.benchmark, t.variant, t.threads, t.status, c.component"
+JOIN_COMPONENT = """
+LEFT JOIN component c ON c.id = t.id AND c.machine = r.machine"""
+KEPT = """(FROM parsed.run QUALIFY row_number() OVER (PARTITION BY run
+	ORDER BY ended DESC, trials DESC, lines DESC, copy) = 1) r"""
+QUERIES = {
+    "run": "SELECT r.* FROM parsed.run r WHERE {month} ORDER BY started, run, copy",
+    "machine": "SELECT * FROM parsed.machine WHERE hash IN (SELECT machine FROM parsed.run r"
+    " WHERE {month}) ORDER BY hash",
+    "definition": "SELECT * FROM parsed.definition WHERE hash IN (SELECT unnest(definitions)"
+    " FROM parsed.run r WHERE {month}) ORDER BY benchmark, hash",
+    "trial": f"SELECT {OF_TRIAL} FROM parsed.trial t JOIN {KEPT} USING (run) {JOIN_COMPONENT}"
+    " WHERE {month} ORDER BY t.benchmark, t.id, r.host, r.started, t.line",
+    "metric": f"SELECT {OF_METRIC} FROM parsed.metric m JOIN parsed.trial t USING (run, line, id)"
+    f" JOIN {KEPT} USING (run) {JOIN_COMPONENT}"
+    " WHERE {month} ORDER BY t.benchmark, m.id, m.place, r.host, r.started, m.line",
+    **{
+        table: f"SELECT x.* FROM parsed.{table} x JOIN {KEPT} USING (run) WHERE {{month}}"
+        " ORDER BY x.run, x.line"
+        for table in ("pair", "distribution", "other")
+    },
+}
+OF_MANIFEST = (
+    "file VARCHAR, device BIGINT, inode BIGINT, size BIGINT, mtime_ns BIGINT, whole BIGINT,"
+    " runs BIGINT, left_out VARCHAR[], shard BIGINT"
+)
+
+Component = Callable[[duckdb.DuckDBPyConnection], None]
+
+
+class Known(NamedTuple):
+    """A file as it was when it was read."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    runs: int
+
+
+def known(db: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, Known]:
+    """The files that a store has, by name; of several versions the last one."""
+    if not store.is_one(folder):
+        return {}
+    rows = db.execute(
+        "SELECT file, device, inode, size, mtime_ns, runs FROM read_parquet(?) ORDER BY shard",
+        [f"{folder}/{store.MANIFEST}/*.parquet"],
+    ).fetchall()
+    return {file: Known(*others) for file, *others in rows}
+
+
+def clean(folder: Path) -> None:
+    """Removes files that do not count: of writers that were killed."""
+    complete = store.shards(folder)
+    for table in (*store.TABLES, store.MANIFEST):
+        for file in (folder / table).rglob("*.parquet*"):
+            found = store.SHARD.fullmatch(file.name)
+            if not found or int(found[1]) not in complete:
+                file.unlink()
+
+
+def write(
+    db: duckdb.DuckDBPyConnection, folder: Path, shard: int, taken: Sequence[Taken], told: Component
+) -> None:
+    """What the tables of parsed.sql hold. `told` makes the table component."""
+    told(db)
+    months = [m for (m,) in db.execute(f"SELECT DISTINCT {MONTH} FROM parsed.run r").fetchall()]
+    written = []
+    for month in sorted(months):
+        for table, query in QUERIES.items():
+            path = folder / table / f"month={month}" / f"{shard:08}.parquet"
+            asked = query.format(month=f"{MONTH} = '{month}'")
+            if _copy(db, asked, path):
+                written.append(path)
+    _publish(written)
+    rows = [_row(one, shard) for one in taken]
+    db.execute(f"CREATE OR REPLACE TEMP TABLE manifest ({OF_MANIFEST})")
+    reader.insert(db, "manifest", rows)
+    path = folder / store.MANIFEST / f"{shard:08}.parquet"
+    _copy(db, "FROM manifest ORDER BY file", path)
+    _publish([path])
+
+
+def _row(taken: Taken, shard: int) -> tuple[object, ...]:
+    s = taken.status
+    name = os.fsencode(taken.path).decode("utf-8", "backslashreplace")
+    same = (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns)
+    return (name, *same, taken.whole, len(taken.copies), taken.flaws, shard)
+
+
+def _copy(db: duckdb.DuckDBPyConnection, query: str, path: Path) -> bool:
+    """Writes rows to a file beside its later name; none if there are no rows."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = [
+        f'"{name}"::VARCHAR AS "{name}"' if kind == "JSON" else f'"{name}"'
+        for name, kind, *_ in db.execute(f"DESCRIBE {query}").fetchall()
+    ]
+    beside = f"{path}.tmp".replace("'", "''")
+    ((rows,),) = db.execute(
+        f"COPY (SELECT {', '.join(columns)} FROM ({query})) TO '{beside}' (FORMAT parquet,"
+        f" COMPRESSION zstd, KV_METADATA {{{store.KEY}: '{store.VERSION}'}})"
+    ).fetchall()
+    if not rows:
+        Path(f"{path}.tmp").unlink()
+    return bool(rows)
+
+
+def _publish(paths: Sequence[Path]) -> None:
+    """Flushes files, gives them their names, and flushes the folders."""
+    for path in paths:
+        _flush(Path(f"{path}.tmp"))
+    for path in paths:
+        Path(f"{path}.tmp").rename(path)
+    folders = {parent for path in paths for parent in (path.parent, path.parents[1])}
+    for folder in folders:
+        _flush(folder)
+
+
+def _flush(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    except OSError:
+        if not path.is_dir():  # some file systems cannot flush folders
+            raise
+    finally:
+        os.close(file)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A store: what lines of records tell (parsed.sql), as Parquet files (doc/store.md). What is added
+at once is a shard, a number: files TABLE/month=YYYY-MM/SHARD.parquet, and last its manifest,
+without which the others do not count."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Optional
+
+from . import sources
+from .sources import BadInput
+
+if TYPE_CHECKING:
+    import duckdb
+
+MANIFEST = "manifest"
+VERSION = "1.0"
+KEY = "locus_store"  # of the version, in the files' metadata
+TABLES = ("run", "machine", "definition", "trial", "metric", "pair", "distribution", "other")
+OF_BENCHMARK = ("trial", "metric")  # tables with a column of it
+APART = 1_000_000  # shards of several stores are told apart by so much
+FEW = 8  # hosts whose samples are read
+SHARD = re.compile(r"([0-9]+)\.parquet")
+
+
+def is_one(path: Path) -> bool:
+    return any((path / MANIFEST).glob("*.parquet")) if path.is_dir() else False
+
+
+def split(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """The stores, and the others."""
+    stores = [path for path in paths if is_one(path)]
+    return stores, [path for path in paths if path not in stores]
+
+
+def shards(store: Path) -> set[int]:
+    """Those that are complete, without those that a later one replaced."""
+    return {int(found[1]) for file in _files(store / MANIFEST) if (found := SHARD.search(file))}
+
+
+def check(db: duckdb.DuckDBPyConnection, store: Path) -> None:
+    """Raises BadInput for a store of a later version."""
+    found = db.execute(
+        "SELECT DISTINCT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = ?",
+        [_files(store / MANIFEST), KEY],
+    ).fetchall()
+    versions = {version for (version,) in found} or {"unknown"}
+    for version in sorted(versions):
+        if version.split(".")[0] != VERSION.split(".")[0]:
+            raise BadInput(
+                f"{store}: a store of version {version}, this program reads 1.x: use the locus that"
+                " wrote it, or aggregate the records anew"
+            )
+
+
+def add(db: duckdb.DuckDBPyConnection, stores: Sequence[Path], only: Sequence[str] = ()) -> None:
+    """Makes views of the tables of parsed.sql: of what they hold, and what stores hold."""
+    for store in stores:
+        check(db, store)
+    wanted = ", ".join(f"'{name}'" for name in only)
+    for table in TABLES:
+        of = columns(db, table)
+        parts = [f"FROM parsed.{table}_read"]
+        for i, store in enumerate(stores):
+            files = files_of(store, table)
+            if files:
+                parts.append(_select(of, files, i * APART))
+                if only and table in OF_BENCHMARK:
+                    parts[-1] += f" WHERE benchmark IN ({wanted})"
+        db.execute(f"ALTER TABLE parsed.{table} RENAME TO {table}_read")
+        db.execute(f"CREATE VIEW parsed.{table} AS " + " UNION ALL ".join(parts))
+
+
+def columns(db: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
+    """The types of its columns, by name."""
+    found = db.execute(f"DESCRIBE parsed.{table}").fetchall()
+    return {name: kind for name, kind, *_ in found}
+
+
+def files_of(store: Path, table: str) -> list[str]:
+    """Of complete shards."""
+    complete = shards(store)
+    return [
+        file
+        for month in sorted((store / table).glob("month=*"))
+        for file in _files(month)
+        if (found := SHARD.search(file)) and int(found[1]) in complete
+    ]
+
+
+def add_samples(db: duckdb.DuckDBPyConnection) -> list[str]:
+    """Reads lines of samples from the files of few hosts' runs, since a store has none. Returns
+    notes on files that are not there."""
+    from . import reader
+
+    rows = db.execute(
+        "SELECT r.file, r.run, r.shard, r.copy, h.host FROM parsed.run r JOIN chosen"
+        " USING (shard, copy) JOIN host h USING (run) WHERE r.shard > 0 ORDER BY r.shard, r.copy"
+    ).fetchall()
+    if len({host for *_, host in rows}) > FEW:
+        return []
+    files: dict[str, dict[str, int]] = {}
+    for file, run, shard, *_ in rows:
+        files.setdefault(file, {})[run] = shard
+    missing = []
+    for file, runs in files.items():
+        try:
+            found = [_sample(line, runs) for line in sources.lines(Path(file))]
+        except BadInput:
+            missing.append(file)
+            continue
+        reader.insert(db, "parsed.other_read", [row for row in found if row])
+    return [f"{file}: cannot be read: the samples of its runs are not shown" for file in missing]
+
+
+def _sample(line: sources.Line, runs: dict[str, int]) -> Optional[tuple[object, ...]]:
+    from . import reader
+
+    found = reader.SAMPLES.match(line.text)
+    run = found[1].decode() if found else None
+    if run not in runs:
+        return None
+    return runs[run], run, line.number, "samples", line.text.decode("utf-8")
+
+
+def _select(of: dict[str, str], files: Sequence[str], offset: int) -> str:
+    """Columns that a later version of the format has are not among these."""
+    told = [
+        f"shard + {offset} AS shard" if name == "shard" else f'"{name}"::{kind} AS "{name}"'
+        for name, kind in of.items()
+    ]
+    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    return (
+        f"SELECT {', '.join(told)} FROM read_parquet([{listed}], union_by_name = true,"
+        " hive_partitioning = false)"
+    )
+
+
+def _files(folder: Path) -> list[str]:
+    try:
+        return sorted(str(file) for file in folder.iterdir() if SHARD.fullmatch(file.name))
+    except OSError:
+        return []
