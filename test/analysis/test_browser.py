@@ -17,6 +17,7 @@ import pytest
 from lacking import lacking
 from locus_analysis import __main__ as program
 from locus_analysis.base.folders import LESSONS, TEMPLATES
+from locus_analysis.pictures import colours
 from make_records import TWO, Machine, core_to_core, flag, numa, record, run_id, write
 from some import some
 
@@ -255,6 +256,15 @@ def test_text_stands_out(made: Path, seen: Seen, scheme: str) -> None:
         });
     }""")
     assert min(ratios) > 4.5
+    inks = page.evaluate("""() => {
+        const texts = [...document.querySelectorAll(".picture svg text")];
+        return [...new Set(texts.map(text => getComputedStyle(text).fill))];
+    }""")
+    shown = colours.DARK if scheme == "dark" else {ink: ink for ink in colours.DARK}
+    texts = (shown[ink] for ink in (colours.INK, colours.SOFT))
+    on_cells = (colours.ON_DARK, colours.ON_LIGHT)
+    allowed = {f"rgb{tuple(bytes.fromhex(ink[1:]))}" for ink in (*texts, *on_cells)}
+    assert some(inks) and set(inks) <= allowed
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
     assert dark == (scheme == "dark")
 

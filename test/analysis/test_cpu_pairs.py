@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis.pictures import cpu_pairs
-from locus_analysis.pictures.charts import INK
+from locus_analysis.pictures.colours import ON_LIGHT
 from make_records import (
     STATES,
     Line,
@@ -128,7 +128,7 @@ def test_a_pair_far_below_the_others_can_be_read(tmp_path: Path) -> None:
     points[0].pairs["cells"]["0.5"][0] = 1.23e-9
     make(tmp_path, record(machine, points, RUN))
     svg = (tmp_path / "report-pictures/core-to-core.svg").read_text(encoding="utf-8")
-    assert re.findall(r'fill="([^"]+)"[^>]*>1.23</text>', svg) == [INK] * 2
+    assert re.findall(r'fill="([^"]+)"[^>]*>1.23</text>', svg) == [ON_LIGHT] * 2
 
 
 def test_more_cells_than_a_page_can_take_are_bars(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import markupsafe
 import numpy as np
 
 from ..base.folders import TEMPLATES
-from ..pictures import charts, draw
+from ..pictures import charts, colours, draw
 from ..pictures import vega_lite as vl
 from ..records.database import CannotWrite
 from . import formats
@@ -21,7 +21,7 @@ from .comparison import Compared, Comparison
 
 WIDE, NAMES = 420, 70  # pixels of the picture; characters of a name
 MOST = 40  # points of a side: of more units, so many quantiles
-OLD, NEW = "#767676", "#2F6C9F"
+OLD, NEW = colours.GREY, colours.BLUE
 HELP = (
     "Each row is a metric, divided by the mean of the old runs. Circles: old runs; diamonds: new"
     f" ones; of more than {MOST} their quantiles. The line: the 95 % interval of the change;"
@@ -48,8 +48,9 @@ def write(made: Comparison, page: Path) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8") + colours.style()
     text = environment.get_template("compare.html.j2").render(
-        style=markupsafe.Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
+        style=markupsafe.Markup(style),
         heading=formats.heading(made),
         titles=formats.TITLES,
         rows=[(m["verdict"], formats.cells(made, m)) for m in made.metrics],
@@ -100,10 +101,10 @@ def picture(metrics: Sequence[Compared], name: str, title: str) -> charts.Pictur
     told = [vl.nominal(key) for key in ("trial", "side")]
     told.append(vl.quantitative("ratio", format=".4f"))
     layers: list[charts.Drawing] = [
-        line.mark("tick", color=charts.GREY, strokeDash=[2, 2]).encode(x=x(key))
+        line.mark("tick", color=colours.GREY, strokeDash=[2, 2]).encode(x=x(key))
         for key in ("least", "most")
     ]
-    layers.append(line.mark("rule", color=charts.INK, size=2).encode(x=x("low"), x2=vl.end("high")))
+    layers.append(line.mark("rule", size=2).encode(x=x("low"), x2=vl.end("high")))
     layers.append(
         point.mark("point", filled=False, size=28, opacity=1).encode(
             x=x("ratio"),
@@ -122,8 +123,8 @@ def picture(metrics: Sequence[Compared], name: str, title: str) -> charts.Pictur
     names, said = (
         charts.spec_of(text, width=width, height=height, view={"stroke": None})
         for text, width in (
-            (_text(line.mark("text", align="right", fontSize=11, color=charts.INK), "label"), 1),
-            (_text(line.mark("text", align="left", fontSize=11, color=charts.INK), "said"), 180),
+            (_text(line.mark("text", align="right", fontSize=11, color=colours.INK), "label"), 1),
+            (_text(line.mark("text", align="left", fontSize=11, color=colours.INK), "said"), 180),
         )
     )
     middle = charts.joined("layer", *layers, width=WIDE, height=height)

@@ -10,7 +10,7 @@ import numpy as np
 from ..base import units
 from ..cluster.components import NAMES
 from ..cluster.sick import Campaign
-from ..pictures import charts
+from ..pictures import charts, colours
 from ..pictures import vega_lite as vl
 from ..pictures.vega_lite import Row
 from . import strips
@@ -18,7 +18,7 @@ from .strips import Cell
 
 MOST_HOSTS = 1000  # more: only the WORST of them
 WORST = 200
-FASTER, ALIKE, SLOWER = "#2166AC", "#F3F3F3", charts.ALARM
+FASTER, ALIKE, SLOWER = "#2166AC", "#F3F3F3", colours.ALARM
 FURTHEST = 1.25  # a ratio that has the full colour
 SLIGHT = 0.01  # a logarithm that has the colour of none
 CELL = 62  # pixels: width
@@ -157,10 +157,10 @@ def _picture(of: dict[str, list[Cell]], name: str, title: str) -> charts.Picture
     ]
     chart = charts.joined(
         "layer",
-        base.where(vl.unknown("ratio")).mark("rect", fill="white"),
+        base.where(vl.unknown("ratio")).mark("rect", fill=colours.PAPER),
         base.where(vl.known("ratio")).mark("rect").encode(color=colour, tooltip=told),
         base.where({"field": "score", "gt": 1}).mark(
-            "rect", filled=False, stroke=charts.INK, strokeWidth=1 if high > 4 else 0.5
+            "rect", filled=False, stroke=colours.INK, strokeWidth=1 if high > 4 else 0.5
         ),
         width=CELL * len(columns),
         height=high * len(hosts),

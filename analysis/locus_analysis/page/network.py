@@ -11,7 +11,7 @@ import numpy as np
 from ..cluster import fabric
 from ..cluster.fabric import Network
 from ..cluster.rule import Array
-from ..pictures import charts
+from ..pictures import charts, colours
 from ..pictures import vega_lite as vl
 from ..pictures.vega_lite import Row, Spec
 
@@ -19,7 +19,7 @@ MOST_NODES = 64  # more: only the nodes of the WORST pairs
 WORST = 32
 SIDE = 520  # pixels of a map, about
 FURTHEST = 4.0  # a ratio that has the full colour
-BETTER, ALIKE, WORSE = "#2166AC", "#F3F3F3", charts.ALARM
+BETTER, ALIKE, WORSE = "#2166AC", "#F3F3F3", colours.ALARM
 COLOUR: Spec = {
     "type": "log",
     "domain": [1 / FURTHEST, 1, FURTHEST],

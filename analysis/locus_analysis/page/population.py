@@ -10,7 +10,7 @@ from typing import Optional, TypedDict
 import duckdb
 
 from ..base import units
-from ..pictures import bars, charts
+from ..pictures import bars, charts, colours
 from ..pictures import vega_lite as vl
 from ..pictures.vega_lite import Row, Spec
 from ..records.database import column, select
@@ -245,15 +245,15 @@ def _picture(trials: Sequence[Named], name: str, title: str) -> charts.Picture:
 
     told = [vl.nominal(key) for key in ("trial", "middle")]
     layers: list[charts.Drawing] = [
-        box.mark("rule", color=charts.GREY, size=1.5).encode(
+        box.mark("rule", color=colours.GREY, size=1.5).encode(
             x=x("low5"), x2=vl.end("high95"), tooltip=told
         ),
         box.mark("bar", color=bars.BLUE).encode(x=x("low"), x2=vl.end("high"), tooltip=told),
-        box.mark("tick", color=charts.INK, thickness=1.5).encode(x=x("one"), tooltip=told),
+        box.mark("tick", color=colours.INK, thickness=1.5).encode(x=x("one"), tooltip=told),
     ]
     if points:
         layers.append(
-            point.mark("point", filled=False, size=26, color=charts.ALARM, opacity=1).encode(
+            point.mark("point", filled=False, size=26, color=colours.ALARM, opacity=1).encode(
                 x=x("ratio"),
                 tooltip=[
                     vl.nominal("host"),
@@ -265,10 +265,10 @@ def _picture(trials: Sequence[Named], name: str, title: str) -> charts.Picture:
         )
     height = charts.ROW * len(boxes)
     width = LETTER * max(len(str(b["label"])) for b in boxes)  # beyond it a label would be cut off
-    names = box.mark("text", align="right", fontSize=11, color=charts.INK).encode(
+    names = box.mark("text", align="right", fontSize=11, color=colours.INK).encode(
         x=vl.value(width), text=vl.nominal("label"), tooltip=told
     )
-    middles = box.mark("text", align="left", fontSize=11, color=charts.INK).encode(
+    middles = box.mark("text", align="left", fontSize=11, color=colours.INK).encode(
         x=vl.value(0), text=vl.nominal("middle")
     )
     panel = charts.joined(

@@ -29,7 +29,7 @@ from ..card.content import MEANING as TRUST
 from ..card.summary import MOST, cards
 from ..cluster import fabric, sick, together, told
 from ..compare import observations
-from ..pictures import axes, charts, draw, drift
+from ..pictures import axes, charts, colours, draw, drift
 from ..pictures.charts import Picture
 from ..pictures.draw import Drawing
 from ..records import database, provenance
@@ -196,7 +196,7 @@ def _compose(given: Records, drawing: Drawing, link: str, beside: Optional[Besid
         cards=shown,
         meant=TRUST,
         script=TEMPLATES.joinpath("report.js").read_text(encoding="utf-8"),
-        style=TEMPLATES.joinpath("report.css").read_text(encoding="utf-8"),
+        style=TEMPLATES.joinpath("report.css").read_text(encoding="utf-8") + colours.style(),
         kinds=draw.KINDS,
         link=link,
         runs=runs,

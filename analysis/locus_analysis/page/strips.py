@@ -11,7 +11,7 @@ import numpy as np
 
 from ..base import units
 from ..cluster.components import NAMES
-from ..pictures import bars, charts
+from ..pictures import bars, charts, colours
 from ..pictures import vega_lite as vl
 from ..pictures.vega_lite import Row, Spec
 
@@ -57,11 +57,11 @@ def picture(
     height = charts.ROW * len(boxes)
     strip = charts.joined(
         "layer",
-        box.mark("rule", color=charts.GREY, size=1.5).encode(
+        box.mark("rule", color=colours.GREY, size=1.5).encode(
             x=x("low5"), x2=vl.end("high95"), tooltip=told
         ),
         box.mark("bar", color=bars.BLUE).encode(x=x("low"), x2=vl.end("high"), tooltip=told),
-        box.mark("tick", color=charts.INK, thickness=1.5).encode(x=x("one"), tooltip=told),
+        box.mark("tick", color=colours.INK, thickness=1.5).encode(x=x("one"), tooltip=told),
         point.mark("point", filled=False, size=26, opacity=1).encode(
             x=x("ratio"),
             color=vl.nominal("colour", scale=None),
@@ -70,7 +70,7 @@ def picture(
         width=380,
         height=height,
     )
-    text = {"fontSize": 11, "color": charts.INK}
+    text = {"fontSize": 11, "color": colours.INK}
     names = box.mark("text", align="right", **text).encode(
         x=vl.value(NAME), text=vl.nominal("component")
     )
@@ -103,7 +103,7 @@ def _some(named: Sequence[str]) -> str:
 
 
 def _point(row: int, c: Cell) -> Row:
-    colour = charts.ALARM if c.score > 1 else charts.INK
+    colour = colours.ALARM if c.score > 1 else colours.INK
     ratio = round(float(np.exp(c.effect)), 4)
     return {"row": row, "host": c.host, "ratio": ratio, "colour": colour}
 

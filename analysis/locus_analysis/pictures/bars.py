@@ -16,7 +16,6 @@ from . import vega_lite as vl
 from .charts import (
     FLAGGED,
     GOOD,
-    INK,
     ROW,
     ROWS,
     Data,
@@ -30,16 +29,15 @@ from .charts import (
     spec_of,
     why,
 )
+from .colours import INK, NODES, ON_LIGHT, PAPER, THEIRS, TINTS
 from .vega_lite import Row, Spec
 
 if TYPE_CHECKING:
     from typing_extensions import ReadOnly
 
-BLUE, THEIRS = "#6B9AC4", "#C4C4C4"
-TINTS = ["#2F6C9F", "#A9CBE4", BLUE, "#D6E5F1"]  # bars of the same point have the same tint
-# Okabe and Ito: told apart with every kind of colour vision.
-NODES = ["#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#999999", "#0072B2"]
-WIDE, SHARES, COLUMN = 400, 190, 135  # pixels: widths of bars, shares of pages, one of several
+BLUE = TINTS[2]
+WIDE, SHARES, COLUMN = 460, 190, 135  # pixels: widths of bars, shares of pages, one of several
+LETTER = 6  # pixels: width of a character
 HEADLINE = "value"  # the key of its cells
 BARE = 6  # rows without a value: if there are more, a note replaces them all
 HELP = "A bar is the value of a trial, the whisker its 95 % confidence interval{}."
@@ -130,9 +128,11 @@ def bars(
                 base = _base(data, cells)
                 parts += [] if parts else [_names(base, rows)]
                 width = WIDE if len(of) == 1 else COLUMN
-                parts.append(_values(base, column, ends[column.key], width))
+                letters = max(len(str(cell["text"])) for cell in cells)
+                parts.append(_values(base, column, ends[column.key], width, letters))
             parts += [_shares(data, group, pages)] if any(row["how"] for row in chunk) else []
-            parts += [_marks(data, group)] if any(row["flag"] is not None for row in chunk) else []
+            if len(shown) > 1 and any(row["flag"] is not None for row in chunk):
+                parts.append(_marks(data, group))
             panels.append(_panel(key, parts, ROW * len(group)))
         noted = chunk + (left_out if chunk is chunks[-1] else [])
         drawn.append(picture(file, said, help_text, noted, panels, data))
@@ -275,6 +275,8 @@ def _cell_of(row: Bar, place: int, column: Column) -> Spec:
         text = "no value" if row["flag"] is not None else f"no value: {row['why']}"
     elif column.key == HEADLINE and of["low"] is None:
         text += " (no interval)"
+    if column.key == HEADLINE and row["flag"] is not None:
+        text += f", {mark(row)}"
     cell = {
         **_bar(of, row, unit, text),
         "row": place,
@@ -301,14 +303,16 @@ def _names(base: vl.Chart, among: Sequence[Named]) -> Drawing:
     )
 
 
-def _values(base: vl.Chart, column: Column, ends: Sequence[float], width: int) -> Drawing:
-    """Bars from zero; columns of a picture share `ends`."""
+def _values(
+    base: vl.Chart, column: Column, ends: Sequence[float], width: int, letters: int
+) -> Drawing:
+    """Bars from zero; columns of a picture share `ends`. The longest text has `letters`."""
     low, high = min(ends), max(ends)
     factor, unit = units.scale(ends, column.unit)
     if column.unit == "%":
         high, factor, unit = max(high, 1.0), 0.01, "%"
-    # Room for the text after a bar.
-    room = (high - low) * (0.65 if width == WIDE else 0.8) or 1
+    after = min(letters * LETTER + 10, 0.7 * width)  # pixels for the text after a bar
+    room = (high - low) * after / (width - after) or 1
     scale = {"domain": [low, high + room], "nice": False}
     ticks = axes.round_ticks(low, high)
     axis = {
@@ -340,7 +344,7 @@ def _layers(
     return [
         bar.where(GOOD).mark("bar").encode(fill=vl.nominal("tint", scale=None)),
         bar.where(FLAGGED)
-        .mark("bar", fill="white", strokeWidth=1.5, strokeDash=[4, 2])
+        .mark("bar", fill=PAPER, strokeWidth=1.5, strokeDash=[4, 2])
         .encode(stroke=vl.nominal("tint", scale=None)),
         whisker.mark("rule", color=INK).encode(x=x("low"), x2=vl.end("high")),
         *(
@@ -402,12 +406,15 @@ def _shares(data: Data, group: Sequence[Bar], pages: Sequence[Pages]) -> Drawing
     bar = base.encode(x=x, x2=vl.end("to"))
     return joined(
         "layer",
-        bar.where(GOOD).mark("bar", stroke="white").encode(fill=vl.nominal("colour", scale=None)),
+        bar.where(GOOD).mark("bar", stroke=PAPER).encode(fill=vl.nominal("colour", scale=None)),
         bar.where(FLAGGED)
-        .mark("bar", fill="white", strokeWidth=1.5, strokeDash=[4, 2])
+        .mark("bar", fill=PAPER, strokeWidth=1.5, strokeDash=[4, 2])
         .encode(stroke=vl.nominal("colour", scale=None)),
-        base.mark("text", color=INK, fontSize=10).encode(
-            x=vl.quantitative("middle"), text=vl.nominal("label")
+        *(
+            base.where(test)
+            .mark("text", color=colour, fontSize=10)
+            .encode(x=vl.quantitative("middle"), text=vl.nominal("label"))
+            for test, colour in ((GOOD, ON_LIGHT), (FLAGGED, INK))
         ),
         data.chart(texts)
         .mark("text", align="left", dx=6)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Optional, TypedDict, TypeVar, Union
 
 from . import vega_lite as vl
+from .colours import GREY, INK, PALE, PAPER, SOFT
 from .vega_lite import Row, Spec
 
 if TYPE_CHECKING:
@@ -20,19 +21,18 @@ if TYPE_CHECKING:
 
 Drawing = Union[vl.Chart, Spec]  # Vega-Lite is made of charts
 
-INK, SOFT, GREY, PALE, ALARM = "#222222", "#555555", "#767676", "#E4E4E4", "#B23A00"
 ROW = 21  # pixels: height of a row of bars
 ROWS = 36  # in a picture; more go to the next one, so that each fits a printed page
 WIDTH = 160  # characters of a line under a picture
 CONFIG = {
     "font": "Liberation Sans, Arial, Helvetica, sans-serif",
-    "background": "white",
+    "background": PAPER,
     # the page says in words what each picture shows; a label on each mark would double it
     "aria": False,
     "title": {
         "fontSize": 15,
         "subtitleFontSize": 11,
-        "subtitleColor": "#444444",
+        "subtitleColor": SOFT,
         "anchor": "start",
         "offset": 10,
         "color": INK,
@@ -46,8 +46,10 @@ CONFIG = {
         "tickColor": GREY,
         "labelLimit": 0,  # none is that long, and to measure each takes time
     },
+    "legend": {"labelColor": INK, "titleColor": INK},
     "view": {"stroke": None},
-    "text": {"fontSize": 11},
+    "text": {"fontSize": 11, "color": INK},
+    "rule": {"color": INK},
 }
 BETTER = {"higher": " (more is better)", "lower": " (less is better)", None: ""}
 FLAGGED, GOOD = vl.known("flag"), vl.unknown("flag")

@@ -14,7 +14,8 @@ from ..records.description import in_words
 from ..records.lines import Machine, Meetings
 from ..records.rows import Cells, PairLevel, Pairs, Trial
 from . import vega_lite as vl
-from .charts import ALARM, INK, Data, Drawing, Picture, joined, mark, picture
+from .charts import Data, Drawing, Picture, joined, mark, picture
+from .colours import ALARM, INK, ON_DARK, ON_LIGHT, PAPER
 from .vega_lite import Row, Spec
 
 LEVELS = ("CPU", "SMT", "L2", "L3", "node", "package", "machine")  # from the closest
@@ -140,8 +141,9 @@ def _map(trial: Trial, pairs: Pairs, machine: Optional[Machine], name: str, titl
         base.mark("rect").encode(x=x, y=y, color=colour, tooltip=[*tooltip, *quantities])
     ]
     if size >= 28:
-        darker = f"datum.median > {(ends[0] + ends[1]) / 2!r}"  # not below the scale's end, too
-        white = vl.value(INK, condition=[{"test": darker, "value": "white"}])
+        # White stands out from the dark end of the scale; Vega's test is false below its ends.
+        darker = f"datum.median > {0.43 * ends[0] + 0.57 * ends[1]!r}"
+        white = vl.value(ON_LIGHT, condition=[{"test": darker, "value": ON_DARK}])
         layers.append(
             base.mark("text", fontSize=10).encode(
                 x=x, y=y, text=vl.quantitative("median", format=".3~s"), color=white
@@ -149,7 +151,7 @@ def _map(trial: Trial, pairs: Pairs, machine: Optional[Machine], name: str, titl
         )
     if borders:
         at = data.chart([{"x": order[b], "y": order[b]} for b in borders])
-        for line, width in (("white", 3), (INK, 1)):
+        for line, width in ((PAPER, 3), (INK, 1)):
             layers += [
                 at.mark("rule", color=line, strokeWidth=width).encode(**{end: of})
                 for end, of in edges

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ..records.description import in_words
 from ..records.rows import Trial
 from . import vega_lite as vl
-from .bars import TINTS
-from .charts import ALARM, INK, SOFT, Data, Drawing, Picture, joined, picture
+from .charts import Data, Drawing, Picture, joined, picture
+from .colours import ALARM, INK, SOFT, TINTS
 from .vega_lite import Row
 
 LEAST = 3  # CPUs: of two none differs from the median more than the other

@@ -17,9 +17,6 @@ from .axes import Axis, Point
 from .charts import (
     FLAGGED,
     GOOD,
-    GREY,
-    INK,
-    SOFT,
     Data,
     Drawing,
     Picture,
@@ -29,29 +26,19 @@ from .charts import (
     picture,
     why,
 )
+from .colours import BAND, EDGE, GREY, INK, LINES, PAPER, SOFT
 
-BLUE, ORANGE, GREEN, PINK, RED = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#D55E00",
-)  # Okabe and Ito
-RANKED = (
-    (BLUE, "circle"),
-    (ORANGE, "square"),
-    (GREEN, "diamond"),
-    (PINK, "cross"),
-    (RED, "triangle-right"),
-    ("#56B4E9", "triangle-down"),
-    (INK, "triangle-left"),
+SHAPES = (
+    *("circle", "square", "diamond", "cross"),
+    *("triangle-right", "triangle-down", "triangle-left"),
 )
+RANKED = tuple(zip(LINES, SHAPES))
 DASHES = {"solid": [1, 0], "dashed": [6, 3], "dotted": [2, 2], "dash-dotted": [7, 2, 2, 2]}
 PAGE_DASH = {"base": "solid", "thp": "dashed", "2M": "dotted", "1G": "dash-dotted"}
 WIDE, HALF, HEIGHT = 620, 270, 330  # pixels
 LABEL = 13  # pixels between labels
 HALO: dict[str, object] = {
-    "stroke": "white",
+    "stroke": PAPER,
     "strokeWidth": 4,
     "strokeJoin": "round",
 }  # of text on lines
@@ -238,7 +225,7 @@ def _panel(data: Data, panel: Panel) -> Drawing:
         .mark("point", filled=True, size=26, opacity=1, clip=clip)
         .encode(shape=shape, color=colour, tooltip=names),
         dots.where(FLAGGED)
-        .mark("point", size=34, strokeWidth=1.3, fill="white", opacity=1, clip=clip)
+        .mark("point", size=34, strokeWidth=1.3, fill=PAPER, opacity=1, clip=clip)
         .encode(shape=shape, stroke=colour, tooltip=names),
         dots.where(vl.holds("ring")).mark(
             "point",
@@ -254,7 +241,7 @@ def _panel(data: Data, panel: Panel) -> Drawing:
         .mark("text", text="↓", fontSize=11, dy=-7)
         .encode(y=vl.datum(low)),
     ]
-    layers += [*before, *_marks(data, panel), _end_labels(data, panel)]
+    layers += [*before, *_marks(data, panel), *_end_labels(data, panel)]
     title = {"text": panel.title, "fontSize": 12, "anchor": "start"} if panel.title else ""
     return joined("layer", *layers, width=panel.width, height=panel.height, title=title)
 
@@ -286,8 +273,9 @@ def _pixel(axis: Axis, length: int, value: float) -> float:
     return length * (value - low) / (high - low)
 
 
-def _end_labels(data: Data, panel: Panel) -> Drawing:
-    """Labels at the right ends of lines, moved apart where they would overlap."""
+def _end_labels(data: Data, panel: Panel) -> list[Drawing]:
+    """The names of lines at their right ends, each with its line's mark, moved apart where they
+    would overlap."""
     ends: list[tuple[float, Series]] = []
     for line in panel.series:
         drawn = [
@@ -307,17 +295,26 @@ def _end_labels(data: Data, panel: Panel) -> Drawing:
         apart[i] = min(apart[i], most)
         most = apart[i] - LABEL
     rows = [
-        {"line": line.name, "colour": line.colour, "y": panel.height - a}
+        {
+            "line": line.name,
+            "colour": line.colour,
+            "shape": line.shape,
+            "dots": line.points,
+            "y": panel.height - a,
+        }
         for (_, line), a in zip(ends, apart)
     ]
-    names = data.chart(rows).mark("text", align="left", fontSize=10.5, dx=6, fontWeight="bold")
-    y = vl.quantitative("y", scale=None, axis=None)
-    return names.encode(
-        x=vl.value(panel.width),
-        y=y,
-        text=vl.nominal("line"),
-        color=vl.nominal("colour", scale=None),
-    )
+    chart = data.chart(rows).encode(y=vl.quantitative("y", scale=None, axis=None))
+    marks = chart.where(vl.holds("dots")).mark("point", filled=True, size=40, opacity=1)
+    names = chart.mark("text", align="left", fontSize=10.5, dx=16)
+    return [
+        marks.encode(
+            x=vl.value(panel.width + 8),
+            shape=vl.nominal("shape", scale=None),
+            color=vl.nominal("colour", scale=None),
+        ),
+        names.encode(x=vl.value(panel.width), text=vl.nominal("line")),
+    ]
 
 
 def _bands(data: Data, panel: Panel, bands: Bands) -> tuple[list[Drawing], list[Drawing]]:
@@ -335,9 +332,9 @@ def _bands(data: Data, panel: Panel, bands: Bands) -> tuple[list[Drawing], list[
     x, y = panel.x.scale(), vl.quantitative("value", scale=panel.y.scale())
     column, bar = data.chart(bands.ends), data.chart(bars)
     behind: list[Drawing] = [
-        column.mark(
-            "rect", color="#bdbdbd", opacity=0.45, stroke="#9a9a9a", strokeWidth=0.8
-        ).encode(x=vl.quantitative("low", scale=x), x2=vl.end("high")),
+        column.mark("rect", color=BAND, opacity=0.45, stroke=EDGE, strokeWidth=0.8).encode(
+            x=vl.quantitative("low", scale=x), x2=vl.end("high")
+        ),
         column.mark("text", **UPRIGHT).encode(
             x=vl.quantitative("low", scale=x), y=vl.value(0), text=vl.nominal("label")
         ),

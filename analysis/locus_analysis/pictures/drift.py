@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from ..base import units
 from ..records.rows import Mark
 from . import vega_lite as vl
-from .charts import FLAGGED, GOOD, INK, Data, Picture, joined, picture
+from .charts import FLAGGED, GOOD, Data, Picture, joined, picture
+from .colours import BLUE, INK, PAPER, RANGE
 
 HELP = (
     "Each mark is the median of neighbouring samples of one trial, its grey line their range. Marks"
@@ -58,14 +59,12 @@ def drift(marks: Sequence[Mark], name: str, title: str) -> Picture:
     at_foot, at_top = vl.datum(least), vl.datum(TOP)
     chart = joined(
         "layer",
-        base.mark("rule", color="#bbbbbb").encode(
+        base.mark("rule", color=RANGE).encode(
             y=vl.quantitative("least", scale=scale, axis=axis), y2=vl.end("greatest")
         ),
-        base.where(GOOD)
-        .mark("point", filled=True, size=16, color="#0072B2", opacity=1)
-        .encode(y=ratio),
+        base.where(GOOD).mark("point", filled=True, size=16, color=BLUE, opacity=1).encode(y=ratio),
         base.where(FLAGGED)
-        .mark("point", size=20, stroke="#0072B2", fill="white", opacity=1)
+        .mark("point", size=20, stroke=BLUE, fill=PAPER, opacity=1)
         .encode(y=ratio),
         base.where({"field": "noisy", "gt": 0})
         .mark("tick", color=INK, thickness=1, size=9, orient="vertical", yOffset=-5)

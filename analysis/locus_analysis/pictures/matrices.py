@@ -13,7 +13,6 @@ from .charts import (
     BETTER,
     FLAGGED,
     GOOD,
-    INK,
     Data,
     Drawing,
     Picture,
@@ -22,6 +21,7 @@ from .charts import (
     picture,
     why,
 )
+from .colours import INK, ON_DARK, ON_LIGHT, PAPER
 
 HELP = (
     "Rows: node of the threads; columns: node of the memory. Darker is greater; below each value is"
@@ -64,7 +64,7 @@ def _heat_map(data: Data, title: str, cells: list[MatrixCell]) -> Drawing:
             "mark": mark(c),
             "why": why(c),
             "dark": bool(
-                c["value"] and c["flag"] is None and c["value"] > 0.6 * (c["greatest"] or 0)
+                c["value"] and c["flag"] is None and c["value"] > 0.75 * (c["greatest"] or 0)
             ),
             "interval": units.interval(c["low"], c["high"], c["unit"], c["range"]),
         }
@@ -86,16 +86,14 @@ def _heat_map(data: Data, title: str, cells: list[MatrixCell]) -> Drawing:
     base = data.chart(rows).encode(x=x, y=y, tooltip=[vl.nominal(key) for key in told])
     scale = {"scheme": "blues", "domain": [0, cells[0]["greatest"] or 1]}
     colour = vl.quantitative("value", scale=scale, legend=None)
-    lit = [{"test": "datum.dark", "value": "white"}]
+    lit = [{"test": "datum.dark", "value": ON_DARK}, {"test": FLAGGED, "value": INK}]
     return joined(
         "layer",
-        base.where(GOOD).mark("rect", stroke="white", strokeWidth=2).encode(color=colour),
-        base.where(FLAGGED).mark(
-            "rect", fill="white", stroke=INK, strokeWidth=2, strokeDash=[4, 2]
-        ),
+        base.where(GOOD).mark("rect", stroke=PAPER, strokeWidth=2).encode(color=colour),
+        base.where(FLAGGED).mark("rect", fill=PAPER, stroke=INK, strokeWidth=2, strokeDash=[4, 2]),
         *(
             base.mark("text", dy=dy).encode(
-                text=vl.nominal(field), color=vl.value(INK, condition=lit)
+                text=vl.nominal(field), color=vl.value(ON_LIGHT, condition=lit)
             )
             for field, dy in (("text", -15), ("of_best", 0), ("mark", 15))
         ),

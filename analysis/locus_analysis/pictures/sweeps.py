@@ -15,7 +15,8 @@ from ..records.lines import Machine
 from ..records.rows import Trial, Value
 from . import axes, charts, curves
 from .axes import Axis, Point, Said
-from .charts import GREY, Picture
+from .charts import Picture
+from .colours import GREY
 from .curves import HALF, RANKED, WIDE, Panel, Series
 
 MOST = 12  # panels of ratios
