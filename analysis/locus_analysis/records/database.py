@@ -79,13 +79,13 @@ def _named(records: Records) -> None:
     machines = select(
         records.db,
         _Machine,
-        "SELECT run, host, class AS kind, board FROM parsed.run JOIN chosen USING (shard, copy)"
-        " ORDER BY shard, copy",
+        "SELECT run, host, class AS kind, board, machine_id AS id FROM parsed.run JOIN chosen"
+        " USING (shard, copy) ORDER BY shard, copy",
     )
     if not machines:
         raise BadInput(records.notes[0] if records.notes else "the store holds no runs")
     names, notes = hosts.told_apart(
-        hosts.Machine(m["run"], m["host"], m["kind"], m["board"]) for m in machines
+        hosts.Machine(m["run"], m["host"], m["kind"], m["board"], m["id"]) for m in machines
     )
     reader.insert(records.db, "host", list(names.items()))
     records.notes += notes
@@ -294,6 +294,7 @@ class _Machine(TypedDict):
     host: str
     kind: Optional[str]
     board: Optional[str]
+    id: Optional[str]
 
 
 class _Left(TypedDict):

@@ -7,7 +7,8 @@ SELECT copy, json->'$' AS header, json->'$.machine' AS machine,
 	from_json(json, '{"host": "VARCHAR", "started": "VARCHAR", "rank": "BIGINT",
 		"ranks": "BIGINT", "profile": "VARCHAR", "altered": ["VARCHAR"],
 		"command": ["VARCHAR"], "resumes": ["VARCHAR"], "series": {"id": "VARCHAR"},
-		"machine": {"class": "VARCHAR", "firmware": {"sys_vendor": "VARCHAR",
+		"machine": {"class": "VARCHAR", "id": "VARCHAR",
+			"firmware": {"sys_vendor": "VARCHAR",
 			"product_name": "VARCHAR", "board_name": "VARCHAR"}}}') AS h
 FROM line WHERE type = 'header';
 
@@ -37,7 +38,7 @@ SELECT getvariable('shard'), run, copy, file, line, h.host, h.machine.class,
 	nullif(concat_ws(' ', nullif(h.machine.firmware.sys_vendor, ''),
 		nullif(h.machine.firmware.product_name, ''),
 		nullif(h.machine.firmware.board_name, '')), ''),
-	h.started, h.rank, h.ranks, h.profile, h.altered, h.command, h.resumes,
+	h.machine.id, h.started, h.rank, h.ranks, h.profile, h.altered, h.command, h.resumes,
 	-- the runs of a series have the same; `repeats`: it says that it is one of several
 	coalesce(h.series.id, concat_ws(' ', file, h.ranks::VARCHAR,
 		array_to_string([word FOR word IN h.command

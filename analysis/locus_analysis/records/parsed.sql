@@ -8,12 +8,12 @@ CREATE SCHEMA parsed;
 -- other tables have rows of its most complete copy in the shard. `header` has null for the machine,
 -- `machine` its hash. `lines` and `trials` are counts, also of samples; `unfinished`: trials with
 -- samples that have no line of their own. `definitions`: hashes, in order.
-CREATE TABLE parsed.run (shard BIGINT, run VARCHAR, copy BIGINT, file VARCHAR, line BIGINT,
-	host VARCHAR, class VARCHAR, board VARCHAR, started VARCHAR, rank BIGINT, ranks BIGINT,
-	profile VARCHAR, altered VARCHAR[], command VARCHAR[], resumes VARCHAR[], series VARCHAR,
-	repeats BOOLEAN, header VARCHAR, machine VARCHAR, definitions VARCHAR[], ended BOOLEAN,
-	exit_status BIGINT, signal VARCHAR, skipped BIGINT, elapsed DOUBLE, lines BIGINT,
-	trials BIGINT, unfinished BIGINT);
+CREATE TABLE parsed.run (shard BIGINT, run VARCHAR, copy BIGINT, file VARCHAR, line
+	BIGINT, host VARCHAR, class VARCHAR, board VARCHAR, machine_id VARCHAR, started VARCHAR,
+	rank BIGINT, ranks BIGINT, profile VARCHAR, altered VARCHAR[], command VARCHAR[],
+	resumes VARCHAR[], series VARCHAR, repeats BOOLEAN, header VARCHAR, machine VARCHAR,
+	definitions VARCHAR[], ended BOOLEAN, exit_status BIGINT, signal VARCHAR, skipped
+	BIGINT, elapsed DOUBLE, lines BIGINT, trials BIGINT, unfinished BIGINT);
 
 CREATE TABLE parsed.machine (hash VARCHAR, json VARCHAR);
 
