@@ -3,13 +3,23 @@
 
 from __future__ import annotations
 
+import errno
+import gzip
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis.records import database
-from make_records import MACHINES, machine_record, write
+from locus_analysis.records import database, lock, shards
+from locus_analysis.records import store as layout
+from make_records import MACHINES, as_written, machine_record, run_id, write
 
 TABLES = (
     *("run", "part", "trial", "metric", "by_cpu", "distribution", "ratio", "headline", "pages"),
@@ -64,3 +74,216 @@ def test_commands_give_the_same_answer(
     told = said(capsys, command, folder)
     assert told == said(capsys, command, tmp_path / "store")
     assert told[1]
+
+
+# ---- bad input, bad luck ----
+
+
+def lines_of(name: str = "one") -> bytes:
+    """A record as bytes."""
+    return b"".join(json.dumps(line).encode() + b"\n" for line in as_written(machine_record(name)))
+
+
+def named(run: str, name: str = "one") -> bytes:
+    return lines_of(name).replace(run_id(name).encode(), run_id(run).encode())
+
+
+def runs(store: Path) -> list[tuple[Any, ...]]:
+    """Each run and its trials, as readers see them."""
+    db = database.trials(database.read([store], samples=False))
+    query = "SELECT part, count(*) FROM trial GROUP BY ALL ORDER BY ALL"
+    return db.execute(query).fetchall()
+
+
+def test_an_empty_folder_and_files_that_are_no_records(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, store = tmp_path / "results", tmp_path / "store"
+    folder.mkdir()
+    assert aggregate(folder, into=store) == 2
+    assert "holds no records" in capsys.readouterr().err
+    (folder / "a.jsonl").write_text("hello\n")
+    for _ in range(2):  # the second time it is known
+        assert aggregate(folder, into=store) == 2
+        assert "1 file: none is a record" in capsys.readouterr().err
+    write(folder / "b.jsonl", machine_record("one"))
+    assert aggregate(folder, into=store) == 0
+    assert capsys.readouterr().out.startswith("1 new file, ")
+    assert aggregate(folder, into=store) == 0
+    assert capsys.readouterr().out == "0 new files\n"
+
+
+def test_what_is_left_out_is_told_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A cut line, one that is no JSON, one that lacks what each trial has: the rest counts."""
+    folder, store = tmp_path / "results", tmp_path / "store"
+    folder.mkdir()
+    whole = named("whole").splitlines(keepends=True)
+    place = next(i for i, line in enumerate(whole) if b'"trial"' in line[:20])
+    without = json.loads(whole[place])
+    del without["status"]
+    cut = named("cut").replace(b"\n", b"\n", 1)[:-10]
+    (folder / "cut.jsonl").write_bytes(cut)
+    (folder / "no.jsonl").write_bytes(
+        b"".join(line.replace(b"}", b"", 1) if i == place else line for i, line in enumerate(whole))
+    )
+    lacking = b"".join([*whole[:place], json.dumps(without).encode() + b"\n", *whole[place + 1 :]])
+    (folder / "lacking.jsonl").write_bytes(
+        lacking.replace(run_id("whole").encode(), run_id("lacking").encode())
+    )
+    assert aggregate(folder, into=store) == 0
+    out = capsys.readouterr().out
+    assert "3 new files" in out and "3 lines left out (" in out
+    assert f"cut.jsonl:{cut.count(bytes([10])) + 1}: cut off" in out
+    assert f"no.jsonl:{place + 1}: is not JSON" in out
+    assert f"lacking.jsonl:{place + 1}: is not a line of a record" in out
+    assert runs(store) == runs(folder)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.7])
+def test_compressed_records(
+    tmp_path: Path, share: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also cut off."""
+    packed = gzip.compress(lines_of())
+    file = tmp_path / "a.jsonl.gz"
+    file.write_bytes(packed[: int(len(packed) * share)])
+    assert aggregate(file, into=tmp_path / "store") == 0
+    assert ("1 line left out" in capsys.readouterr().out) == (share < 1)
+    assert runs(tmp_path / "store") == runs(file)
+
+
+def test_a_record_that_grows_and_one_that_is_there_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, store = tmp_path / "results", tmp_path / "store"
+    folder.mkdir()
+    lines = lines_of().splitlines(keepends=True)
+    file = folder / "a.jsonl"
+    for part in (0.3, 0.6, 1):
+        file.write_bytes(b"".join(lines[: int(len(lines) * part)]))
+        assert aggregate(folder, into=store) == 0
+        assert runs(store) == runs(folder) != []
+        assert database.read([store]).notes == []
+    (folder / "b.jsonl").write_bytes(b"".join(lines[: len(lines) // 2]))
+    capsys.readouterr()
+    assert aggregate(folder, into=store) == 0
+    assert capsys.readouterr().out.startswith("1 new file")
+    (note,) = database.read([store], samples=False).notes
+    assert "b.jsonl: run" in note and "the most complete copy counts" in note
+    assert tables(store) == tables(folder)
+
+
+def test_a_clock_in_the_future(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(lines_of().replace(b'"started": "20', b'"started": "21', 1))
+    store = tmp_path / "store"
+    assert aggregate(tmp_path / "a.jsonl", into=store) == 0
+    assert [folder.name[:8] for folder in (store / "trial").iterdir()] == ["month=21"]
+    assert runs(store) == runs(tmp_path / "a.jsonl")
+
+
+def test_two_writers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second is told who is first. One that was killed is removed, and told."""
+    file = write(tmp_path / "a.jsonl", machine_record("one"))
+    store, notes = tmp_path / "store", list[str]()
+    store.mkdir()
+    with lock.held(store / "lock", notes):
+        assert aggregate(file, into=store) == 1
+        assert f"process {os.getpid()} on {socket.gethostname()} is writing" in (
+            capsys.readouterr().err
+        )
+    (store / "lock").write_text(f"{socket.gethostname()} {os.getpid()} another-boot:1\n")
+    assert aggregate(file, into=store) == 0
+    assert "was ended before it was done: removed" in capsys.readouterr().err
+    (store / "lock").write_text("elsewhere 1 boot:1\n")
+    assert aggregate(file, into=store) == 1
+    assert "process 1 on elsewhere is writing" in capsys.readouterr().err
+
+
+def test_a_store_of_a_later_version(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 1.x it is read, with columns that are not known; of 2.x it is refused, by all."""
+    file = write(tmp_path / "a.jsonl", machine_record("one"))
+    for version, status in (("1.7", 0), ("2.0", 2)):
+        store = tmp_path / version
+        with monkeypatch.context() as patch:
+            patch.setattr(layout, "VERSION", version)
+            patch.setitem(shards.QUERIES, "pair", shards.QUERIES["pair"].replace("x.*", "x.*, 1 z"))
+            assert aggregate(file, into=store) == 0
+        capsys.readouterr()
+        for words in (["export", str(store)], ["aggregate", str(file), "--into", str(store)]):
+            assert program.main(words) == status
+            told = capsys.readouterr().err
+            assert (f"{store}: a store of version 2.0" in told) == (status == 2)
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS])
+def test_what_cannot_be_written_leaves_nothing_half(
+    tmp_path: Path,
+    error: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Wherever it is noticed, the store is as it was, and the next try adds the file."""
+    first, second = (tmp_path / f"{name}.jsonl" for name in "ab")
+    first.write_bytes(named("a"))
+    second.write_bytes(named("b"))
+    store = tmp_path / "store"
+    assert aggregate(first, into=store) == 0
+    before = runs(store)
+    flush = shards._flush
+    for at in (1, 4, 9):
+        calls = iter(range(1, 100))
+
+        def full(path: Path, calls: Iterator[int] = calls, at: int = at) -> None:
+            if next(calls) == at:
+                raise OSError(error, os.strerror(error), str(path))
+            flush(path)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(shards, "_flush", full)
+            assert aggregate(second, into=store) == 1
+        assert os.strerror(error) in capsys.readouterr().err
+        assert runs(store) == before
+    assert aggregate(second, into=store) == 0
+    assert [n for _, n in runs(store)] == [n for _, n in before] * 2
+
+
+KILLED = """
+import os, random, sys, threading, time
+from locus_analysis import __main__ as program
+def end():
+    time.sleep(float(sys.argv[1]))
+    os.kill(os.getpid(), 9)
+threading.Thread(target=end, daemon=True).start()
+from locus_analysis.cluster import aggregate
+aggregate.BATCH = 1  # each file is a shard
+program.main(["aggregate", sys.argv[2], "--into", sys.argv[3]])
+"""
+
+
+def test_killed_at_any_moment_it_is_run_again(tmp_path: Path) -> None:
+    """LOCUS_KILLS: how often it is tried."""
+    folder = tmp_path / "results"
+    folder.mkdir()
+    for i in range(4):
+        (folder / f"{i}.jsonl").write_bytes(named(str(i)))
+    assert aggregate(folder, into=tmp_path / "fresh") == 0
+    fresh = tables(tmp_path / "fresh")
+    chance, ended = random.Random(1), []
+    package = Path(program.__file__).parents[1]
+    for i in range(int(os.environ.get("LOCUS_KILLS", "3"))):
+        store = tmp_path / f"store{i}"
+        done = subprocess.run(
+            [sys.executable, "-c", KILLED, str(chance.uniform(0.1, 1.2)), str(folder), str(store)],
+            env={**os.environ, "PYTHONPATH": str(package)},
+            capture_output=True,
+            check=False,
+        )
+        ended.append(done.returncode)
+        assert aggregate(folder, into=store) == 0
+        assert tables(store) == fresh
+        assert not [*store.rglob("*.tmp"), *store.rglob("lock")]
+    assert set(ended) <= {0, -9} and -9 in ended

@@ -103,21 +103,21 @@ class Bulk:
 
     def parse(self, batch: Sequence[Taken], shard: int) -> list[Taken]:
         """The files, which were taken since the last call, into the tables of parsed.sql."""
-        wrong = self._parsed(shard)
-        if wrong is None:
-            return [*batch]
-        self.clear()
-        again = []
-        for one in batch:
-            taken = Taken(one.path, one.status, is_record=one.is_record)
-            if not wrong or wrong & {copy.number for copy in one.copies}:
-                self.slowly(taken)
-            else:
-                taken = self.take(one.path)
-            again.append(taken)
-        self.hand_over()
-        self.reader.parse(shard)
-        return again
+        slow: set[Path] = set()
+        while (wrong := self._parsed(shard)) is not None:
+            assert len(slow) < len(batch), "the schema refuses less than the tables"
+            own = {one.path for one in batch if wrong & {copy.number for copy in one.copies}}
+            slow |= (own - slow) or {one.path for one in batch}
+            self.clear()
+            batch = [self._again(one, one.path in slow) for one in batch]
+        return [*batch]
+
+    def _again(self, one: Taken, slow: bool) -> Taken:
+        if not slow:
+            return self.take(one.path)
+        taken = Taken(one.path, one.status)
+        self.slowly(taken)
+        return taken
 
     def _parsed(self, shard: int) -> Optional[set[int]]:
         """None: well; else the copies with a line that is wrong, or none if that is not known."""
