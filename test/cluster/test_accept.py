@@ -6,7 +6,7 @@ import os
 import signal
 
 import pytest
-from slurm import FINAL, MANY, ask, names, wait_for
+from slurm import FINAL, STUCK, ask, names, wait_for
 from some import some
 
 # Two minutes a job on two CPUs, of which each node has both.
@@ -14,6 +14,7 @@ BY_HAND = pytest.mark.skipif(
     not os.environ.get("ONLY"), reason="takes minutes: ONLY=test_accept.py make check-cluster"
 )
 FEW = ["--variant", "steady", "--repeats", "2", "--duration", "1ms"]
+HELD = [*STUCK, "--delay", "1e3", "--repeats", "20", "--size", "4K..20K+4K"]  # by a gate
 STEPS = ["facts", "cores", "suite", "together", "fabric", "sick"]
 
 
@@ -93,7 +94,7 @@ def test_a_step_that_fails_is_done_again(accept, source):
 def test_cut_off_and_gone_on_and_beside_expected_values(accept, submit, gate, over_ranks):
     """SIGTERM comes during the suite; the advised command does the rest. With expected values that
     no node reaches the last step is bad."""
-    job = accept(*MANY, nodes=2, shell=gate.shell)
+    job = accept(*HELD, nodes=2, shell=gate.shell)
     record = job.results / "suite/n1.jsonl"
 
     def at_work():
@@ -120,7 +121,7 @@ def test_cut_off_and_gone_on_and_beside_expected_values(accept, submit, gate, ov
         for bounds in some(of_class["metrics"]):
             bounds.update(low=1e-30, value=1.5e-30, high=2e-30, better="lower")
     expected.write_text(json.dumps(text))
-    last = ended(accept("--baseline", expected, *MANY, nodes=2, results=job.results))
+    last = ended(accept("--baseline", expected, *HELD, nodes=2, results=job.results))
     assert table(last)["compare"] == "bad (1), see compare.txt", str(last)
     assert last["ExitCode"].split(":")[0] == "1" and "accept: together" not in last.out()
 
