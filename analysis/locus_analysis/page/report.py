@@ -35,7 +35,7 @@ from ..pictures.draw import Drawing
 from ..records import database, provenance
 from ..records.database import CannotWrite, Records, column, select
 from ..records.rows import Headline, Mark, Outcome
-from . import health, likwid_tables, network, population, sections
+from . import health, likwid_tables, network, population, sections, soak
 from .one_node import Beside
 from .population import Machine, ShownRun
 from .sections import Section
@@ -180,6 +180,9 @@ def _compose(given: Records, drawing: Drawing, link: str, beside: Optional[Besid
         drawing.begin(picture)
     for picture in beside.pictures if beside else []:
         drawing.begin(picture)
+    soaks = soak.pictures(db, names)
+    for picture in soaks:
+        drawing.begin(picture)
     judged = _sick(db, many, runs)
     for picture in judged["pictures"] if judged else []:
         drawing.begin(picture)
@@ -204,6 +207,7 @@ def _compose(given: Records, drawing: Drawing, link: str, beside: Optional[Besid
         notes=given.notes,
         sections=found,
         steadiness=steadiness,
+        soaks=soaks,
         flaws=charts.alike(flaws),
         meaning=MEANING,
         statuses=[(s, statuses[s]) for s in ("ok", *MEANING) if statuses[s]],

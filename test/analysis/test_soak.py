@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The picture of a soak: its title is the verdict, its panels are what the machine tells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+from locus_analysis import __main__ as program
+from locus_analysis.page import soak
+from make_records import ONE, Line, record, run_id
+from pages import Page
+
+STEADY: Any = {"verdict": "steady", "after": None, "share": 1.0, "noise": 0.005}
+FELL: Any = {"verdict": "throttles", "after": 401.0, "share": 0.9, "noise": 0.005}
+UNSURE: Any = {**STEADY, "verdict": "cannot tell", "noise": 0.0805}
+SHORT: Any = {"verdict": "too short", "after": None, "share": 1.0, "noise": None}
+
+
+def verdict(work: Any, bandwidth: Any, faults: int = 0, lost: Optional[int] = None) -> soak.Verdict:
+    return {
+        "faults": faults,
+        "errors": {"uncorrected": lost},
+        "work": work,
+        "bandwidth": bandwidth,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (verdict(STEADY, STEADY), "steady"),
+        (verdict(SHORT, SHORT), "too short"),
+        (
+            verdict(FELL, STEADY),
+            "throttles after 401 s to 0.90 of its multiply-adds; bandwidth steady",
+        ),
+        (
+            verdict(STEADY, UNSURE),
+            "multiply-adds steady; cannot tell for bandwidth (noise 8.05 % a round)",
+        ),
+        (verdict(STEADY, STEADY, 2), "WRONG: 2 threads computed a wrong number; steady"),
+        (verdict(STEADY, STEADY, 0, 1), "WRONG: 1 uncorrected error of memory; steady"),
+        (None, "no verdict, the record was cut off"),
+    ],
+)
+def test_the_verdict_in_words(given: Optional[soak.Verdict], words: str) -> None:
+    assert soak.said(given) == words
+
+
+def soaked(name: str, rounds: int, told: Optional[soak.Verdict], **sensors: Any) -> list[Line]:
+    """A record; from the second third on it has 0.9 of its multiply-adds."""
+    run = run_id(name)
+    header, end = record(ONE, [], run, host=name)
+    lines = [
+        {
+            "type": "soak",
+            "run": run,
+            "at": i + 1.0,
+            "work": 4e12 * (0.9 if 3 * i >= rounds else 1),
+            "bandwidth": 352e9,
+            "clock": 3.2e9,
+            "temperature": None if sensors else 60 + i / rounds,
+            "power": sensors.get("power"),
+        }
+        for i in range(rounds)
+    ]
+    return [header, *lines, *([_line(run, told)] if told else []), end]
+
+
+def _line(run: str, told: soak.Verdict) -> Line:
+    errors = {"corrected": None, "machine_checks": None, **told["errors"]}
+    return {"type": "soak-verdict", "run": run, **told, "errors": errors}
+
+
+def page(folder: Path, *records: list[Line]) -> Page:
+    for i, lines in enumerate(records):
+        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+        (folder / f"{i}.jsonl").write_text(text, encoding="utf-8")
+    made = folder / "report.html"
+    assert program.main(["report", str(folder), "--output", str(made)]) == 0
+    return Page(made)
+
+
+def test_on_the_page(tmp_path: Path) -> None:
+    """Of 1201 rounds there are 401 points in a panel, and the fall where it belongs."""
+    found = page(tmp_path, soaked("n1", 1201, verdict(FELL, STEADY), power=280.0))
+    assert found.figures == ["soak"]
+    (spec,) = found.specs
+    title = "Soak on n1, 20 min: throttles after 401 s to 0.90 of its multiply-adds"
+    assert spec["title"]["text"] == f"{title}; bandwidth steady"
+    assert "Not known on this machine: temperature." in json.dumps(spec["datasets"])
+    sizes = [len(rows) for rows in spec["datasets"].values()]
+    assert sizes.count(401) == 4  # rates, clock, power
+    falls = [rows for rows in spec["datasets"].values() if [*rows] == [{"at": 401.0}]]
+    assert len(falls) == 3  # of multiply-adds, clock, power; bandwidth is steady
+    assert [row["value"] for row in found.rows("at", "value")][:1] == [4.0]
+    assert "soak on n1" in found.text
+
+
+def test_several_and_cut_off(tmp_path: Path) -> None:
+    found = page(tmp_path, soaked("n1", 9, verdict(SHORT, SHORT)), soaked("n2", 9, None))
+    assert found.figures == ["soak-1", "soak-2"]
+    titles = {spec["title"]["text"] for spec in found.specs}
+    assert titles == {
+        "Soak on n1, 9 s: too short",
+        "Soak on n2, 9 s: no verdict, the record was cut off",
+    }
