@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 
 import pytest
+from lacking import lacking
 from some import some
 
 Done = collections.namedtuple("Done", "status out err")
@@ -40,6 +41,45 @@ class Program:
         return Done(process.returncode, out, err)
 
 
+SETTING = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    # Leaks in MPI's libraries are not tested.
+    "ASAN_OPTIONS": ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0"])),
+}
+
+
+class Ranks(Program):
+    """mpi("dummy --output", file, ranks=2): as locus("..."), on this number of ranks. `folder` is
+    for Open MPI's files of a job: in the common one a job that ends may remove the folder in which
+    another one, of another lane, is about to make its own."""
+
+    def __init__(self, locus, folder):
+        self.setting = {**SETTING, "OMPI_MCA_orte_tmpdir_base": str(folder)}
+        self.path = str(pathlib.Path(locus.path).with_name("locus-mpi"))
+        if not os.access(self.path, os.X_OK):
+            lacking(
+                "locus-mpi",
+                "Debian: libopenmpi-dev openmpi-bin, Fedora: openmpi-devel; then configure again",
+            )
+        if not shutil.which("mpirun"):
+            lacking("mpirun", "Debian: openmpi-bin, Fedora: openmpi, or a module of your site")
+        done = Program.__call__(self, "list", ranks=1)
+        if done.status:
+            lacking("an mpirun that works", f"it says: {' '.join(done.err.split())[:300]}")
+
+    def start(self, *words, ranks=2, env=None, prefix=(), **more):
+        return super().start(
+            *words,
+            env={**self.setting, **(env or {})},
+            prefix=["mpirun", "-n", str(ranks), *prefix],
+            **more,
+        )
+
+
 @pytest.fixture(scope="session")
 def locus():
     return Program()
@@ -50,6 +90,11 @@ def planner():
     """Runs the native build for a lane with sanitizers, whose program starts slowly: for dry runs
     by hundreds that only find out what to test."""
     return Program(os.environ.get("NATIVE"))
+
+
+@pytest.fixture(scope="module")
+def mpi(locus, tmp_path_factory):
+    return Ranks(locus, tmp_path_factory.mktemp("jobs"))
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -133,6 +178,21 @@ def run(request, locus, tmp_path_factory, read):
     return with_record
 
 
+@pytest.fixture(scope="module")
+def recorded(locus, tmp_path_factory, read):
+    """Runs a benchmark with a record: how it ended, and the lines of the record by their type."""
+
+    def with_record(arguments, benchmark, **more):
+        file = tmp_path_factory.mktemp(benchmark) / "record.jsonl"
+        done = locus(benchmark, *arguments.split(), "--output", file, timeout=300, **more)
+        lines = read(file)
+        return done, {
+            kind: [line for line in lines if line["type"] == kind] for kind in ("samples", "trial")
+        }
+
+    return with_record
+
+
 @pytest.fixture(scope="session")
 def trials(read):
     """{variant: trial line} of a record."""
@@ -155,3 +215,23 @@ def cpus():
 def few(cpus):
     """A prefix that leaves the program two CPUs at most: three threads are more, on any machine."""
     return ["taskset", "-c", ",".join(map(str, cpus[:2]))]
+
+
+@pytest.fixture(scope="session")
+def two(cpus):
+    if len(cpus) < 2:
+        pytest.skip("one CPU")
+
+
+@pytest.fixture(scope="module")
+def with_papi():
+    """with_papi(words): the environment in which the stand-in is loaded as PAPI; the words select
+    its behaviour."""
+    folder = pathlib.Path(os.environ.get("BUILD", "")) / "test/stand-in"
+    if not list(folder.glob("libpapi.so.*")):
+        pytest.skip("built without PAPI's header: there is no stand-in for its library")
+
+    def environment(words=""):
+        return {"LD_LIBRARY_PATH": str(folder), "PAPI_STAND_IN": words}
+
+    return environment

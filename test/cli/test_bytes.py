@@ -4,7 +4,7 @@
 
 import pytest
 from mounts import Place
-from test_kmeans import save
+from points import save
 
 KMEANS = "kmeans --clusters 2 --variant 2p --threads 1 --repeats 1"
 ROWS = [[float(i % 2), float(i)] for i in range(20)]

@@ -4,19 +4,14 @@ are not predictable. Tests that need known counts use a stand-in for PAPI, which
 the number of the event, plus the number of the thread.
 """
 
-import os
 import pathlib
 import re
 import resource
 import sys
 
 import pytest
-from conftest import SMALL
-from retries import tries
 from some import some
 
-BUILD = os.environ.get("BUILD", "")
-STAND_IN = pathlib.Path(BUILD) / "test/stand-in"
 OWN = [
     "minor-faults",
     "major-faults",
@@ -28,19 +23,6 @@ OWN = [
 CYCLES, INSTRUCTIONS, L3 = "PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_L3_TCM"
 ROW = {CYCLES: 1, INSTRUCTIONS: 2, "PAPI_L1_DCM": 3, "PAPI_L2_DCM": 4, L3: 5}
 DUMMY = "dummy --variant steady --oversubscribe --threads 2 --repeats 7"
-
-
-@pytest.fixture(scope="module")
-def with_papi():
-    """with_papi(words): the environment in which the stand-in is loaded as PAPI; the words select
-    its behaviour."""
-    if not list(STAND_IN.glob("libpapi.so.*")):
-        pytest.skip("built without PAPI's header: there is no stand-in for its library")
-
-    def environment(words=""):
-        return {"LD_LIBRARY_PATH": str(STAND_IN), "PAPI_STAND_IN": words}
-
-    return environment
 
 
 def of_type(lines, kind):
@@ -442,59 +424,6 @@ def test_what_fails_in_most_batches_has_a_note(locus, read, tmp_path, with_papi)
     assert len(notes) == 1 and notes[0].startswith(
         f"{L3} has a count in 1 of 4 batches: no counter of the processor is free"
     )
-
-
-def names_of(locus):
-    return some(line.split()[0] for line in locus("list").out.splitlines())
-
-
-def per(locus, name):
-    """The unit that a benchmark's counts are divided by."""
-    (found,) = re.findall(
-        r"^counters \(--counters default; for each ([^;]+);", locus("list", name).out, re.MULTILINE
-    )
-    return found
-
-
-@pytest.mark.native("the suite counts the same")
-def test_every_benchmark_counts_its_default_set(locus, read, tmp_path, with_papi):
-    for name in names_of(locus):
-        file = tmp_path / f"{name}.jsonl"
-        words = (
-            f"{name} --profile quick --time-budget 60s --duration 1ms --repeats 3 --oversubscribe"
-            f" --counters default {SMALL.get(name, '')} --output"
-        )
-        done = locus(words, file, env=with_papi("counters=8"))
-        assert done.status == 0, done.err
-        lines = read(file)
-        events = {e["name"]: e for e in lines[0]["counters"]["events"]}
-        assert lines[0]["counters"]["asked"] == ["default"]
-        assert events[CYCLES]["source"] == "papi"
-        assert check_sums(lines) >= 2
-        unit = per(locus, name)
-        for trial in some(t for t in of_type(lines, "trial") if t["stopped"] == "repeats"):
-            asked = [c for c in trial["counters"] if c["name"] in events]
-            assert len(asked) == len(events) and {c["per"] for c in asked} == {unit}
-            cycles = counted([trial], CYCLES)
-            assert cycles["value"] > 0 and cycles["total"] > 0
-
-
-def test_the_suite_counts_for_each_its_own(locus, read, tmp_path, with_papi):
-    file = tmp_path / "a.jsonl"
-    words = "suite --profile quick --time-budget 3s --counters default,faults"
-    names: dict[str, set[str]] = {}
-    for _ in tries(5, "the suite had no time for all benchmarks"):
-        done = locus(
-            f"{words} {'--resume' if names else ''} --output", file, env=with_papi("counters=8")
-        )
-        assert done.status == 0, done.err
-        trials = of_type(read(file), "trial")
-        names = {t["benchmark"]: {c["name"] for c in t["counters"]} for t in some(trials)}
-        if {"search", "latency", "sharing"} <= names.keys():
-            break
-    assert "PAPI_BR_MSP" in names["search"] and "PAPI_BR_MSP" not in names["latency"]
-    assert "PAPI_TLB_DM" in names["latency"] and "PAPI_TLB_DM" not in names["sharing"]
-    assert all("faults" in of for of in some(names.values()))
 
 
 def test_why_a_trial_is_impossible_is_not_said_of_its_counters_too(locus, with_papi):

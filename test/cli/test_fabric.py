@@ -7,15 +7,9 @@ import os
 
 import pytest
 from some import some
-from test_mpi import Ranks
 
 OTHER = pytest.mark.native("other values run the same code")
 WORDS = "fabric --oversubscribe --pings 16 --size 4K --repeats 2"
-
-
-@pytest.fixture(scope="module")
-def mpi(locus, tmp_path_factory):
-    return Ranks(locus, tmp_path_factory.mktemp("jobs"))
 
 
 def met(trial):

@@ -2,92 +2,19 @@
 """locus-mpi: ranks measure together, print each message once, and end together. Ranks outnumber
 the CPUs, so the times mean nothing."""
 
-import math
 import os
 import pathlib
-import random
 import re
-import shutil
-import signal
 import subprocess
 
 import pytest
 from conftest import Program
 from lacking import lacking
 from listed import unwrapped
-from retries import tries
 from some import some
-from test_kmeans import save, write_csv
-from waits import PATIENCE, wait_for, written
+from waits import PATIENCE
 
 OTHER = pytest.mark.native("other values run the same code")
-ENDLESS = (
-    "dummy --variant sums,steady --oversubscribe --quiet --time-budget 600s --repeats 1000000"
-    " --output"
-)
-SETTING = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-    # Leaks in MPI's libraries are not tested.
-    "ASAN_OPTIONS": ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0"])),
-}
-
-
-class Ranks(Program):
-    """mpi("dummy --output", file, ranks=2): as locus("..."), on this number of ranks. `folder` is
-    for Open MPI's files of a job: in the common one a job that ends may remove the folder in which
-    another one, of another lane, is about to make its own."""
-
-    def __init__(self, locus, folder):
-        self.setting = {**SETTING, "OMPI_MCA_orte_tmpdir_base": str(folder)}
-        self.path = str(pathlib.Path(locus.path).with_name("locus-mpi"))
-        if not os.access(self.path, os.X_OK):
-            lacking(
-                "locus-mpi",
-                "Debian: libopenmpi-dev openmpi-bin, Fedora: openmpi-devel; then configure again",
-            )
-        if not shutil.which("mpirun"):
-            lacking("mpirun", "Debian: openmpi-bin, Fedora: openmpi, or a module of your site")
-        done = Program.__call__(self, "list", ranks=1)
-        if done.status:
-            lacking("an mpirun that works", f"it says: {' '.join(done.err.split())[:300]}")
-
-    def start(self, *words, ranks=2, env=None, prefix=(), **more):
-        return super().start(
-            *words,
-            env={**self.setting, **(env or {})},
-            prefix=["mpirun", "-n", str(ranks), *prefix],
-            **more,
-        )
-
-
-@pytest.fixture(scope="module")
-def mpi(locus, tmp_path_factory):
-    return Ranks(locus, tmp_path_factory.mktemp("jobs"))
-
-
-def pids(process, count):
-    """The process numbers of mpirun's ranks, once there are `count`."""
-    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    wait_for(lambda: len(children.read_text(encoding="ascii").split()) == count, f"{count} ranks")
-    return [int(pid) for pid in children.read_text(encoding="ascii").split()]
-
-
-def gone(pid):
-    """Whether the process has ended; it may still be a zombie."""
-    try:
-        return (
-            pathlib.Path(f"/proc/{pid}/stat")
-            .read_text(encoding="ascii")
-            .rsplit(")", 1)[1]
-            .split()[0]
-            in "ZX"
-        )
-    except OSError:
-        return True
 
 
 def test_ranks_count_together(mpi, tmp_path, read):
@@ -257,21 +184,21 @@ def test_what_can_be_divided_is_listed_and_the_rest_refused(mpi, locus):
     [
         ("", 2, "usage: locus-mpi BENCHMARK"),
         ("dumy", 2, "there is no 'dumy'"),
-        ("help dumy", 2, "there is no 'dumy'"),
-        ("list dumy", 2, "there is no benchmark 'dumy'"),
-        ("list dummy more", 2, "'more' is one argument too many"),
-        ("version more", 2, "'more' is one argument too many"),
+        pytest.param("help dumy", 2, "there is no 'dumy'", marks=OTHER),
+        pytest.param("list dumy", 2, "there is no benchmark 'dumy'", marks=OTHER),
+        pytest.param("list dummy more", 2, "'more' is one argument too many", marks=OTHER),
+        pytest.param("version more", 2, "'more' is one argument too many", marks=OTHER),
         ("list --help", 0, "usage: locus-mpi list"),
         ("help dummy", 0, "Usage: locus-mpi dummy"),
         ("dummy --repeats 0", 2, "--repeats: 0 is not between"),
-        ("dummy --no-such", 2, "there is no option --no-such"),
-        ("dummy --delay", 2, "requires an argument"),
+        pytest.param("dummy --no-such", 2, "there is no option --no-such", marks=OTHER),
+        pytest.param("dummy --delay", 2, "requires an argument", marks=OTHER),
         ("dummy --counters PAPI_NO_SUCH", 3, "--counters: PAPI_NO_SUCH"),
         ("dummy --resume", 2, "--resume"),
-        ("dummy --delay x", 2, "'x' is not a number"),
-        ("dummy --variant stedy", 2, "did you mean 'steady'"),
+        pytest.param("dummy --delay x", 2, "'x' is not a number", marks=OTHER),
+        pytest.param("dummy --variant stedy", 2, "did you mean 'steady'", marks=OTHER),
         ("dummy --output /dev/full", 1, "No space left"),
-        ("dummy --output /nowhere/at/all", 1, "No such file"),
+        pytest.param("dummy --output /nowhere/at/all", 1, "No such file", marks=OTHER),
         ("dummy --variant impossible", 3, "it was told to be impossible"),
     ],
 )
@@ -328,18 +255,18 @@ def test_another_machine_on_another_rank(mpi, cpus, words, places, status, what)
     ("setting", "tasks"),
     [
         ("SLURM_STEP_NUM_TASKS=2", 2),
-        ("SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0", 3),
-        ("PMI_SIZE=4 PMI_RANK=0", 4),
+        pytest.param("SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0", 3, marks=OTHER),
+        pytest.param("PMI_SIZE=4 PMI_RANK=0", 4, marks=OTHER),
         ("PMI_SIZE=4 PMI_RANK=0 SLURM_STEP_NUM_TASKS=1", 4),  # mpirun in a task of srun
-        ("OMPI_COMM_WORLD_SIZE=5", 5),
-        ("MV2_COMM_WORLD_SIZE=6 MV2_COMM_WORLD_RANK=0", 6),
+        pytest.param("OMPI_COMM_WORLD_SIZE=5", 5, marks=OTHER),
+        pytest.param("MV2_COMM_WORLD_SIZE=6 MV2_COMM_WORLD_RANK=0", 6, marks=OTHER),
         ("PMI_SIZE=4 PMI_RANK=3", None),  # the first one says it
         ("PMIX_RANK=1", 2),  # nobody says how many there are
         ("PMIX_RANK=2", None),
-        ("PMIX_RANK=0", 0),
+        pytest.param("PMIX_RANK=0", 0, marks=OTHER),
         ("PMI_SIZE=1 SLURM_STEP_NUM_TASKS=2", 0),  # mpirun -n 1 in each of srun's tasks
-        ("PMI_SIZE=1 OMPI_COMM_WORLD_SIZE=4", 0),
-        ("SLURM_STEP_NUM_TASKS=1", 0),
+        pytest.param("PMI_SIZE=1 OMPI_COMM_WORLD_SIZE=4", 0, marks=OTHER),
+        pytest.param("SLURM_STEP_NUM_TASKS=1", 0, marks=OTHER),
     ],
 )
 def test_tasks_that_do_not_know_each_other(mpi, setting, tasks):
@@ -413,274 +340,3 @@ def test_resumed(mpi, tmp_path, read):
 def test_runs_are_refused_with_what_to_do_instead(mpi):
     done = mpi("dummy --runs 3")
     assert done.status == 2 and done.err.count("--append to the same --output") == 1, done.err
-
-
-@pytest.mark.parametrize("whom", ["mpirun", 0, 1])
-def test_sigterm_ends_all_ranks_with_what_was_measured(mpi, tmp_path, read, whom):
-    file = tmp_path / "term.jsonl"
-    with mpi.start(ENDLESS, file, ranks=3) as process:
-        ranks = pids(process, 3)
-        wait_for(written(file, "samples"), "a batch")
-        os.kill(process.pid if whom == "mpirun" else ranks[whom], signal.SIGTERM)
-        process.communicate(timeout=PATIENCE)
-    assert process.returncode != 0
-    end = read(file)[-1]
-    assert (
-        end["type"] == "end"
-        and end["signal"] == "SIGTERM"
-        and end["status"] == 128 + signal.SIGTERM
-    )
-
-
-@pytest.mark.parametrize("whom", ["mpirun", 0, 2])
-def test_sigterm_ends_all_ranks_in_the_middle_of_a_sample(mpi, tmp_path, read, whom):
-    """The last rank is in a sample of ten minutes, and the others wait for it."""
-    file = tmp_path / "cut.jsonl"
-    words = "dummy --variant stuck --where collect --delay 6e8 --oversubscribe --quiet --output"
-    for _ in tries(3, "a busy machine had no second in which to close the record"):
-        file.unlink(missing_ok=True)
-        with mpi.start(words, file, ranks=3) as process:
-            ranks = pids(process, 3)
-            wait_for(written(file, "header"), "the header")
-            os.kill(process.pid if whom == "mpirun" else ranks[whom], signal.SIGTERM)
-            process.communicate(timeout=PATIENCE)
-        assert process.returncode != 0
-        trial, end = read(file)[-2:]
-        if end["type"] == "end" and trial["type"] == "trial":
-            break
-    assert trial["status"] == "interrupted"
-    assert end["type"] == "end" and end["signal"] == "SIGTERM"
-
-
-def test_the_time_budget_ends_all_ranks_in_the_middle_of_a_sample(mpi, tmp_path, read):
-    file = tmp_path / "cut.jsonl"
-    words = "dummy --variant stuck --where verify --delay 6e8 --oversubscribe --quiet"
-    done = mpi(f"{words} --time-budget 500ms --output", file, ranks=3)
-    assert done.err.count("locus-mpi: time budget spent: cut off while ") == 1
-    trial, end = read(file)[-2:]
-    assert trial["status"] == "interrupted" and (end["status"], end["signal"]) == (0, None)
-
-
-@pytest.mark.parametrize("whom", [0, 1])
-def test_a_lost_rank_ends_the_others(mpi, tmp_path, read, whom):
-    file = tmp_path / "lost.jsonl"
-    with mpi.start(ENDLESS, file, ranks=3) as process:
-        ranks = pids(process, 3)
-        wait_for(written(file, "samples"), "a batch")
-        os.kill(ranks[whom], signal.SIGKILL)
-        _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode != 0 and "signal 9" in err, err
-    wait_for(lambda: all(map(gone, ranks)), "the end of all ranks")
-    lines = read(file, whole=False)
-    assert lines[0]["type"] == "header"
-    # mpirun sends the others SIGTERM; rank 0 may have the time to close the record.
-    assert lines[-1]["type"] != "end" or lines[-1]["signal"] == "SIGTERM"
-    resumed = ENDLESS.replace("1000000", "2")
-    assert mpi(resumed, file, "--resume", ranks=3).status == 0
-    assert read(file)[-1]["status"] == 0
-
-
-# locus-mpi kmeans
-
-
-@pytest.fixture(scope="module")
-def cluster(mpi, locus, tmp_path_factory):
-    """cluster(3, "--threads 2 --points", file): the files of labels and centres from 3 ranks of
-    locus-mpi; 0: from locus."""
-
-    def run(ranks, *words):
-        folder = tmp_path_factory.mktemp("answer")
-        files = folder / "labels.npy", folder / "centres.npy"
-        saved = ["--save-labels", files[0], "--save-centres", files[1]]
-        command = ["kmeans --variant best --repeats 1 --quiet --oversubscribe", *saved, *words]
-        done = mpi(*command, ranks=ranks) if ranks else locus(*command)
-        assert done.status == 0, done
-        return [file.read_bytes() for file in files]
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def rows():
-    """Points in three dimensions, in two clusters, of which one is far from the origin."""
-    numbers = random.Random(5)
-    return [[1e4 * (i % 2) + numbers.gauss(0, 1) for _ in range(3)] for i in range(501)]
-
-
-@pytest.mark.parametrize("data", ["uniform", pytest.param("blobs", marks=OTHER), "npy", "csv"])
-def test_the_answer_is_the_same_for_any_number_of_ranks_and_threads(
-    cluster, tmp_path, rows, data, often
-):
-    words = ["--clusters", 9]
-    if data == "npy":
-        words += ["--points", save(tmp_path / "points.npy", rows)]
-    elif data == "csv":
-        words += ["--points", write_csv(tmp_path / "points.csv", rows)]
-    else:
-        words += ["--points", 3001, "--dimensions", 5, "--data", data]
-    alone = cluster(0, *words, "--threads", 1)
-    numbers = [(ranks, threads) for ranks in (1, 2, 3, 4) for threads in (1, 2)]
-    for ranks, threads in numbers[:: 1 if often == 100 else 3]:
-        assert cluster(ranks, *words, "--threads", threads) == alone, (
-            f"{ranks} ranks of {threads} threads"
-        )
-
-
-def test_ranks_may_have_a_point_each(cluster):
-    words = ["--points", 4, "--clusters", 3, "--dimensions", 2, "--threads", 2]
-    assert cluster(4, *words) == cluster(0, *words)
-
-
-def test_so_many_points_for_each_rank_are_as_many_as_for_all(cluster, mpi, locus):
-    words = ["--clusters", 7, "--threads", 1, "--points"]
-    assert cluster(3, *words, "500/rank") == cluster(0, *words, 1500)
-    assert (
-        "points=1500 "
-        in mpi("kmeans --points 500/rank,1.5k --oversubscribe --dry-run", ranks=3).out
-    )
-    assert "points=500 " in locus("kmeans --points 500/rank --variant best --dry-run").out
-
-
-def test_numbers_of_all_ranks(mpi, locus, tmp_path, trials):
-    """Metrics of locus-mpi are those of all ranks together, and agree with locus."""
-    words = (
-        "kmeans --variant best --points 5000 --clusters 20 --prune none --threads 1 --repeats 2"
-        " --oversubscribe --output"
-    )
-    of = []
-    for ranks, run in ((1, locus), (3, mpi)):
-        done = run(words, tmp_path / f"{ranks}.jsonl", **({"ranks": 3} if ranks > 1 else {}))
-        assert done.status == 0, done
-        trial = trials(tmp_path / f"{ranks}.jsonl")["best"]
-        of.append(
-            {metric["name"]: metric["value"] for metric in trial["metrics"]}
-            | {"identity": trial["identity"]}
-        )
-    alone, together = of
-    assert (
-        together["iterations"] == alone["iterations"]
-        and together["computed"] == alone["computed"] == 1
-    )
-    assert together["inertia"] == pytest.approx(alone["inertia"], rel=1e-9)
-    assert alone["communication"] is None and 0 < together["communication"] < together["time"]
-    assert (
-        together["identity"].replace(" ranks=3", "").replace(" oversubscribed", "")
-        == alone["identity"]
-    )
-
-
-@pytest.mark.parametrize(
-    ("words", "status", "what"),
-    [
-        ("--variant 2p", 2, "2p is not divided over ranks"),
-        ("--points - --variant best", 2, "only one rank has standard input"),
-        ("--points 2 --clusters 1", 2, "each rank needs at least one"),
-        ("--points {csv} --clusters 2", 3, "on rank 2 ({host}): {csv}: line 100, value 1: 'nan'"),
-        ("--points {csv}/rank", 2, "points.csv/rank: Not a directory"),
-        (
-            "--points 100 --clusters 2 --save-labels /nowhere/labels.npy",
-            1,
-            "/nowhere/labels.npy: No such file",
-        ),
-        (
-            "--points 100 --clusters 2 --save-centres /nowhere/centres.npy",
-            1,
-            "/nowhere/centres.npy: No such file",
-        ),
-    ],
-)
-def test_what_is_wrong_with_points_is_said_once(mpi, tmp_path, words, status, what):
-    csv = write_csv(tmp_path / "points.csv", [[i if i < 99 else math.nan] for i in range(100)])
-    host = os.uname().nodename
-    done = mpi(
-        "kmeans --threads 1 --oversubscribe --repeats 1",
-        *words.format(csv=csv).split(),
-        ranks=3,
-    )
-    assert done.status == status, done
-    assert " ".join((done.out + done.err).split()).count(what.format(csv=csv, host=host)) == 1, done
-
-
-@pytest.fixture
-def apart(mpi, tmp_path):
-    """(folder, run): run() starts two ranks of the same command, the second in that folder."""
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    words = "kmeans --points points.npy --clusters 2 --threads 1 --oversubscribe"
-    second = [mpi.path, *words.split(), ":", "-n", "1", "-wdir", str(elsewhere)]
-    return elsewhere, lambda: mpi(words, prefix=second, ranks=1, cwd=tmp_path)
-
-
-def test_a_file_that_another_rank_has_not(apart, tmp_path, rows):
-    _, run = apart
-    save(tmp_path / "points.npy", rows)
-    done = run()
-    assert done.status == 2, done
-    assert re.search(r"on rank 1 .*--points: points.npy: No such file", done.err)
-
-
-def test_a_file_that_is_another_on_another_rank(apart, tmp_path, rows):
-    elsewhere, run = apart
-    save(tmp_path / "points.npy", rows)
-    save(elsewhere / "points.npy", rows[1:])
-    done = run()
-    assert done.status == 2, done
-    assert re.search(
-        r"on rank 1 .*: trial 1 differs from rank 0's: its file has 500 rows, and not 501:"
-        r" kmeans/best",
-        done.err,
-    )
-
-
-# locus-mpi search
-
-
-@pytest.mark.parametrize(
-    ("ranks", "threads", "kind"),
-    [
-        pytest.param(1, 1, "u32", marks=OTHER),
-        (2, 2, "u64"),
-        *(pytest.param(*more, marks=OTHER) for more in [(3, 1, "u64"), (4, 2, "u32")]),
-    ],
-)
-def test_keys_travel_to_their_rank_and_answers_back(mpi, tmp_path, read, ranks, threads, kind):
-    """Each rank checks the answers to its own keys; `wire` counts the bytes of keys that other
-    ranks own, and of their answers."""
-    file, width = tmp_path / "search.jsonl", {"u32": 4, "u64": 8}[kind]
-    words = (
-        f"search --size {8 * ranks * threads},1K,1M --type {kind} --keys uniform,zipf,hot --pages"
-        " base --packet 50"
-    )
-    done = mpi(
-        f"{words} --threads {threads} --repeats 1 --duration 500us --oversubscribe --quiet"
-        " --output",
-        file,
-        ranks=ranks,
-    )
-    assert done.status == 0, done
-    found = [line for line in read(file) if line["type"] == "trial"]
-    assert len(found) == 9 and {trial["status"] for trial in found} <= {
-        "ok",
-        "unconverged",
-        "bimodal",
-        "noisy",
-    }
-    for trial in found:
-        metric = {m["name"]: m["value"] for m in trial["metrics"]}
-        assert 0 <= metric["wire"] <= width + 4 and 1 <= metric["imbalance"] <= ranks
-        assert (metric["wire"] > 0) == (ranks > 1) and metric["communication"] > 0
-        assert (metric["limit"] is not None) == (ranks > 1) and (metric["limit"] or 1) > 0
-        if trial["parameters"]["keys"] == "uniform" and trial["parameters"]["size"] > 1000:
-            share, keys = (ranks - 1) / ranks, trial["samples"]["units"] * threads * ranks * 50
-            allowed = (
-                6 * math.sqrt(share * (1 - share) / keys) + 3 / 256
-            )  # six deviations; parts differ by an element
-            assert metric["wire"] == pytest.approx(
-                (width + 4) * share, rel=0, abs=(width + 4) * allowed
-            )
-
-
-def test_an_array_has_an_element_for_each_rank(mpi):
-    done = mpi("search --size 8 --pages base --oversubscribe --threads 1", ranks=3)
-    said = "each searcher and each rank needs at least one element"
-    assert done.status == 2 and said in done.err + done.out, done

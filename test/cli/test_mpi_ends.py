@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""locus-mpi: what ends one rank ends all of them, and what was measured is kept."""
+
+import os
+import pathlib
+import signal
+
+import pytest
+from retries import tries
+from waits import PATIENCE, wait_for, written
+
+OTHER = pytest.mark.native("other values run the same code")
+ENDLESS = (
+    "dummy --variant sums,steady --oversubscribe --quiet --time-budget 600s --repeats 1000000"
+    " --output"
+)
+
+
+def pids(process, count):
+    """The process numbers of mpirun's ranks, once there are `count`."""
+    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    wait_for(lambda: len(children.read_text(encoding="ascii").split()) == count, f"{count} ranks")
+    return [int(pid) for pid in children.read_text(encoding="ascii").split()]
+
+
+def gone(pid):
+    """Whether the process has ended; it may still be a zombie."""
+    try:
+        return (
+            pathlib.Path(f"/proc/{pid}/stat")
+            .read_text(encoding="ascii")
+            .rsplit(")", 1)[1]
+            .split()[0]
+            in "ZX"
+        )
+    except OSError:
+        return True
+
+
+@pytest.mark.parametrize("whom", ["mpirun", pytest.param(0, marks=OTHER), 1])
+def test_sigterm_ends_all_ranks_with_what_was_measured(mpi, tmp_path, read, whom):
+    file = tmp_path / "term.jsonl"
+    with mpi.start(ENDLESS, file, ranks=3) as process:
+        ranks = pids(process, 3)
+        wait_for(written(file, "samples"), "a batch")
+        os.kill(process.pid if whom == "mpirun" else ranks[whom], signal.SIGTERM)
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode != 0
+    end = read(file)[-1]
+    assert (
+        end["type"] == "end"
+        and end["signal"] == "SIGTERM"
+        and end["status"] == 128 + signal.SIGTERM
+    )
+
+
+@pytest.mark.parametrize(
+    "whom", [pytest.param("mpirun", marks=OTHER), 0, pytest.param(2, marks=OTHER)]
+)
+def test_sigterm_ends_all_ranks_in_the_middle_of_a_sample(mpi, tmp_path, read, whom):
+    """The last rank is in a sample of ten minutes, and the others wait for it."""
+    file = tmp_path / "cut.jsonl"
+    words = "dummy --variant stuck --where collect --delay 6e8 --oversubscribe --quiet --output"
+    for _ in tries(3, "a busy machine had no second in which to close the record"):
+        file.unlink(missing_ok=True)
+        with mpi.start(words, file, ranks=3) as process:
+            ranks = pids(process, 3)
+            wait_for(written(file, "header"), "the header")
+            os.kill(process.pid if whom == "mpirun" else ranks[whom], signal.SIGTERM)
+            process.communicate(timeout=PATIENCE)
+        assert process.returncode != 0
+        trial, end = read(file)[-2:]
+        if end["type"] == "end" and trial["type"] == "trial":
+            break
+    assert trial["status"] == "interrupted"
+    assert end["type"] == "end" and end["signal"] == "SIGTERM"
+
+
+def test_the_time_budget_ends_all_ranks_in_the_middle_of_a_sample(mpi, tmp_path, read):
+    file = tmp_path / "cut.jsonl"
+    words = "dummy --variant stuck --where verify --delay 6e8 --oversubscribe --quiet"
+    done = mpi(f"{words} --time-budget 500ms --output", file, ranks=3)
+    assert done.err.count("locus-mpi: time budget spent: cut off while ") == 1
+    trial, end = read(file)[-2:]
+    assert trial["status"] == "interrupted" and (end["status"], end["signal"]) == (0, None)
+
+
+@pytest.mark.parametrize("whom", [0, pytest.param(1, marks=OTHER)])
+def test_a_lost_rank_ends_the_others(mpi, tmp_path, read, whom):
+    file = tmp_path / "lost.jsonl"
+    with mpi.start(ENDLESS, file, ranks=3) as process:
+        ranks = pids(process, 3)
+        wait_for(written(file, "samples"), "a batch")
+        os.kill(ranks[whom], signal.SIGKILL)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode != 0 and "signal 9" in err, err
+    wait_for(lambda: all(map(gone, ranks)), "the end of all ranks")
+    lines = read(file, whole=False)
+    assert lines[0]["type"] == "header"
+    # mpirun sends the others SIGTERM; rank 0 may have the time to close the record.
+    assert lines[-1]["type"] != "end" or lines[-1]["signal"] == "SIGTERM"
+    resumed = ENDLESS.replace("1000000", "2")
+    assert mpi(resumed, file, "--resume", ranks=3).status == 0
+    assert read(file)[-1]["status"] == 0
