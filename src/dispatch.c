@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/arithmetic.h"
 #include "base/text.h"
 #include "benchmarks.h"
 #include "commands/commands.h"
@@ -13,6 +15,35 @@
 #include "base/message.h"
 
 enum { MOST_NAMES = 192 };
+
+/* What people look for, by names that no benchmark has, and what measures it. */
+static const struct {
+	const char *words, *command;
+} topics[] = {
+	{ "stream,bandwidth,memory,numa-bandwidth,membw", "numa" },
+	{ "tlb,pages,huge-pages", "latency --variant page-random --pages base,thp" },
+	{ "cache,caches,lat-mem,memory-latency", "latency" },
+	{ "false-sharing,true-sharing,cache-line", "sharing" },
+	{ "padding", "sharing --variant distance" },
+	{ "first-touch,placement,remote", "numa --variant static,single" },
+	{ "ping-pong,pingpong,c2c", "core-to-core" },
+	{ "mutex,lock,spinlock", "locks" },
+	{ "barrier", "barriers" },
+	{ "atomic", "atomics" },
+	{ "stride,prefetcher", "prefetch" },
+};
+
+/* NULL: the word is none of a topic's. */
+static const char *command_for(const char *word)
+{
+	char name[64];
+
+	for (size_t i = 0; i < LENGTH(topics); i++)
+		for (const char *list = topics[i].words; names_next(&list, name, sizeof(name));)
+			if (!strcasecmp(name, word))
+				return topics[i].command;
+	return NULL;
+}
 
 /* Says that a name is neither a command nor a benchmark; `for_help`: nor a term. */
 static int unknown(const struct program *p, const char *name, bool for_help)
@@ -24,6 +55,11 @@ static int unknown(const struct program *p, const char *name, bool for_help)
 	if (*name == '-') {
 		message("%s: options come after the benchmark: `%s BENCHMARK %s`", p->name, p->name,
 			name);
+		return EXIT_COMMAND_LINE;
+	}
+	if (command_for(name)) {
+		message("%s: there is no '%s'; to measure it: `locus %s`", p->name, name,
+			command_for(name));
 		return EXIT_COMMAND_LINE;
 	}
 	for (const struct command *c = p->commands; c->name && n < MOST_NAMES; c++)
@@ -129,19 +165,31 @@ static int flush(const struct program *p, int status)
 	return status ? status : EXIT_BAD;
 }
 
-/* Replaces --help, -h and --version by the commands, and `help NAME` by `NAME --help`. */
-static void reword(int argc, char **argv)
+static bool asks_for_version(const char *word)
+{
+	return !strcmp(word, "--version") || !strcmp(word, "-V");
+}
+
+/*
+ * Replaces --help, -h, --version and -V by the commands, also behind another one, and `help NAME`
+ * by `NAME --help`. Returns how many words there are then.
+ */
+static int reword(int argc, char **argv)
 {
 	static char help[] = "help", option[] = "--help", version[] = "version";
 
 	if (asks_for_help(argv[1]))
 		argv[1] = help;
-	if (strcmp(argv[1], "--version") == 0)
+	if (asks_for_version(argv[1]) || (argc == 3 && asks_for_version(argv[2]))) {
 		argv[1] = version;
+		argv[2] = NULL;
+		return 2;
+	}
 	if (argc == 3 && strcmp(argv[1], help) == 0 && !asks_for_help(argv[2])) {
 		argv[1] = argv[2];
 		argv[2] = option;
 	}
+	return argc;
 }
 
 int program_main(const struct program *p, int argc, char **argv)
@@ -154,6 +202,6 @@ int program_main(const struct program *p, int argc, char **argv)
 	}
 	if (!contract_check(p->benchmarks) || !contract_check(p->for_tests))
 		return EXIT_FAULT;
-	reword(argc, argv);
+	argc = reword(argc, argv);
 	return flush(p, dispatch(p, argc - 1, argv + 1));
 }

@@ -8,7 +8,8 @@
 static const struct command commands[] = {
 	{ "list", "[BENCHMARK]", "list benchmarks, or one's variants and metrics", list_command,
 	  false },
-	{ "suite", "[OPTION...]", "run every benchmark within --time-budget", suite_command, true },
+	{ "suite", "[BENCHMARK...]", "run every benchmark, or these, within --time-budget",
+	  suite_command, true },
 	{ "soak", "[--for TIME]", "load the machine, and find whether it throttles", soak_command,
 	  true },
 	{ "report", "FILE|DIR...", "make an HTML page with plots from records", report_command,

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
-from .base import streams
+from .base import arguments, streams
 from .cluster import aggregate
 from .cluster import command as sick_command
 from .compare import command_line
@@ -224,7 +224,7 @@ def _complain(error: object, status: int) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = arguments.Parser(
         prog="locus-analysis" if Path(sys.argv[0]).name == "locus-analysis" else "locus",
         description="Reads the records that locus wrote (--output).",
     )

@@ -18,17 +18,11 @@ struct suffix {
 	double factor;
 };
 
-static const struct suffix binary[] = { { "", 1 },
-					{ "B", 1 },
-					{ "K", 0x1p10 },
-					{ "KiB", 0x1p10 },
-					{ "M", 0x1p20 },
-					{ "MiB", 0x1p20 },
-					{ "G", 0x1p30 },
-					{ "GiB", 0x1p30 },
-					{ "T", 0x1p40 },
-					{ "TiB", 0x1p40 },
-					{ 0 } };
+static const struct suffix binary[] = { { "", 1 },	  { "B", 1 },	     { "K", 0x1p10 },
+					{ "KB", 0x1p10 }, { "KiB", 0x1p10 }, { "M", 0x1p20 },
+					{ "MB", 0x1p20 }, { "MiB", 0x1p20 }, { "G", 0x1p30 },
+					{ "GB", 0x1p30 }, { "GiB", 0x1p30 }, { "T", 0x1p40 },
+					{ "TB", 0x1p40 }, { "TiB", 0x1p40 }, { 0 } };
 static const struct suffix decimal[] = {
 	{ "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { 0 }
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/message.h"
+#include "base/text.h"
 #include "commands/commands.h"
 #include "harness/ask/options.h"
 #include "machine/threads/affinity.h"
@@ -17,6 +18,8 @@ int refuse_arguments(int argc, char **argv, int most)
 	return EXIT_COMMAND_LINE;
 }
 
+enum { MOST_NAMES = 64 };
+
 static const struct benchmark *named(const struct benchmark *const *table, const char *name)
 {
 	while (*table && strcmp((*table)->name, name))
@@ -29,6 +32,26 @@ const struct benchmark *command_benchmark(const struct program *p, const char *n
 	const struct benchmark *listed = named(p->benchmarks, name);
 
 	return listed ? listed : named(p->for_tests, name);
+}
+
+const struct benchmark *command_named(const struct program *p, const char *name)
+{
+	const struct benchmark *found = command_benchmark(p, name);
+	const char *names[MOST_NAMES];
+	size_t n = 0;
+	int near;
+
+	if (found)
+		return found;
+	for (; p->benchmarks[n] && n < MOST_NAMES; n++)
+		names[n] = p->benchmarks[n]->name;
+	near = names_nearest(name, names, n);
+	if (near >= 0)
+		message_own("there is no benchmark '%s'; did you mean '%s'?", name, names[near]);
+	else
+		message_own("there is no benchmark '%s'; `%s list` shows them", name,
+			    program_invocation_short_name);
+	return NULL;
 }
 
 struct machine *command_machine(const char *description, int *status)

@@ -38,6 +38,9 @@ int program_main(const struct program *, int argc, char **argv);
 /* The benchmark of this name, listed or for tests, or NULL. */
 const struct benchmark *command_benchmark(const struct program *, const char *name);
 
+/* As that; NULL after a message with the nearest name. */
+const struct benchmark *command_named(const struct program *, const char *name);
+
 /* 0; if there are more than `most` arguments, an exit status after a message. */
 int refuse_arguments(int argc, char **argv, int most);
 

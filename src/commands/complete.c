@@ -318,8 +318,10 @@ static void complete_command(const struct program *p, const struct command *c, u
 {
 	const char *typed = word[n - 1];
 
-	if (!strcmp(c->arguments, "[OPTION...]")) {
+	if (!strcmp(c->arguments, "[BENCHMARK...]")) {
 		complete_measuring(NULL, n, word, f);
+		if (typed[0] != '-' && (n == 1 || word[n - 2][0] != '-'))
+			complete_benchmark(typed, p->benchmarks, f);
 	} else if (typed[0] == '-' && !c->has_help) {
 		complete_word(typed, "--help", NULL, f);
 	} else if ((typed[0] == '-' || (n > 1 && word[n - 2][0] == '-')) &&

@@ -16,7 +16,7 @@
 #include "harness/ask/options.h"
 #include "harness/ask/parameters.h"
 
-enum { MOST_NAMES = 64, COLUMN = 19 };
+enum { COLUMN = 19 };
 
 void list_benchmarks(const struct benchmark *const *table, FILE *f)
 {
@@ -241,27 +241,6 @@ static void list_man(const struct program *p, FILE *f)
 		put_benchmark(*b, f);
 }
 
-/* NULL after a message. */
-static const struct benchmark *find_benchmark(const struct program *p, const char *name)
-{
-	const struct benchmark *found = command_benchmark(p, name);
-	const char *names[MOST_NAMES];
-	size_t n = 0;
-	int near;
-
-	if (found)
-		return found;
-	for (; p->benchmarks[n] && n < MOST_NAMES; n++)
-		names[n] = p->benchmarks[n]->name;
-	near = names_nearest(name, names, n);
-	if (near >= 0)
-		message_own("there is no benchmark '%s'; did you mean '%s'?", name, names[near]);
-	else
-		message_own("there is no benchmark '%s'; `%s list` shows them", name,
-			    program_invocation_short_name);
-	return NULL;
-}
-
 int list_command(const struct program *p, int argc, char **argv)
 {
 	const bool names = argc > 1 && strcmp(argv[1], "--names") == 0,
@@ -279,7 +258,7 @@ int list_command(const struct program *p, int argc, char **argv)
 		list_man(p, stdout);
 		return 0;
 	}
-	if (name && !(b = find_benchmark(p, name)))
+	if (name && !(b = command_named(p, name)))
 		return EXIT_COMMAND_LINE;
 	for (const struct command *c = p->commands; names && !b && c->name; c++)
 		printf("%s\n", c->name);

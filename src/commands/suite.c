@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "commands/analysis.h"
 #include "commands/commands.h"
 #include "commands/runs.h"
@@ -210,6 +211,9 @@ static int run(const struct program *p, struct options *o, const struct benchmar
 	struct answer answer;
 	int status;
 
+	if (o->quiet && !o->output && !o->dry_run && !o->series.run && rank_is_first(p->ranks))
+		message("%s: --quiet without --output: results are neither shown nor kept",
+			o->argv[0]);
 	answer_open(&answer, o, p, series);
 	status = series ? runs_all(p, o, answer.of) : engine_run(o, table, p->ranks);
 	answer_print(&answer, o, status);
@@ -226,12 +230,41 @@ int benchmark_command(const struct program *p, const struct benchmark *b, int ar
 	return run(p, &options, p->benchmarks);
 }
 
+/* The benchmarks that are named, each once, in the order of the list. False: after a message. */
+static bool choose(const struct program *p, const struct options *o,
+		   const struct benchmark *chosen[OPTIONS_CHOSEN])
+{
+	unsigned n = 0;
+
+	for (const char *const *name = o->chosen; *name; name++)
+		if (!command_named(p, *name))
+			return false;
+	for (const struct benchmark *const *b = p->benchmarks; *b; b++)
+		for (const char *const *name = o->chosen; *name; name++)
+			if (!strcmp((*b)->name, *name)) {
+				chosen[n++] = *b;
+				break;
+			}
+	return true;
+}
+
 int suite_command(const struct program *p, int argc, char **argv)
 {
+	const struct benchmark *chosen[OPTIONS_CHOSEN] = { NULL };
 	struct options options;
 	const int status = parse(&options, p, NULL, argc, argv);
 
 	if (status)
 		return status == OPTIONS_HELPED ? EXIT_GOOD : status;
+	if (options.variant) {
+		message("%s: --variant: each benchmark has its own; run one by itself: `%s "
+			"BENCHMARK --variant %s`",
+			argv[0], p->name, options.variant);
+		return EXIT_COMMAND_LINE;
+	}
+	if (!choose(p, &options, chosen))
+		return EXIT_COMMAND_LINE;
+	if (*chosen)
+		return run(p, &options, chosen);
 	return run(p, &options, options.profile == QUICK && p->quick ? p->quick : p->benchmarks);
 }

@@ -153,4 +153,4 @@ def test_it_runs_as_a_module(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (GOOD, "")
     done = subprocess.run(run, cwd=package, capture_output=True, text=True, check=False)
-    assert done.returncode == BAD_INPUT and "usage: locus" in done.stderr
+    assert done.returncode == BAD_INPUT and "required: COMMAND; locus --help" in done.stderr

@@ -27,7 +27,7 @@ class Program:
 
     def start(self, words="", *arguments, env=None, prefix=(), outline=False, **more):
         command = [*prefix, self.path, *words.split(), *map(str, arguments)]
-        if "--dry-run" in command and not outline:
+        if "--dry-run" in command and "list" not in command and not outline:
             command.append("--verbose")  # each trial, not a line for a group
         piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen(command, env={**os.environ, **(env or {})}, **{**piped, **more})

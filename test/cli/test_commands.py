@@ -419,29 +419,3 @@ def test_more_trials_than_a_plan_has(locus):
     done = locus("dummy --variant steady --size 1..20001+1 --dry-run")
     assert (done.status, done.out) == (2, "")
     assert done.err == "locus dummy: more than 20000 trials; choose fewer values\n"
-
-
-STATUSES = ["ok", "unconverged", "bimodal", "noisy", "interrupted", "misplaced", "wrong"]
-WORDS = [*STATUSES, "failed", "impossible", "certain", "rough", "cannot tell", "open", "REMOTE"]
-
-
-@pytest.mark.parametrize("word", WORDS)
-def test_help_tells_what_a_word_means(locus, word):
-    """As the glossary does, from which it is made."""
-    done = locus("help", word)
-    glossary = pathlib.Path(__file__).parents[2].joinpath("doc/methods/glossary.md").read_text()
-    row = next(r for r in glossary.splitlines() if word.lower() in r.split(" | ")[0].lower())
-    meaning = row.split(" | ")[1].rstrip(" |").replace("`", "")
-    assert done.status == 0 and " ".join(done.out.split()) == f"{word}: {meaning}"
-
-
-def test_a_mistyped_word_has_a_suggestion(locus):
-    done = locus("help bimodl")
-    assert done.status == 2 and "did you mean 'bimodal'?" in done.err
-    assert "bimodal" not in locus("bimodl").err
-
-
-def test_a_table_tells_what_its_statuses_mean(locus):
-    done = locus("dummy --variant wrong,steady --repeats 2 --threads 1")
-    assert "wrong: the answer was not right" in done.out.splitlines()[-1]
-    assert "impossible: " not in done.out.splitlines()[-1]

@@ -32,6 +32,10 @@ static error_t take_option(int key, char *text, struct argp_state *state)
 	case USAGE:
 		return print_usage(state);
 	case ARGP_KEY_ARG:
+		if (!o->benchmark && state->arg_num < OPTIONS_CHOSEN - 1) {
+			o->chosen[state->arg_num] = text;
+			return 0;
+		}
 		message("%s: '%s' is not an option; options begin with --, as in --variant LIST",
 			state->name, text);
 		return EINVAL;

@@ -105,12 +105,13 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 
 void help_options(const char *program, const struct benchmark *b, FILE *f)
 {
-	fprintf(f, "Usage: %s [OPTION...]\n", program);
+	fprintf(f, "Usage: %s %s[OPTION...]\n", program, b ? "" : "[BENCHMARK...] ");
 	if (b)
 		put_benchmark(b, f);
 	else
-		message_print("Runs every benchmark and splits the time budget evenly among them. "
-			      "The profile quick runs only those that show most in a minute.",
+		message_print("Runs every benchmark, or those that are named, and splits the time "
+			      "budget evenly among them. The profile quick runs only those that "
+			      "show most in a minute.",
 			      0, f);
 	fprintf(f, b ? "\nOptions of every benchmark:\n" : "\nOptions:\n");
 	for (const struct option_row *o = option_rows; o->name; o++)

@@ -23,12 +23,13 @@ enum {
 };
 
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_MARKDOWN, FORMAT_JSON };
-enum { OPTIONS_TAGS = 32, OPTIONS_ROWS = 32, OPTIONS_HAND = 128 };
+enum { OPTIONS_TAGS = 32, OPTIONS_ROWS = 32, OPTIONS_HAND = 128, OPTIONS_CHOSEN = 32 };
 
 /* NULL and 0: not given. */
 struct options {
 	const struct benchmark *benchmark; /* NULL: the suite, or what `name` says */
 	const char *name;
+	const char *chosen[OPTIONS_CHOSEN]; /* a suite's benchmarks; the first NULL: all */
 	enum profile profile;
 	enum format format; /* of the printed results */
 	const char *variant, *threads, *bind, *topology, *output;

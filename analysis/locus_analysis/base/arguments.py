@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""argparse with the messages of locus's other commands: what is wrong, what was expected, and the
+nearest name; one line, without the usage."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn, Optional
+
+BAD_COMMAND_LINE = 2
+OWN = re.compile(r"argument (?:[^:]*, )?([^:]+): (.*)", re.DOTALL)  # argparse's messages
+CHOICE = re.compile(r"invalid choice: '?(.*?)'? \(choose from (.*)\)", re.DOTALL)
+UNKNOWN = re.compile(r"unrecognized arguments: (.*)", re.DOTALL)
+
+
+class Parser(argparse.ArgumentParser):
+    """Of a program or of one of its commands, which are of the same class."""
+
+    chosen: Optional[Parser] = None  # the command whose arguments are read
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        Parser.chosen = self
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        parser = Parser.chosen or self
+        print(f"{parser.prog}: {parser.told(message)}", file=sys.stderr)
+        sys.exit(BAD_COMMAND_LINE)
+
+    def told(self, message: str) -> str:
+        """argparse's message in locus's words."""
+        if unknown := UNKNOWN.match(message):
+            return self._unknown(unknown[1].split()[0])
+        own = OWN.match(message)
+        if own and (choice := CHOICE.match(own[2])):
+            names = re.findall(r"[\w.-]+", choice[2])
+            said = f"there is no '{choice[1]}'; expected {_listed(names)}"
+            return f"{_option(own[1])}{said}{_near(choice[1], names)}"
+        said = f"{_option(own[1])}{own[2]}" if own else message
+        return f"{said}; {self.prog} --help tells more"
+
+    def _unknown(self, word: str) -> str:
+        if not word.startswith("-"):
+            return f"'{word}' is one argument too many; {self.prog} --help tells more"
+        name = word.partition("=")[0]
+        for action in self._actions:  # --csv for --format csv
+            if name.lstrip("-") in (action.choices or ()) and action.option_strings:
+                option = f"{action.option_strings[-1]} {name.lstrip('-')}"
+                return f"there is no option {name}; did you mean {option}?"
+        near = _nearest(name, [o for a in self._actions for o in a.option_strings])
+        then = f"did you mean {near}?" if near else f"{self.prog} --help lists them"
+        return f"there is no option {name}; {then}"
+
+
+def _option(name: str) -> str:
+    return f"{name}: " if name.startswith("-") else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _near(word: str, names: Iterable[str]) -> str:
+    near = _nearest(word, names)
+    return f"; did you mean '{near}'?" if near else ""
+
+
+def _nearest(word: str, names: Iterable[str]) -> str:
+    return next(iter(difflib.get_close_matches(word, list(names), 1)), "")

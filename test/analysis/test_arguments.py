@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong command lines of the commands in Python: one line, as the other commands say it."""
+
+from __future__ import annotations
+
+import pytest
+from locus_analysis import __main__ as program
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("export --csv a", "there is no option --csv; did you mean --format csv?"),
+        ("export --frmat=csv a", "there is no option --frmat; did you mean --format?"),
+        ("summary --zzzzzz a", "there is no option --zzzzzz; locus summary --help lists them"),
+        ("export --format cvs a", "did you mean 'csv'?"),
+        ("export --format cvs a", "--format: there is no 'cvs'; expected csv, jsonl, "),
+        ("report a --output", "--output: expected one argument; locus report --help tells more"),
+        ("report", "required: FILE|DIR; locus report --help tells more"),
+    ],
+)
+def test_a_wrong_command_line_says_what_was_expected(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        program.main(words.split())
+    out, err = capsys.readouterr()
+    assert end.value.code == 2 and not out
+    assert err.startswith(f"locus {words.split()[0]}: ") and said in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_mistyped_command_has_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        program.main(["exprt"])
+    assert "there is no 'exprt'; expected report, " in (err := capsys.readouterr().err)
+    assert err.rstrip().endswith("did you mean 'export'?")

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a new user types: words to be explained, names of topics, of several benchmarks, of none."""
+
+import pathlib
+import re
+
+import pytest
+
+STATUSES = ["ok", "unconverged", "bimodal", "noisy", "interrupted", "misplaced", "wrong"]
+WORDS = [*STATUSES, "failed", "impossible", "certain", "rough", "cannot tell", "open", "REMOTE"]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_help_tells_what_a_word_means(locus, word):
+    """As the glossary does, from which it is made."""
+    done = locus("help", word)
+    glossary = pathlib.Path(__file__).parents[2].joinpath("doc/methods/glossary.md").read_text()
+    row = next(r for r in glossary.splitlines() if word.lower() in r.split(" | ")[0].lower())
+    meaning = row.split(" | ")[1].rstrip(" |").replace("`", "")
+    assert done.status == 0 and " ".join(done.out.split()) == f"{word}: {meaning}"
+
+
+def test_a_mistyped_word_has_a_suggestion(locus):
+    done = locus("help bimodl")
+    assert done.status == 2 and "did you mean 'bimodal'?" in done.err
+    assert "bimodal" not in locus("bimodl").err
+
+
+def test_a_table_tells_what_its_statuses_mean(locus):
+    done = locus("dummy --variant wrong,steady --repeats 2 --threads 1")
+    assert "wrong: the answer was not right" in done.out.splitlines()[-1]
+    assert "impossible: " not in done.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "word, command",
+    [
+        ("stream", "numa"),
+        ("Bandwidth", "numa"),
+        ("tlb", "latency --variant page-random --pages base,thp"),
+        ("false-sharing", "sharing"),
+        ("first-touch", "numa --variant static,single"),
+    ],
+)
+def test_what_people_look_for_leads_to_its_benchmark(locus, word, command):
+    done = locus(word)
+    assert done.status == 2 and done.err.endswith(f"to measure it: `locus {command}`\n")
+    assert locus(f"{command} --dry-run").status == 0
+
+
+@pytest.mark.parametrize("words", ["-V", "--version", "latency -V", "report -V", "suite --version"])
+def test_the_version_is_told_everywhere(locus, words):
+    done = locus(words)
+    assert (done.status, done.out) == (0, locus("version").out) and done.out
+
+
+def test_a_suite_runs_the_benchmarks_that_are_named(locus):
+    done = locus("suite kmeans latency kmeans --dry-run", outline=True)
+    rows = re.findall(r"(?m)^([a-z]+) on .* trials in", done.out)
+    assert (done.status, rows) == (0, ["latency", "kmeans"])
+    assert "of 2 benchmarks" in done.out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ("suite latncy", "there is no benchmark 'latncy'; did you mean 'latency'?"),
+        ("suite --variant cycle", "`locus BENCHMARK --variant cycle`"),
+        ("latency kmeans", "'kmeans' is not an option"),
+    ],
+)
+def test_what_a_suite_cannot_choose(locus, words, said):
+    done = locus(words)
+    assert done.status == 2 and said in done.err
+
+
+def test_a_size_in_kb_is_one_in_kib(locus):
+    ids = [
+        re.findall("(?m)^  ([0-9a-f]{16}) ", locus(f"dummy --size {size} --dry-run").out)
+        for size in ("4KB", "4kib", "4K", "4096")
+    ]
+    assert ids[0] and ids.count(ids[0]) == 4
+
+
+def test_quiet_without_a_record_says_that_nothing_is_kept(locus, tmp_path):
+    said = "--quiet without --output: results are neither shown nor kept"
+    assert said in locus("dummy --variant steady --repeats 1 --quiet").err
+    assert said in locus("dummy --variant steady --repeats 1 --runs 2 --quiet").err
+    kept = locus("dummy --variant steady --repeats 1 --quiet --output", tmp_path / "a.jsonl")
+    assert (kept.status, kept.err) == (0, "")
