@@ -289,7 +289,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="BENCHMARK",
         help="print only the lines that come from this benchmark, as it does at its end",
     )
-    command_line.add(commands)
+    command_line.add(commands, sick_command.by_host)
     sick_command.add(commands)
     aggregate.add(commands)
     _command(

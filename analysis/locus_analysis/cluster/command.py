@@ -8,12 +8,17 @@ import math
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..base import units
 from ..compare import command_line
 from ..records import likwid, sources
 from ..records.sources import BadInput
 from .components import NAMES
+
+if TYPE_CHECKING:
+    from ..compare.hosts import Changes
+    from ..compare.observations import Side
 
 NODES = "nodes.tsv"  # of locus-job: each node of the job, and how it ended
 
@@ -77,6 +82,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--format", choices=("table", "json", "md", "csv"), default="table", help="default: table"
     )
     command.set_defaults(run=_sick)
+
+
+def by_host(old: Side, new: Side) -> Changes:
+    """For compare: which hosts became slower, each by itself."""
+    from . import changes
+
+    return changes.judge(old, new)
 
 
 def _effect(words: str) -> tuple[str, float]:

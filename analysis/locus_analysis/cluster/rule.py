@@ -47,6 +47,7 @@ class Reference:
     middle: Array
     deviation: Array
     limit: Array
+    majority: bool = False  # of a component's metrics have to agree, not NEEDED
 
 
 @dataclass(frozen=True)
@@ -65,19 +66,21 @@ def of_host(y: Array) -> Array:
     return np.where(two, np.fmin.reduce(y, axis=0), _quantile_of(y))
 
 
-def refer(y: Array, of: Sequence[str]) -> Reference:
+def refer(y: Array, of: Sequence[str], majority: bool = False, false: float = FALSE) -> Reference:
     """The class of these hosts, LEAST_HOSTS or more; `of`: the component of each metric."""
     components = tuple(dict.fromkeys(of))
     columns = tuple(np.flatnonzero([c == name for c in of]) for name in components)
     middle, deviation = _quantile_of(y), _deviation_of(y, columns)
-    score, _ = _scores(y - middle, deviation, components, columns)
-    return Reference(components, columns, middle, deviation, _limit_of(score))
+    score, _ = _scores(y - middle, deviation, components, columns, majority)
+    return Reference(components, columns, middle, deviation, _limit_of(score, false), majority)
 
 
 def look(y: Array, class_: Reference) -> Look:
     """Scores of hosts of the class, against its medians."""
     far = y - class_.middle
-    score, effect = _scores(far, class_.deviation, class_.components, class_.columns)
+    score, effect = _scores(
+        far, class_.deviation, class_.components, class_.columns, class_.majority
+    )
     t = far / class_.deviation
     pairs = list(zip(class_.columns, class_.limit))
     beyond = np.stack([(t[:, own] > limit).sum(1) for own, limit in pairs], axis=1)
@@ -143,6 +146,7 @@ def _scores(
     deviation: Array,
     components: Sequence[str],
     columns: Sequence[Whole],
+    majority: bool,
 ) -> tuple[Array, Array]:
     """By host and component: the score, and how far its metric is from the median."""
     score, effect = (np.full((len(far_from_middle), len(components)), np.nan) for _ in range(2))
@@ -155,14 +159,15 @@ def _scores(
             effect[rows, c] = _quantile_of(far[rows].T)
             continue
         order = np.argsort(np.where(np.isfinite(t), t, -np.inf)[rows], axis=1)
-        at = order[:, -NEEDED] if len(own) >= NEEDED else np.array([], dtype=int)
+        needed = np.isfinite(t[rows]).sum(1) // 2 + 1 if majority else np.full(len(rows), NEEDED)
+        at = order[np.arange(len(rows)), len(own) - needed]
         score[rows, c] = t[rows, at]
         effect[rows, c] = far[rows, at]
     return score, effect
 
 
-def _limit_of(score: Array) -> Array:
-    """By component, the score that FALSE of all healthy hosts and components exceed, by an
+def _limit_of(score: Array, false: float) -> Array:
+    """By component, the score that `false` of all healthy hosts and components exceed, by an
     exponential tail through the median and the upper tenth. With few hosts, all components share
     one tail."""
     hosts, components = score.shape
@@ -170,5 +175,5 @@ def _limit_of(score: Array) -> Array:
     pooled = np.quantile((score - middle)[np.isfinite(score)], 0.9)
     weight = hosts / (hosts + POOLED)
     scale = (weight * (high - middle) + (1 - weight) * pooled) / np.log(5)
-    limit: Array = middle + scale * np.log(0.5 * hosts * components / FALSE)
+    limit: Array = middle + scale * np.log(0.5 * hosts * components / false)
     return limit

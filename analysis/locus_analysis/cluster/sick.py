@@ -117,10 +117,10 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
     beside: list[Campaign] = []
     differing: dict[str, list[str]] = {}
     judged: list[tuple[str, int]] = []
-    classes = _classes(side)
+    classes = classes_of(side)
     small = _odd_classes(classes, side)
     for name, hosts in classes.items():
-        part = _of_hosts(side, hosts)
+        part = of_hosts(side, hosts)
         if name in small:
             odd = _odd_machines(part, small[name], classes, side, effects)
             findings += odd.findings
@@ -170,7 +170,7 @@ def _unjudged(host: str, why: str) -> Finding:
     return Finding(UNJUDGED, host, reason=why)
 
 
-def _of_hosts(side: Side, hosts: Iterable[str]) -> Side:
+def of_hosts(side: Side, hosts: Iterable[str]) -> Side:
     """Their runs alone."""
     chosen = {*hosts}
     return side.of([i for i, r in enumerate(side.runs) if r["host"] in chosen])
@@ -179,7 +179,7 @@ def _of_hosts(side: Side, hosts: Iterable[str]) -> Side:
 # ---- classes ----
 
 
-def _classes(side: Side) -> dict[str, list[str]]:
+def classes_of(side: Side) -> dict[str, list[str]]:
     """The hosts of each class, the largest first; the last run of a host tells its class."""
     of_host = {r["host"]: r["class"] for r in side.runs}
     found: dict[str, list[str]] = {}
@@ -214,12 +214,12 @@ def _odd_machines(
     if near is None:
         alone = [Finding(ODD, h, reason="no other machine has its CPU") for h in part.hosts]
         return _Judged(alone, [], [])
-    usual = facts.modes(_of_hosts(side, classes[near]).runs)
+    usual = facts.modes(of_hosts(side, classes[near]).runs)
     last = {r["host"]: r for r in part.runs}
     slow: dict[str, Finding] = {}
     campaigns: list[Campaign] = []
     if len(classes[near]) >= rule.LEAST_HOSTS:
-        both = _of_hosts(side, [*classes[near], *part.hosts])
+        both = of_hosts(side, [*classes[near], *part.hosts])
         judged = _of_class(both, effects)
         slow = {f.host: f for f in reversed(judged.findings) if f.component}
         campaigns = judged.campaigns
@@ -244,9 +244,10 @@ class Matrix:
 
     y: Array
     component: list[str]  # of each column
+    told: list[tuple[object, ...]]  # what each column shows, the same in all records
 
 
-def _matrix(part: Side) -> Matrix:
+def matrix(part: Side) -> Matrix:
     """One metric of each trial, mostly its headline: the others are made of the same samples."""
     caches = components.caches_of(part.runs[-1])
     first: dict[str, observations.Key] = {}
@@ -258,25 +259,31 @@ def _matrix(part: Side) -> Matrix:
     clock = part.cycle[:, part.places(first)]
     columns: list[Array] = []
     names: list[str] = []
+    told: list[tuple[object, ...]] = []
     pairs: dict[components.Pair, dict[str, Array]] = {}
     for i, key in enumerate(keys):
         m = part.metrics[key]
         threads = m["threads"] or 1
         trial = components.Trial(m["benchmark"], m["variant"], m["parameters"], threads)
         worse = y[:, i] if m["better"] == "lower" else -y[:, i]
-        if fit := components.fit(trial, caches):
+        fit = components.fit(trial, caches)
+        in_cycles = bool(fit and fit.cycles and _known(clock[:, i]))
+        if fit:
             names.append(fit.component)
-            columns.append(worse - clock[:, i] if fit.cycles and _known(clock[:, i]) else worse)
-        if fit and fit.cycles and _known(clock[:, i]):
+            columns.append(worse - clock[:, i] if in_cycles else worse)
+            told.append((key, in_cycles))
+        if in_cycles:
             names.append(rule.CLOCK)
             columns.append(clock[:, i])
+            told.append((key, rule.CLOCK))
         if pair := components.huge_pair(trial, caches):
             pairs.setdefault(pair, {})[str(m["parameters"]["pages"])] = worse
-    for both in pairs.values():
+    for pair, both in pairs.items():
         if len(both) > 1:
+            told.append(pair)
             names.append("huge pages")
             columns.append(both["thp"] - both["base"])
-    return Matrix(np.stack(columns, axis=1) if columns else np.empty((len(y), 0)), names)
+    return Matrix(np.stack(columns, axis=1) if columns else np.empty((len(y), 0)), names, told)
 
 
 def _known(values: Array) -> bool:
@@ -293,7 +300,7 @@ class _Judged(NamedTuple):
 
 
 def _of_class(part: Side, effects: Mapping[str, float]) -> _Judged:
-    of, cpu = _matrix(part), part.runs[-1]["cpu"]
+    of, cpu = matrix(part), part.runs[-1]["cpu"]
     places = [Place(r["host"], _campaign(r)) for r in part.runs]
     campaigns = Counter({p.campaign: 0 for p in places})
     campaigns.update(c for _, c in {*places})

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,17 @@ from ..base import processes, streams, units
 from ..records import likwid, sources, store
 
 if TYPE_CHECKING:
+    from .hosts import Changes
     from .observations import Side
 
 MANY = 64  # files: fewer are read as fast as a process begins
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command to argparse's subparsers."""
+def add(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    by_host: Callable[[Side, Side], Changes],
+) -> None:
+    """Adds the command to argparse's subparsers. `by_host` judges each host by itself."""
     command = commands.add_parser(
         "compare",
         help="find what became slower or faster",
@@ -106,7 +110,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--format", choices=("table", "json", "md", "csv"), default="table", help="default: table"
     )
-    command.set_defaults(run=_compare)
+    command.set_defaults(run=_compare, by_host=by_host)
 
 
 def _threshold(words: str) -> tuple[str, float]:
@@ -134,7 +138,7 @@ def _compare(options: argparse.Namespace) -> int:
     old, new = _measured(options) if options.measure is not None else _two_sides(options)
     (first, notes), (last, more) = _loaded(old, new)
     note([*notes, *more])
-    made = comparison.compare(first, last, options.threshold, options.require)
+    made = comparison.compare(first, last, options.threshold, options.require, options.by_host)
     if options.output:
         from . import html_page
 

@@ -4,15 +4,16 @@ nothing can be told."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Optional, TypedDict
+from typing import NamedTuple, Optional, TypedDict
 
 import numpy as np
 
 from ..base import units
 from . import differences, inference, observations
+from .hosts import Changes
 from .inference import LEVEL
 from .lost import LEFT_OUT, Lost, without_result
 from .observations import HeadedMetric, Metric, Side
@@ -52,6 +53,15 @@ class Compared(Named):
     verdict: str
 
 
+class Overall(NamedTuple):
+    """The geometric mean of the headlines of all trials, as time: new over old."""
+
+    ratio: float
+    low: Optional[float]  # the 95 % interval; none of one run
+    high: Optional[float]
+    metrics: int
+
+
 @dataclass
 class Comparison:
     old: Side
@@ -65,11 +75,13 @@ class Comparison:
     lost: list[Lost] = field(default_factory=list)  # trials that had a valid result
     metrics: list[Compared] = field(default_factory=list)  # the worst first
     required: list[str] = field(default_factory=list)  # what --require asks for in vain
+    overall: Optional[Overall] = None
+    hosts: Changes = field(default_factory=Changes)  # which became slower, each by itself
 
     @property
     def status(self) -> int:
         verdicts = {m["verdict"] for m in self.metrics}
-        if SLOWER in verdicts or any(lost.is_fault for lost in self.lost):
+        if SLOWER in verdicts or self.hosts.certain or any(lost.is_fault for lost in self.lost):
             return WORSE
         is_open = SLOWER + PERHAPS in verdicts or self.required or self.lost
         return CANNOT_TELL if is_open or not verdicts else GOOD
@@ -80,13 +92,16 @@ def compare(
     new: Side,
     thresholds: Sequence[tuple[str, float]] = (),
     require: Sequence[str] = (),
+    by_host: Optional[Callable[[Side, Side], Changes]] = None,
 ) -> Comparison:
     """The last threshold whose pattern matches a metric counts; metrics that match `require` must
     have a verdict."""
     cut = any(r["cut"] for r in new.runs)
     lost = [one for one in without_result(old.names, new) if cut or one.status != LEFT_OUT]
     old, new = old.measured(), new.measured()
-    seen = observations.by_clock(observations.observe(old, new, LEAST_PAIRS))
+    seen = observations.observe(old, new, LEAST_PAIRS)
+    whole = overall(seen)
+    seen = observations.by_clock(seen)
     made = Comparison(
         old, new, (len(seen.old), len(seen.new)), "node" if seen.nodes else "run", seen.paired
     )
@@ -94,6 +109,9 @@ def compare(
     made.differs = differences.settings_of(old, new)
     made.unmatched = differences.trials_of(old, new)
     made.lost = lost
+    made.overall = whole
+    if by_host and seen.nodes:
+        made.hosts = by_host(old, new)
     if seen.metrics:
         kinds = [f"{m['benchmark']} {m['name']}" for m in seen.metrics]
         told = inference.shown(seen.old, seen.new, kinds, seen.paired)
@@ -108,6 +126,28 @@ def compare(
         untold = [f"{m['name']} {m['words']}".rstrip() for m in own if m["verdict"] == UNTOLD]
         made.required += untold if own else [f"{pattern}: no such metric is on both sides"]
     return made
+
+
+def overall(seen: observations.Observed) -> Optional[Overall]:
+    """The mean over metrics of each run or node that has most of them."""
+    headlines = [i for i, m in enumerate(seen.metrics) if m["headline"]]
+    if not headlines:
+        return None
+    sign = np.array([1.0 if seen.metrics[i]["better"] == "lower" else -1.0 for i in headlines])
+    old, new = (sign * y[:, headlines] for y in (seen.old, seen.new))
+    middle = np.nanmean(np.vstack([old, new]), axis=0)
+    before, after = (np.nanmean(y - middle, axis=1) for y in (old, new))
+    before, after = (y[np.isfinite(y)] for y in (before, after))
+    if seen.paired and len(before) == len(after):
+        change, error, df = inference.mean(after - before)
+    else:
+        (one, one_error, n), (other, other_error, m) = map(inference.mean, (before, after))
+        change, error, df = other - one, float(np.hypot(one_error, other_error)), min(n, m)
+    if df < 1:
+        return Overall(float(np.exp(change)), None, None, len(headlines))
+    half = float(inference.t_quantile(np.array([df]))[0]) * error
+    low, high = np.exp([change - half, change + half])
+    return Overall(float(np.exp(change)), float(low), float(high), len(headlines))
 
 
 def matches(name: str, words: str, pattern: str) -> bool:

@@ -15,8 +15,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Optional
 
 from ..base import units
+from . import hosts as by_host
 from . import inference
-from .comparison import HARMLESS, ORDER, PERHAPS, SAME, UNTOLD, WITHIN, Compared, Comparison, Named
+from .comparison import (
+    CANNOT_TELL,
+    FASTER,
+    HARMLESS,
+    ORDER,
+    PERHAPS,
+    SAME,
+    SLOWER,
+    UNTOLD,
+    WITHIN,
+    Compared,
+    Comparison,
+    Named,
+)
 from .inference import LEVEL
 from .lost import Lost
 from .observations import Side
@@ -61,15 +75,46 @@ def worst(made: Comparison, most: int) -> list[Compared]:
     return [m for m in made.metrics if m["verdict"] != SAME][:most]
 
 
+def result(made: Comparison) -> str:
+    """What came out, in a line."""
+    metrics, certain = [m for m in made.metrics if m["verdict"] == SLOWER], made.hosts.certain
+    found = [units.several(len(metrics), "metric")] if metrics else []
+    found += [units.several(len(certain), "host")] if certain else []
+    if found:
+        return f"SLOWER: {' and '.join(found)}"
+    if any(lost.is_fault for lost in made.lost):
+        return "WORSE: trials lost their valid result"
+    if made.status == CANNOT_TELL or made.reason:
+        return "CANNOT TELL"
+    counts = Counter(m["verdict"] for m in made.metrics)
+    more = f"; {units.several(counts[FASTER], 'metric')} faster" if counts[FASTER] else ""
+    more += f"; {counts[UNTOLD]} of {len(made.metrics)} cannot be told" if counts[UNTOLD] else ""
+    return f"nothing is slower{more}"
+
+
+def overall(made: Comparison) -> str:
+    of = made.overall
+    if not of:
+        return ""
+    ends = f"{of.low:.3f} to {of.high:.3f}" if of.low and of.high else "no interval of one run"
+    mean = f"geometric mean of {units.several(of.metrics, 'headline')}"
+    return f"time {of.ratio:.3f} of the old ({ends}), {mean}"
+
+
 def heading(made: Comparison) -> list[str]:
-    """The sides, and what differs: candidates for the cause."""
+    """The result, the sides, and what differs: candidates for the cause."""
     old, new = made.units
     least = inference.least_p(old, new, made.paired)
     how = "in pairs" if made.paired else "not paired"
     hosts = [", ".join(s.hosts[:2]) + (", ..." if len(s.hosts) > 2 else "") for s in _sides(made)]
     many = f"{old} {made.what}{'s' * (old > 1)} of {hosts[0]} against {new} of {hosts[1]}"
     few = f"; the least p of so few is {least:.2g}" if FEW < least <= LEVEL else ""
-    lines = [f"{many}, {how}{few}"]
+    lines = [result(made), f"{many}, {how}{few}"]
+    lines += [f"overall    {line}" for line in [overall(made)] if line]
+    if made.hosts.judged:
+        more = "" if made.hosts.certain else ": none became slower by itself"
+        lines.append(f"hosts      {made.hosts.judged} judged beside each other{more}")
+    lines += [f"{word:9}  {line}" for word, line in by_host.told(made.hosts)]
     if made.reason:
         lines.append(made.reason)
     elif not made.paired and _in_blocks(made):
@@ -289,6 +334,12 @@ def document(made: Comparison, _: bool) -> str:
             "missing": missing(made),
             "required": made.required,
             "status": made.status,
+            "overall": made.overall and made.overall._asdict(),
+            "hosts": {
+                "judged": made.hosts.judged,
+                "slower": by_host.rows(made.hosts.certain),
+                "look": by_host.rows(made.hosts.open),
+            },
             "metrics": [_flat(m) for m in made.metrics],
         },
         indent=1,

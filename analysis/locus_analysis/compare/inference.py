@@ -219,6 +219,13 @@ def t_quantile(df: Array, p: float = 1 - LEVEL / 2) -> Array:
     return result
 
 
+def mean(y: Array) -> tuple[float, float, int]:
+    """With its standard error, 0 of one value, and the degrees of freedom."""
+    n = len(y)
+    error = float(np.std(y, ddof=1)) / np.sqrt(n) if n > 1 else 0.0
+    return float(np.mean(y)), error, n - 1
+
+
 def t_quantiles(df: float, p: Array) -> Array:
     """Quantiles of Student's t: with t = sqrt(df) tan(a), the density of the angle a is cos(a)^(df
     - 1)."""
