@@ -76,6 +76,27 @@ def test_commands_give_the_same_answer(
     assert told[1]
 
 
+def test_many_records_are_read_as_a_store_is_filled(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In parts; a file that is not as locus writes it, line by line."""
+    write(tmp_path / "a.jsonl", machine_record("one"))
+    write(tmp_path / "b.jsonl", machine_record("two"))
+    write(tmp_path / "b2.jsonl", machine_record("two")[:20])
+    with (tmp_path / "a.jsonl").open("a") as file:
+        file.write("no\n{")
+    told = tables(tmp_path)
+    notes = database.read([tmp_path]).notes
+    monkeypatch.setattr(database, "LARGE", 1)
+    assert tables(tmp_path) == told
+    assert sorted(database.read([tmp_path]).notes) == sorted(notes) != []
+    few = [database.read([tmp_path], samples=False, only=["numa"])]
+    monkeypatch.setattr(database, "LARGE", 1 << 26)
+    few.append(database.read([tmp_path], samples=False, only=["numa"]))
+    rows = [database.trials(one).execute("FROM trial ORDER BY ALL").fetchall() for one in few]
+    assert rows[0] == rows[1] != []
+
+
 # ---- bad input, bad luck ----
 
 

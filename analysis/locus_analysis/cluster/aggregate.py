@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,11 +90,15 @@ def _said(added: Added, seconds: float) -> str:
     parts = [f"{units.several(added.files, 'new file')}{size}"]
     if n := len(added.flaws):
         more = ", ..." if n > TOLD else ""
-        shown = "; ".join(Path(flaw).name for flaw in added.flaws[:TOLD])
+        shown = "; ".join(_short(flaw) for flaw in added.flaws[:TOLD])
         parts.append(f"{units.several(n, 'line')} left out ({shown}{more})")
     if n := len(added.wrong):
         parts.append(f"{units.several(n, 'file')} left out: no records")
     return "; ".join(parts)
+
+
+def _short(flaw: str) -> str:
+    return Path(flaw.replace(sources.CUT_OFF, "cut off")).name
 
 
 def _into(store: Path, files: Sequence[Path]) -> Added:
@@ -109,7 +113,8 @@ def _into(store: Path, files: Sequence[Path]) -> Added:
     added = Added(runs=sum(one.runs for path in files if (one := known.get(str(path)))))
     taker = bulk.Bulk(db)
     shard = max(layout.shards(store), default=0)
-    for batch in _batches([path for path in files if not _is_known(path, known)]):
+    new = [path for path in files if not _is_known(path, known)]
+    for batch in bulk.batches(new, BATCH):
         shard += 1
         taken = taker.parse([taker.take(path) for path in batch], shard)
         shards.write(db, store, shard, taken, components_of)
@@ -122,19 +127,6 @@ def _is_known(path: Path, known: Mapping[str, Known]) -> bool:
     s = path.stat()
     one = known.get(sources.name(path))
     return one is not None and one[:4] == (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns)
-
-
-def _batches(files: Sequence[Path]) -> Iterator[list[Path]]:
-    batch, size = list[Path](), 0
-    for path in files:
-        own = path.stat().st_size
-        if batch and size + own > BATCH:
-            yield batch
-            batch, size = [], 0
-        batch.append(path)
-        size += own
-    if batch:
-        yield batch
 
 
 def _count(added: Added, taken: Sequence[Taken]) -> None:
@@ -153,19 +145,21 @@ def components_of(db: duckdb.DuckDBPyConnection) -> None:
     from ..records import reader
     from . import components
 
+    sizes = {
+        machine: components.caches(json.loads(caches or "null"))
+        for machine, caches in db.execute(
+            "SELECT hash, json_extract(json, '$.topology.caches')::VARCHAR FROM parsed.machine"
+        ).fetchall()
+    }
     found = db.execute(
-        "SELECT DISTINCT r.machine, t.id, benchmark, variant, parameters::VARCHAR, threads,"
-        " json_extract(m.json, '$.topology.caches')::VARCHAR FROM parsed.trial t"
-        " JOIN parsed.run r USING (run) JOIN parsed.machine m ON m.hash = r.machine"
+        "SELECT r.machine, t.id, any_value(benchmark), any_value(variant),"
+        " any_value(parameters)::VARCHAR, any_value(threads) FROM parsed.trial t"
+        " JOIN parsed.run r USING (run) GROUP BY r.machine, t.id"
     ).fetchall()
-    sizes: dict[str, components.Caches] = {}
     rows = []
-    for machine, id_, benchmark, variant, parameters, threads, caches in found:
-        if caches not in sizes:
-            sizes[caches] = components.caches(json.loads(caches or "null"))
+    for machine, id_, benchmark, variant, parameters, threads in found:
         trial = components.Trial(benchmark, variant, json.loads(parameters), threads)
-        fit = components.fit(trial, sizes[caches])
-        if fit:
+        if fit := components.fit(trial, sizes[machine]):
             rows.append((machine, id_, fit.component))
     columns = "machine VARCHAR, id VARCHAR, component VARCHAR"
     db.execute(f"CREATE OR REPLACE TEMP TABLE component ({columns})")

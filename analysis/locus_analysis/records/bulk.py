@@ -39,11 +39,12 @@ MALFORMED = "SELECT DISTINCT copy FROM line WHERE NOT json_valid(json)"
 # Without what each such line has. The schema says more: what it would refuse beside that is taken.
 LACKING = """
 SELECT DISTINCT r.copy FROM parsed.trial t JOIN parsed.run r USING (shard, run)
-WHERE t.benchmark IS NULL OR t.variant IS NULL OR t.threads IS NULL OR t.bind IS NULL
-	OR t.status IS NULL
+WHERE shard = getvariable('shard') AND (t.benchmark IS NULL OR t.variant IS NULL
+	OR t.threads IS NULL OR t.bind IS NULL OR t.status IS NULL)
 UNION
-SELECT copy FROM parsed.run WHERE host IS NULL OR started IS NULL OR rank IS NULL OR ranks IS NULL
-	OR command IS NULL OR machine IS NULL OR NOT regexp_full_match(started, '[-0-9]+T[:.0-9]+Z')
+SELECT copy FROM parsed.run WHERE shard = getvariable('shard') AND (host IS NULL OR started IS NULL
+	OR rank IS NULL OR ranks IS NULL OR command IS NULL OR machine IS NULL
+	OR NOT regexp_full_match(started, '[-0-9]+T[:.0-9]+Z'))
 """
 
 
@@ -67,9 +68,15 @@ class _NotPlain(Exception):
 class Bulk:
     """Fills the table `line` of a database."""
 
-    def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
+    def __init__(
+        self,
+        db: duckdb.DuckDBPyConnection,
+        skipped: Optional[re.Pattern[bytes]] = None,
+        lean: bool = False,
+    ) -> None:
         self.db = db
-        self.reader = Reader(db)
+        self.reader = Reader(db, skipped or reader.SAMPLES, lean)
+        self.skipped = skipped  # lines that are only counted, beside samples
         self._text: IO[bytes] = tempfile.NamedTemporaryFile(prefix="locus-lines-")  # noqa: SIM115
 
     def take(self, path: Path) -> Taken:
@@ -91,7 +98,6 @@ class Bulk:
     def slowly(self, taken: Taken) -> None:
         """A line at a time, each checked by the schema."""
         copies, notes = len(self.reader.copies), len(self.reader.notes)
-        self.reader.skipped = reader.SAMPLES
         try:
             self.reader.take(taken.path)
         except BadInput as error:
@@ -108,7 +114,7 @@ class Bulk:
             assert len(slow) < len(batch), "the schema refuses less than the tables"
             own = {one.path for one in batch if wrong & {copy.number for copy in one.copies}}
             slow |= (own - slow) or {one.path for one in batch}
-            self.clear()
+            self._forget()
             batch = [self._again(one, one.path in slow) for one in batch]
         return [*batch]
 
@@ -135,14 +141,20 @@ class Bulk:
                 self.db.rollback()
             return {copy for (copy,) in self.db.execute(MALFORMED).fetchall()}
 
-    def clear(self) -> None:
-        """Forgets all that was taken."""
-        for table in (*store.TABLES, "line", "copied"):
-            of = "" if table in ("line", "copied") else "parsed."
-            self.db.execute(f"DELETE FROM {of}{table}")
+    def _forget(self) -> None:
+        """What was taken since the last call of parse()."""
+        for table in store.TABLES:
+            if "shard" in store.columns(self.db, table):
+                self.db.execute(f"DELETE FROM parsed.{table} WHERE shard = getvariable('shard')")
+        self.db.execute("DELETE FROM line; DELETE FROM copied")
         self._text.seek(0)
         self._text.truncate()
         self.reader.copies = []
+
+    def clear(self) -> None:
+        """Empties the tables of parsed.sql."""
+        for table in store.TABLES:
+            self.db.execute(f"DELETE FROM parsed.{table}")
 
     def hand_over(self) -> None:
         """Gives the lines to the database."""
@@ -173,10 +185,12 @@ class Bulk:
                 continue
             copy.lines += 1
             if kind == b"samples":
-                copy.begun.add(trial.decode())
+                copy.begun.add(trial)
                 continue
             if kind == b"trial":
-                copy.ended.add(trial.decode())
+                copy.ended.add(trial)
+            if self.skipped and self.skipped.match(text):
+                continue
             write(b"%d\x01%d\x01%s\x01%s\n" % (copy.number, number, kind, text))
         if not headers:
             raise _NotPlain
@@ -197,4 +211,18 @@ class Bulk:
                     taken.whole += len(text) + 1
                     yield number, text
         if rest:
-            taken.flaws.append(f"{sources.name(taken.path)}:{number + 1}: cut off")
+            taken.flaws.append(f"{sources.name(taken.path)}:{number + 1}: {sources.CUT_OFF}")
+
+
+def batches(files: Sequence[Path], most: int) -> Iterator[list[Path]]:
+    """The files, in parts of so many bytes."""
+    batch, size = list[Path](), 0
+    for path in files:
+        own = path.stat().st_size
+        if batch and size + own > most:
+            yield batch
+            batch, size = [], 0
+        batch.append(path)
+        size += own
+    if batch:
+        yield batch

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Optional, TypedDict, TypeVar, cast
 import duckdb
 
 from ..base import processes, units
-from . import hosts, published, reader, sources, store
+from . import bulk, hosts, published, reader, sources, store
 from .lines import Machine
 from .rows import Distribution, HasStatus, InRun, Told, Trial, Value, Verdict
 from .sources import BadInput as BadInput  # for modules that import them from here
@@ -31,6 +31,7 @@ T = TypeVar("T", bound=InRun)
 HERE = Path(__file__).resolve().parent
 PARSED = (HERE / "parsed.sql").read_text(encoding="utf-8")
 MOST_MEMORY = "1GiB"  # of the database; beyond that it uses temporary files
+LARGE = 1 << 26  # bytes of files: of more, samples stay in the files
 FETCHED = 1000  # rows that are fetched together
 
 
@@ -56,21 +57,40 @@ def read(
     several times, the most complete copy counts."""
     records = Records(connect())
     skipped = reader.others(only) if only else reader.BULK if values else reader.SAMPLES
-    taken = reader.Reader(records.db, None if samples else skipped, values)
     stores, others = store.split(paths)
-    for path in sources.find(others):
-        try:
-            taken.take(path)
-        except BadInput as error:
-            taken.notes.append(str(error))
-    taken.parse(keep=lines)
-    records.notes += taken.notes
+    files = sources.find(others)
+    large = not lines and _size(files) > LARGE
+    if large:
+        _take_many(records, bulk.Bulk(records.db, skipped, values), files)
+    else:
+        taken = reader.Reader(records.db, None if samples else skipped, values)
+        for path in files:
+            try:
+                taken.take(path)
+            except BadInput as error:
+                taken.notes.append(str(error))
+        taken.parse(keep=lines)
+        records.notes += taken.notes
     if stores:
         store.add(records.db, stores, only)
     _named(records)
-    if stores and samples:
-        records.notes += store.add_samples(records.db)
+    if samples and (stores or large):
+        records.notes += store.add_samples(records.db, "other_read" if stores else "other")
     return records
+
+
+def _size(files: Sequence[Path]) -> int:
+    """Bytes; 0 where one may be read only once."""
+    if sources.STANDARD_INPUT in files:
+        return 0
+    return sum(path.stat().st_size for path in files)
+
+
+def _take_many(records: Records, taker: bulk.Bulk, files: Sequence[Path]) -> None:
+    """As a store is filled, but into this database. Samples are left in the files."""
+    for shard, batch in enumerate(bulk.batches(files, LARGE), 1):
+        for taken in taker.parse([taker.take(path) for path in batch], shard):
+            records.notes += taken.flaws
 
 
 def _named(records: Records) -> None:

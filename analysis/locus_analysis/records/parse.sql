@@ -63,7 +63,7 @@ WITH one AS (
 			"variant": "VARCHAR",
 			"parameters": "JSON", "threads": "BIGINT", "bind": "VARCHAR",
 			"status": "VARCHAR", "reasons": ["VARCHAR"], "notes": ["VARCHAR"],
-			"metrics": "JSON", "samples": "JSON", "placement": "JSON",
+			"metrics": "MAP(VARCHAR, JSON)", "samples": "JSON", "placement": "JSON",
 			"scale": "DOUBLE",
 			"batches": {"allocations": ["BIGINT"], "metrics": "JSON"},
 			"cycle": "DOUBLE", "ratios": "JSON", "pairs": "JSON",
@@ -73,7 +73,8 @@ WITH one AS (
 			"noise": {"wall": "DOUBLE", "foreign": "DOUBLE"}}') AS t
 	FROM line WHERE type = 'trial')
 SELECT run, one.*, from_json(t.batches.metrics->'$.time', '["DOUBLE"]') AS batch_times,
-	numbers(t.metrics->'$.time') AS time,
+	numbers(t.metrics['time']) AS time, json_keys(t.batches.metrics) AS varied,
+	coalesce(t.reasons, []) AS reasons, json_type(t.samples) = 'OBJECT' AS sampled,
 	[{'time': m.time * t.scale, 'share': m.share} FOR m IN from_json(t.samples->'$.modes',
 		'[{"time": "DOUBLE", "share": "DOUBLE"}]')] AS modes
 FROM one JOIN counts USING (copy);
@@ -84,14 +85,14 @@ WITH estimated AS (SELECT *, by_allocation(batch_times, t.batches.allocations) A
 	FROM of_trial)
 SELECT getvariable('shard'), run, line, t.id, t.benchmark, t.variant, coalesce(t.parameters, '{}'),
 	t.threads, t.bind, coalesce(t.cpus, []), coalesce(t.oversubscribed, false), t.status,
-	coalesce(t.reasons, []), coalesce(beside(t.notes), []),
+	reasons, coalesce(beside(t.notes), []),
 	CASE WHEN time IS NOT NULL THEN {'value': time.value, 'ci': time.ci,
 		'with_noise': time.with_noise, 'range': time.range} END,
 	t.cycle, modes,
 	list_median(known([spread(one) FOR one IN estimates])),
 	spread(known([list_median(one) FOR one IN estimates])),
 	list_sum(t.batches.allocations)::BIGINT, beside(batch_times), t.scale,
-	json_keys(t.batches.metrics),
+	varied,
 	t.noise.wall, t.noise.foreign, (t.kernel->>'$.steal')::DOUBLE,
 	t.variant = 'matrix' AND json_exists(t.parameters, '$.from')
 		AND json_exists(t.parameters, '$.to'),
@@ -112,9 +113,9 @@ WITH described AS (
 	FROM parsed.definition WHERE hash IN (SELECT hash FROM defined)),
 of_run AS (SELECT copy, described.* FROM described JOIN defined USING (hash)),
 found AS (
-	SELECT run, line, t.id, place, d, t.samples, coalesce(t.reasons, []) AS reasons,
-		d.kind = 'rate' AS is_rate, numbers(t.metrics->('$."' || d.name || '"')) AS m, time,
-		modes, list_contains(json_keys(t.batches.metrics), d.name) AS varies
+	SELECT run, line, t.id, place, d, sampled, reasons, d.kind = 'rate' AS is_rate,
+		numbers(t.metrics[d.name]) AS m, time,
+		modes, list_contains(varied, d.name) AS varies
 	FROM of_trial o JOIN of_run ON of_run.copy = o.copy AND of_run.benchmark = t.benchmark),
 -- `t`: the time, where what is left out follows from it.
 timed AS (SELECT *, CASE WHEN m.value IS NOT NULL AND NOT varies THEN time END AS t
@@ -130,7 +131,7 @@ SELECT getvariable('shard'), run, line, id, place, d.name, d.unit, d.better, d.k
 		[{'value': CASE WHEN is_rate THEN m.value * time.value / x.time ELSE x.time END,
 		'share': x.share} FOR x IN modes] END,
 	m.by_worker,
-	CASE WHEN m.value IS NULL AND json_type(samples) = 'OBJECT'
+	CASE WHEN m.value IS NULL AND sampled
 		THEN 'not reported for this trial'
 		WHEN m.value IS NULL THEN coalesce(reasons[1], 'not measured') END
 FROM timed;
@@ -146,9 +147,10 @@ FROM (SELECT copy, number, from_json(json, '{"trial": "VARCHAR", "a": ["BIGINT"]
 
 -- All values of a metric, as counts: bucket b begins at 2^(b div 64 - 64) * (1 + (b mod 64) / 64).
 INSERT INTO parsed.distribution
-SELECT getvariable('shard'), run, number, json->>'$.trial', json->>'$.metric',
-	(json->>'$.n')::BIGINT, json->'$.quantiles', json->'$.buckets'
-FROM line JOIN counts USING (copy) WHERE type = 'distribution';
+SELECT getvariable('shard'), run, number, d.trial, d.metric, d.n, d.quantiles, d.buckets
+FROM (SELECT copy, number, from_json(json, '{"trial": "VARCHAR", "metric": "VARCHAR",
+		"n": "BIGINT", "quantiles": "JSON", "buckets": "JSON"}') AS d
+	FROM line WHERE type = 'distribution') JOIN counts USING (copy);
 
 INSERT INTO parsed.other
 SELECT getvariable('shard'), run, number, type, json

@@ -44,8 +44,8 @@ class Copy:
     file: str
     line: int  # of its header
     lines: int = 0
-    begun: set[str] = field(default_factory=set)  # trials with samples
-    ended: set[str] = field(default_factory=set)
+    begun: set[bytes] = field(default_factory=set)  # trials with samples
+    ended: set[bytes] = field(default_factory=set)
 
 
 Entry = tuple[int, int, str, str]  # a row of the table `line`
@@ -155,7 +155,7 @@ class Reader:
         if copy:
             copy.lines += 1
             if found[2] and SAMPLES.match(text):
-                copy.begun.add(found[2].decode())
+                copy.begun.add(found[2])
         return True
 
 
@@ -171,9 +171,9 @@ def insert(db: duckdb.DuckDBPyConnection, table: str, given: Sequence[tuple[obje
 def _count(copy: Copy, line: Line) -> None:
     copy.lines += 1
     if line["type"] == "samples":
-        copy.begun.add(line["trial"])
+        copy.begun.add(line["trial"].encode())
     elif line["type"] == "trial":
-        copy.ended.add(line["id"])
+        copy.ended.add(line["id"].encode())
 
 
 def _line(given: sources.Line) -> Optional[Line]:

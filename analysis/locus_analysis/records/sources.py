@@ -27,6 +27,7 @@ GIVEN = (
     "a record, as --output of a benchmark wrote it, also compressed by gzip, bzip2, xz or zstd; -"
     " for standard input; or a folder of records (*.jsonl, also with .gz, .bz2, .xz, .zst)"
 )  # the help of each command's FILE|DIR
+CUT_OFF = "the last line was cut off, and is left out"
 MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8, which editors write, and `cat` puts anywhere
 
 
@@ -87,7 +88,7 @@ def lines(path: Path) -> Iterator[Line]:
                             f"{name(path)}: holds no whole line: its run was cut off at once, or"
                             " it is no record"
                         )
-                    yield Line(number, b"", "the last line was cut off, and is left out")
+                    yield Line(number, b"", CUT_OFF)
                 else:
                     _pass_over(file)
                     yield Line(

@@ -91,8 +91,8 @@ def files_of(store: Path, table: str) -> list[str]:
     ]
 
 
-def add_samples(db: duckdb.DuckDBPyConnection) -> list[str]:
-    """Reads lines of samples from the files of few hosts' runs, since a store has none. Returns
+def add_samples(db: duckdb.DuckDBPyConnection, table: str) -> list[str]:
+    """Reads samples from the files of few hosts' runs into a table, since a store has none. Returns
     notes on files that are not there."""
     from . import reader
 
@@ -112,7 +112,7 @@ def add_samples(db: duckdb.DuckDBPyConnection) -> list[str]:
         except BadInput:
             missing.append(file)
             continue
-        reader.insert(db, "parsed.other_read", [row for row in found if row])
+        reader.insert(db, f"parsed.{table}", [row for row in found if row])
     return [f"{file}: cannot be read: the samples of its runs are not shown" for file in missing]
 
 
