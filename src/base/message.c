@@ -7,9 +7,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
+
+int message_width(FILE *f)
+{
+	const char *given = getenv("COLUMNS");
+	struct winsize size = { 0 };
+	long columns = given ? strtol(given, NULL, 10) : 0;
+
+	if (columns <= 0 && ioctl(fileno(f), TIOCGWINSZ, &size) == 0)
+		columns = size.ws_col;
+	if (columns <= 0 || columns > MESSAGE_WIDTH)
+		return MESSAGE_WIDTH;
+	return columns < MESSAGE_LEAST ? MESSAGE_LEAST : (int)columns;
+}
 
 /* The width of the first bytes of a text. */
 static int width_of(const char *text, size_t bytes)
@@ -33,7 +47,7 @@ static size_t piece_of(const char *text, const char *ends)
  */
 static void wrap(const char *head, const char *text, int indent, const char *mark, FILE *f)
 {
-	const int most = MESSAGE_WIDTH - utf8_width(mark);
+	const int most = message_width(f) - utf8_width(mark);
 	int used = utf8_width(head), gap = 1;
 	const char *ends = " |";
 

@@ -16,12 +16,15 @@ void message_own(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Text wrapped for a terminal. */
 
-/* Columns: the width of all output. */
-enum { MESSAGE_WIDTH = 100 };
+/* Columns: the most and the least that text is wrapped to. */
+enum { MESSAGE_WIDTH = 100, MESSAGE_LEAST = 60 };
+
+/* As COLUMNS says, or else the terminal; MESSAGE_WIDTH where there is none, and at most. */
+int message_width(FILE *);
 
 /*
- * Prints lines of at most MESSAGE_WIDTH columns, broken at blanks and behind "|"; all but the first
- * are indented.
+ * Prints lines of at most message_width() columns, broken at blanks and behind "|"; all but the
+ * first are indented.
  */
 void message_print(const char *text, int indent, FILE *);
 /* Prints the text after a head, which is printed unchanged. */

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a new user types: words to be explained, names of topics, of several benchmarks, of none."""
 
+import fcntl
+import os
 import pathlib
+import pty
 import re
+import struct
+import termios
 
 import pytest
+from some import some
+
+NARROW = "dummy --variant steady,wrong --delay 1,2 --threads 1 --repeats 2"
 
 STATUSES = ["ok", "unconverged", "bimodal", "noisy", "interrupted", "misplaced", "wrong"]
 WORDS = [*STATUSES, "failed", "impossible", "certain", "rough", "cannot tell", "open", "REMOTE"]
@@ -88,3 +96,28 @@ def test_quiet_without_a_record_says_that_nothing_is_kept(locus, tmp_path):
     assert said in locus("dummy --variant steady --repeats 1 --runs 2 --quiet").err
     kept = locus("dummy --variant steady --repeats 1 --quiet --output", tmp_path / "a.jsonl")
     assert (kept.status, kept.err) == (0, "")
+
+
+@pytest.mark.parametrize("words", ["doctor", "suite --help", "help certain", NARROW])
+def test_text_is_as_wide_as_the_terminal(locus, words):
+    """From 60 to 100 columns; rows of tables have few."""
+    for columns, most in (("80", 80), ("10", 60), ("1000", 100), ("nonsense", 100)):
+        rows = some(locus(words, env={"COLUMNS": columns}).out.splitlines())
+        wide = [row for row in rows if len(row) > most and " " in row.strip()]
+        assert not wide, columns  # but a path cannot be broken
+        assert most == 60 or max(map(len, rows)) > most - 20
+
+
+def test_the_width_of_a_terminal_counts(locus):
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 72, 0, 0))
+    done = locus("help certain", stdout=its, env={"COLUMNS": ""})
+    os.close(its)
+    rows = os.read(ours, 4096).decode().splitlines()
+    os.close(ours)
+    assert done.status == 0 and 60 < max(map(len, rows)) <= 72 and len(rows) > 2
+
+
+def test_the_first_line_names_the_cpus_that_may_be_used(locus, cpus):
+    done = locus("dummy --variant steady --repeats 1", prefix=["taskset", "-c", str(cpus[-1])])
+    assert done.out.splitlines()[0].endswith(f", on CPU {cpus[-1]}")

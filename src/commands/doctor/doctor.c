@@ -86,7 +86,7 @@ static void print_remedy(FILE *out, const char *remedy)
 	char head[COLUMN + 3], *command;
 
 	snprintf(head, sizeof(head), "%*s$ ", COLUMN, "");
-	if (!comment || strlen(head) + strlen(remedy) <= MESSAGE_WIDTH) {
+	if (!comment || strlen(head) + strlen(remedy) <= (size_t)message_width(out)) {
 		message_command(head, remedy, COLUMN + 4, out);
 		return;
 	}

@@ -116,13 +116,15 @@ void help_options(const char *program, const struct benchmark *b, FILE *f)
 	fprintf(f, b ? "\nOptions of every benchmark:\n" : "\nOptions:\n");
 	for (const struct option_row *o = option_rows; o->name; o++)
 		put_option(o->name, o->argument, o->help, f);
+	fprintf(f, "  -?, --help             print this help\n"
+		   "  --usage                print a short list of the options\n\n");
+	message_print("Lists: 1,2,4. Ranges: 16K..256M*2 (factor), 0..64+8 (step). In a file's "
+		      "name, write \\, for a comma.",
+		      2, f);
+	message_print("Times: 60 (seconds), 500ms, 2min, 1h30m; units are h, min or m, s, ms, us, "
+		      "ns.",
+		      2, f);
 	fprintf(f,
-		"  -?, --help             print this help\n"
-		"  --usage                print a short list of the options\n"
-		"\n"
-		"Lists: 1,2,4. Ranges: 16K..256M*2 (factor), 0..64+8 (step). In a file's name, "
-		"write \\, for a comma.\n"
-		"Times: 60 (seconds), 500ms, 2min, 1h30m; units are h, min or m, s, ms, us, ns.\n"
 		"\n"
 		"Exit status:\n"
 		"  0      good, also if results are noisy\n"

@@ -11,6 +11,7 @@
 #include "harness/plan/plan.h"
 #include "harness/run/engine.h"
 #include "kit/agree.h"
+#include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"
 #include "machine/watchdog.h"
 
@@ -32,25 +33,42 @@ static bool possible(const struct plans *p)
 	return false;
 }
 
-/* Says how many trials there are, and how long they take, before the first begins. */
+/* ", on CPUs 0-1": the CPUs that may be used. To be freed; NULL: unknown, or no memory. */
+static char *name_cpus(const struct affinity *affinity)
+{
+	char *list = NULL, *text;
+
+	if (!affinity || !affinity->allowed ||
+	    hwloc_bitmap_list_asprintf(&list, affinity->allowed) < 0)
+		return NULL;
+	text = text_of(", on CPU%s %s", affinity->cpus > 1 ? "s" : "", list);
+	free(list);
+	return text;
+}
+
+/*
+ * Says how many trials there are, on which CPUs, and how long they take, before the first begins.
+ */
 static void announce(const struct run *r)
 {
 	const struct options *o = r->options;
 	const unsigned left = r->plans.trials - r->skipped;
-	char duration[TEXT_DURATION];
+	char duration[TEXT_DURATION], *cpus;
 
 	if (!table_is_read(&r->table) || !possible(&r->plans))
 		return;
 	if (o->series.run)
 		fprintf(r->table.printer.to, "%srun %u of %u: ", o->series.run > 1 ? "\n" : "",
 			o->series.run, o->runs);
-	fprintf(r->table.printer.to, "%s: %s%s%s, profile %s, %s %s\n\n",
+	cpus = name_cpus(r->setting.affinity);
+	fprintf(r->table.printer.to, "%s: %s%s%s, profile %s, %s %s%s\n\n",
 		o->benchmark ? o->benchmark->name : "suite", text_count(left, "trial").of,
 		o->benchmark ? "" : " of ",
 		o->benchmark ? "" : text_count(r->plans.plans, "benchmark").of,
 		profile_names[o->profile], plans_bound(&r->plans, o),
-		text_duration(duration, r->seconds));
+		text_duration(duration, r->seconds), cpus ? cpus : "");
 	fflush(r->table.printer.to);
+	free(cpus);
 }
 
 static int with_team(struct team *team, void *argument)
