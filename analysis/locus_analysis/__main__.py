@@ -135,7 +135,7 @@ def _report(options: argparse.Namespace) -> int:
         given = database.read(files)
     with _noting(given):
         given.counted = likwid.read(tables)
-        for path in report.write(given, page, options.force, beside):
+        for path in report.write(given, page, options.force, options.pictures, beside):
             print(path, flush=True)
     return GOOD
 
@@ -237,9 +237,9 @@ def _parser() -> argparse.ArgumentParser:
         beside="; and the CSV that likwid-perfctr -m wrote for it",
         help="make a page with pictures from records",
         description=(
-            "Makes one HTML page from one or several records, readable without a network, "
-            "and a folder with its pictures as SVG, PNG, PDF and Vega-Lite: report.html and "
-            "report-pictures/. It prints each path when the file is written, the page first."
+            "Makes one HTML page from one or several records, readable without a network. It "
+            "saves each of its pictures as SVG, and their values as CSV. It prints each path "
+            "when the file is written."
         ),
         epilog=(
             "Exit status: 0 good; 1 the report could not be written; 2 a file is missing or "
@@ -259,6 +259,11 @@ def _parser() -> argparse.ArgumentParser:
         "--node",
         metavar="NAME",
         help="of many hosts this one alone, with all components beside its class",
+    )
+    command.add_argument(
+        "--pictures",
+        action="store_true",
+        help="also a folder with each picture as SVG, PNG, PDF and Vega-Lite: report-pictures/",
     )
     command.add_argument(
         "--force",

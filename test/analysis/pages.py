@@ -59,6 +59,8 @@ class Page(HTMLParser):
         self.between_cells = tag in ("td", "th")
 
     def handle_data(self, data: str) -> None:
+        if self.inside == "template":
+            return
         if self.inside == "script":
             kind, text = self.scripts.pop()
             self.scripts.append((kind, text + data))
@@ -83,7 +85,7 @@ class Page(HTMLParser):
 def make(folder: Path, *runs: list[Line]) -> Page:
     folder.mkdir(exist_ok=True)
     files = [write(folder / f"{i}.jsonl", lines) for i, lines in enumerate(runs)]
-    assert program.main(["report", *map(str, files)]) == program.GOOD
+    assert program.main(["report", "--pictures", *map(str, files)]) == program.GOOD
     return Page(folder / "report.html")
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -12,12 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from lacking import lacking
 from locus_analysis import __main__ as program
 from locus_analysis.base.folders import LESSONS, TEMPLATES
 from locus_analysis.pictures import colours
+from locus_analysis.pictures.render import SVG
 from make_records import TWO, Machine, core_to_core, flag, numa, record, run_id, write
 from some import some
 
@@ -192,6 +195,27 @@ def test_values_are_shown_on_hover(made: Path, seen: Seen) -> None:
     page.mouse.move(1, 1)
     assert not page.locator(".tip").is_visible()
     seen.nothing_happened()
+
+
+def test_pictures_are_saved_without_a_request(made: Path, seen: Seen, tmp_path: Path) -> None:
+    page = seen.opened(made)
+    assert not made.with_name("report-pictures").exists()
+    figure = page.locator("figure").first
+    mark = figure.locator(".mark-rect path").first
+    mark.scroll_into_view_if_needed()
+    mark.hover()  # takes the text on hover from the picture
+    for kind in ("svg", "csv"):
+        with page.expect_download() as saved:
+            figure.get_by_role("button", name=f"as {kind.upper()}").click()
+        assert saved.value.suggested_filename == f"{figure.get_attribute('id')}.{kind}"
+        saved.value.save_as(tmp_path / kind)
+    svg = ElementTree.parse(tmp_path / "svg")
+    titles = [title.text for title in svg.iter(f"{SVG}title")]
+    assert mark.get_attribute("data-said") in titles and len(some(titles)) > 3
+    rows = list(csv.DictReader((tmp_path / "csv").open(encoding="utf-8")))
+    assert {"trial", "value", "low", "high", "status"} <= set(some(rows)[0])
+    assert all(float(row["value"]) > 0 for row in rows if row["status"] == "ok")
+    assert seen.said == [] and len(seen.requests) == 1
 
 
 def test_cells_of_a_dense_map_are_shown_on_hover(tmp_path: Path, seen: Seen) -> None:

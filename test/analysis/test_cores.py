@@ -70,7 +70,7 @@ def screen(points: list[Point]) -> str:
 
 def test_the_page_draws_each_cpu(tmp_path: Path) -> None:
     file = write(tmp_path / "r.jsonl", record(BIG, cores(BIG, slow=17), run_id("page")))
-    status = program.main(["report", str(file), "--output", str(tmp_path / "r.html")])
+    status = program.main(["report", "--pictures", str(file), "--output", str(tmp_path / "r.html")])
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert status == 0 and "CPU 17, the slowest of 64, has 0.90" in page
     assert "CPU 17 stands out" in page

@@ -76,7 +76,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_each_picture_is_drawn_once(file: Path, tmp_path: Path, called: list[str]) -> None:
-    assert program.main(["report", str(file), "--output", str(tmp_path)]) == GOOD
+    assert program.main(["report", "--pictures", str(file), "--output", str(tmp_path)]) == GOOD
     pictures = len(list(tmp_path.glob("report-pictures/*.svg")))
     assert pictures > 1 and sorted(called) == ["as_files"] * pictures + ["as_svg"] * pictures
 

@@ -38,8 +38,8 @@ def test_nothing_is_overwritten_unless_asked(
     assert program.main(["report", str(path)]) == CANNOT
     assert f"{page}: exists" in capsys.readouterr().err
     assert page.read_text() == "mine" and names(tmp_path) == ["a.jsonl", "report.html"]
-    assert program.main(["report", "--force", str(path)]) == GOOD
-    assert program.main(["report", "--force", str(path)]) == GOOD
+    assert program.main(["report", "--pictures", "--force", str(path)]) == GOOD
+    assert program.main(["report", "--pictures", "--force", str(path)]) == GOOD
     assert names(tmp_path) == ["a.jsonl", "report-pictures", "report.html"]
 
 
@@ -52,19 +52,28 @@ def test_force_removes_only_what_a_former_report_made(
         for n in (1, 2)
     ]
     second = write(tmp_path / "b.jsonl", record(ONE, points, run_id("b")))
-    assert program.main(["report", str(first)]) == GOOD
+    assert program.main(["report", "--pictures", str(first)]) == GOOD
     pictures = tmp_path / "report-pictures"
     (pictures / "mine").mkdir()
     (pictures / "mine" / "notes.txt").write_text("mine")
     (pictures / "mine.png").write_text("mine")
-    assert program.main(["report", "--force", str(second)]) == GOOD
+    assert program.main(["report", "--pictures", "--force", str(second)]) == GOOD
     assert (pictures / "mine" / "notes.txt").read_text() == "mine"
     assert (pictures / "mine.png").read_text() == "mine"
     assert not (pictures / "numa.svg").exists() and (pictures / "dummy.svg").exists()
+    assert program.main(["report", "--force", str(second)]) == GOOD
+    assert names(pictures) == ["mine", "mine.png"]
+    assert program.main(["report", "--force", str(second)]) == GOOD  # none are asked for
+    (pictures / "dummy.svg").write_text("mine")
+    words = ["report", "--pictures", "--force", str(second)]
+    assert program.main(words) == CANNOT
+    assert f"{pictures}/dummy.svg: was not made" in capsys.readouterr().err
+    (pictures / "dummy.svg").unlink()
+    assert program.main(words) == GOOD
 
     (tmp_path / "report.html").write_text("mine")
     before = (pictures / "dummy.svg").read_bytes()
-    assert program.main(["report", "--force", str(second)]) == CANNOT
+    assert program.main(["report", "--pictures", "--force", str(second)]) == CANNOT
     assert f"{pictures}/dummy." in capsys.readouterr().err
     assert (pictures / "dummy.svg").read_bytes() == before
     assert (tmp_path / "report.html").read_text() == "mine"
@@ -76,8 +85,7 @@ def test_output_may_be_a_page_or_a_folder(
     path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
     assert program.main(["report", str(path), "--output", str(tmp_path / "x/b.html")]) == GOOD
     assert program.main(["report", str(path), "--output", str(tmp_path / "y")]) == GOOD
-    assert names(tmp_path / "x") == ["b-pictures", "b.html"]
-    assert names(tmp_path / "y") == ["report-pictures", "report.html"]
+    assert names(tmp_path / "x") == ["b.html"] and names(tmp_path / "y") == ["report.html"]
     assert capsys.readouterr().out.splitlines()[0] == str(tmp_path / "x/b.html")
     (tmp_path / "z.html").mkdir()
     assert (
@@ -91,12 +99,12 @@ def test_the_page_is_there_before_its_files(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
     page, pictures = tmp_path / "report.html", tmp_path / "report-pictures"
     page.write_text("mine")
-    written = report.write(database.read([path]), page, force=True)
+    written = report.write(database.read([path]), page, force=True, files=True)
     assert next(written) == page and page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert not pictures.exists()
     written.close()
     assert page.read_text() == "mine" and names(tmp_path) == ["a.jsonl", "report.html"]
-    written = report.write(database.read([path]), page, force=True)
+    written = report.write(database.read([path]), page, force=True, files=True)
     assert list(written) == [page, pictures] and page.read_text(encoding="utf-8") != "mine"
 
 
@@ -110,7 +118,7 @@ def test_a_full_disk_leaves_nothing_behind(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(Path, what, full)
-    assert program.main(["report", str(path)]) == CANNOT
+    assert program.main(["report", "--pictures", str(path)]) == CANNOT
     assert "No space left on device" in capsys.readouterr().err
     assert names(tmp_path) == ["a.jsonl"]
 
@@ -119,7 +127,7 @@ def test_a_file_that_another_process_cannot_write_leaves_nothing_behind(tmp_path
     path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
     most = 24 << 10  # bytes: a PNG has more
     done = subprocess.run(
-        [sys.executable, "-m", "locus_analysis", "report", str(path)],
+        [sys.executable, "-m", "locus_analysis", "report", "--pictures", str(path)],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
         capture_output=True,
         text=True,

@@ -366,7 +366,10 @@ def test_one_name_twice_and_two_names_once(
 def test_the_page_of_one_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = campaign(tmp_path / "a", named(10), slow_memory)
     page = tmp_path / "page.html"
-    assert program.main(["report", "--node", "n003", "--output", str(page), str(folder)]) == 0
+    assert (
+        program.main(["report", "--pictures", "--node", "n003", "--output", str(page), str(folder)])
+        == 0
+    )
     text = page.read_text(encoding="utf-8")
     assert '<h2 id="beside">n003 beside its class</h2>' in text and "n004" not in text
     assert "one of 10 nodes with AMD EPYC 7R13" in text

@@ -50,18 +50,23 @@ MEANING = {status: glossary.brief(status) for status in FLAWED}
 
 
 def write(
-    given: Records, page: Path, force: bool, beside: Optional[Beside] = None
+    given: Records,
+    page: Path,
+    force: bool,
+    files: bool = False,
+    beside: Optional[Beside] = None,
 ) -> Generator[Path, None, None]:
-    """Writes the page, and its pictures to a folder beside it: all or nothing. Yields the path of
-    each as soon as it is there: a reader waits for the page, not for the files. With `force` it
-    replaces an older page and the pictures that this shows; other files in the folder stay."""
+    """Writes the page and, if `files`, its pictures to a folder beside it: all or nothing. Yields
+    the path of each as soon as it is there: a reader waits for the page, not for the files. With
+    `force` it replaces an older page and the pictures that this shows; other files in the folder
+    stay."""
     pictures = page.with_name(page.stem + "-pictures")
-    for path in (page, pictures):
+    for path in (page, pictures) if files else (page,):
         if path.exists() and not force:
             raise CannotWrite(
                 f"{path}: exists; give another name with --output, or --force to replace it"
             )
-    if pictures.exists() and not pictures.is_dir():
+    if files and pictures.exists() and not pictures.is_dir():
         raise CannotWrite(f"{pictures}: is no folder; move it, or give another name with --output")
     if page.is_dir():
         raise CannotWrite(
@@ -74,19 +79,22 @@ def write(
             new, former = Path(scratch, "pictures"), Path(scratch, "former-pictures")
             new.mkdir()
             with ExitStack() as undone:
-                with Drawing(new) as drawing:
-                    text = _compose(given, drawing, quote(os.fsencode(pictures.name)), beside)
+                with Drawing(new if files else None) as drawing:
+                    link = quote(os.fsencode(pictures.name)) if files else ""
+                    text = _compose(given, drawing, link, beside)
                     made = _replace(page, text, Path(scratch), undone)
                     yield page
-                if pictures.exists():
+                if pictures.is_dir() and (files or made):
                     _keep_others(pictures, made, new)
                     pictures.rename(former)
                     undone.callback(former.rename, pictures)
-                new.rename(pictures)
+                if any(new.iterdir()):
+                    new.rename(pictures)
                 undone.pop_all()
     except OSError as error:
         raise CannotWrite(f"{page}: cannot be written: {error.strerror}") from error
-    yield pictures
+    if files:
+        yield pictures
 
 
 def _replace(page: Path, text: str, scratch: Path, undone: ExitStack) -> set[str]:

@@ -4,12 +4,14 @@ trials that are not ok. No picture depends on colour alone: words say the same."
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Optional, TypedDict, TypeVar, Union
 
 from . import vega_lite as vl
@@ -23,6 +25,10 @@ Drawing = Union[vl.Chart, Spec]  # Vega-Lite is made of charts
 
 ROW = 21  # pixels: height of a row of bars
 ROWS = 36  # in a picture; more go to the next one, so that each fits a printed page
+LOOK = {
+    *("colour", "shape", "dash", "width", "dots", "ring", "tint", "row", "first", "mark", "label"),
+    *("end", "one", "text", "interval", "flag", "theirs", "dark", "id", "beyond", "place"),
+}  # columns that only say how a row is drawn
 WIDTH = 160  # characters of a line under a picture
 CONFIG = {
     "font": "Liberation Sans, Arial, Helvetica, sans-serif",
@@ -89,6 +95,20 @@ class Picture:
     drawn: Optional[Future[str]] = None  # its SVG
     shows: Sequence[Optional[str]] = ()  # ids of trials
     dense: Optional[Dense] = None
+    sets: Mapping[str, Sequence[Row]] = field(default_factory=dict)  # the data
+
+    @property
+    def csv(self) -> str:
+        """Its data - rows with a value, else the largest set - without what only says how they
+        look."""
+        rows = [r for own in self.sets.values() for r in own if "value" in r]
+        rows = rows or max(map(list, self.sets.values()), key=len, default=[])
+        names = [k for k in dict.fromkeys(k for r in rows for k in r) if k not in LOOK]
+        text = io.StringIO()
+        writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue()
 
     @property
     def svg(self) -> str:
@@ -174,7 +194,9 @@ def picture(
         "padding": 8,
         "datasets": data.sets,
     }
-    return Picture(name, title, help_text, notes, spec, shows=[r["id"] for r in rows])
+    return Picture(
+        name, title, help_text, notes, spec, shows=[r["id"] for r in rows], sets=data.sets
+    )
 
 
 def _notes(flagged: Sequence[Noted]) -> list[str]:

@@ -65,6 +65,8 @@ class Drawing:
                 picture.drawn = self._call("as_files", picture.drawn, file, DENSE, picture.dense)
             else:
                 self._files.append((picture.drawn, file, SCALE, None))
+        elif picture.dense:
+            picture.drawn = self._call("as_image", picture.drawn, DENSE, picture.dense)
 
     def _call(self, function: str, *arguments: object) -> Future[str]:
         self._begun.append(painters().call(function, *arguments))

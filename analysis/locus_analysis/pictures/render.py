@@ -48,6 +48,13 @@ def as_files(svg: str, file: str, scale: float, cells: Optional[Dense]) -> str:
     return whole
 
 
+def as_image(svg: str, scale: float, cells: Dense) -> str:
+    """The SVG around a PNG of as_files(), without files."""
+    import vl_convert
+
+    return _around(vl_convert.svg_to_png(svg, scale=scale), scale, svg, cells)
+
+
 def _described(part: Spec) -> Spec:
     """Makes descriptions of the tooltips of marks, since only these reach an SVG."""
     whole = {k: v if k in ("data", "datasets") else _in_parts(v) for k, v in part.items()}
@@ -135,4 +142,4 @@ def _corner(
 
 
 if __name__ == "__main__":
-    processes.serve(as_svg, as_files)
+    processes.serve(as_svg, as_files, as_image)

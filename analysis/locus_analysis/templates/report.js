@@ -85,6 +85,36 @@ function point(event) {
 addEventListener("pointerover", point);
 addEventListener("pointermove", event => event.target.dataset?.cells && point(event));
 
+/* Each picture as a file: as SVG, with its text on hover, and its values as CSV. */
+function save(name, type, text) {
+	const href = URL.createObjectURL(new Blob([text], { type }));
+	make("a", { href, download: name }).click();
+	setTimeout(() => URL.revokeObjectURL(href), 1e4);
+}
+function drawn(figure) {
+	const svg = figure.querySelector("svg").cloneNode(true);
+	svg.removeAttribute("aria-hidden");
+	for (const mark of svg.querySelectorAll("[data-said]")) {
+		const title = document.createElementNS(svg.namespaceURI, "title");
+		title.textContent = mark.dataset.said;
+		mark.prepend(title);
+		mark.removeAttribute("data-said");
+	}
+	return new XMLSerializer().serializeToString(svg);
+}
+for (const figure of document.querySelectorAll("figure[id]")) {
+	const offer = (kind, type, text) => {
+		const button = make("button", { type: "button", textContent: kind.toUpperCase() });
+		button.ariaLabel = `Save ${figure.id} as ${kind.toUpperCase()}`;
+		button.onclick = () => save(`${figure.id}.${kind}`, type, text());
+		figure.querySelector("figcaption").append(button);
+	};
+	const csv = figure.querySelector("template.csv");
+	offer("svg", "image/svg+xml", () => drawn(figure));
+	if (csv)
+		offer("csv", "text/csv", () => csv.content.textContent);
+}
+
 /* Text is wider here than where it was drawn, if this machine lacks the font: room for it. */
 function fit(part) {
 	for (const svg of part.querySelectorAll(".picture svg")) {
