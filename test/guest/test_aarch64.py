@@ -11,11 +11,11 @@ import subprocess
 
 import guests
 import pytest
+from emulated import ABOUT_INSTRUCTIONS, ABOUT_THE_KERNEL, UNITS
 from lacking import lacking
 from test_units import all_is_well, commands
 
 HERE = pathlib.Path(__file__).parent
-UNITS = sorted(file.stem for file in (HERE.parent / "unit").glob("test_*.c"))
 SWAP = re.compile(r"atomic_(fetch|compare|exchange)")
 PAGES = re.compile(r'"pages"')
 
@@ -35,40 +35,6 @@ def about_atomics():
 
 
 ATOMICS = about_atomics()
-# Unit tests that depend on the kernel, and run in a guest. All others test instructions only, and
-# run in user-mode emulation.
-ABOUT_THE_KERNEL = [
-    "test_background",
-    "test_class",
-    "test_counters",
-    "test_doctor",
-    "test_doctor_tries",
-    "test_frames",
-    "test_hugepages",
-    "test_kinds",
-    "test_layouts",
-    "test_likwid_stand_in",
-    "test_limits",
-    "test_markers",
-    "test_membind",
-    "test_multisize",
-    "test_nodes",
-    "test_numa",
-    "test_numa_claims",
-    "test_papi",
-    "test_papi_reasons",
-    "test_park",
-    "test_perf",
-    "test_places",
-    "test_provenance",
-    "test_providers",
-    "test_region",
-    "test_region_huge",
-    "test_sysfs",
-    "test_team",
-    "test_topology",
-]
-ABOUT_INSTRUCTIONS = [unit for unit in UNITS if unit not in ABOUT_THE_KERNEL]
 ABOUT_PAGES = [
     "test_chain",
     "test_hugepages",

@@ -7,7 +7,8 @@ import re
 import shutil
 
 import pytest
-from conftest import FOLDER, SOURCE, empty, good, need, run
+from conftest import FOLDER, SOURCE, empty
+from elsewhere import good, need, run
 from test_deb import packages  # noqa: F401 (a fixture)
 
 STORAGE = ("--root", FOLDER / "container/storage", "--runroot", FOLDER / "container/run")

@@ -5,7 +5,7 @@ import os
 import shutil
 
 import pytest
-from conftest import good
+from elsewhere import good
 
 PROGRAMS = ("environment-modules", "lmod")
 PREFIX = "opt/locus"

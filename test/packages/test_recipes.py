@@ -6,7 +6,8 @@ import json
 import re
 import types
 
-from conftest import FOLDER, SOURCE, empty, good
+from conftest import FOLDER, SOURCE, empty
+from elsewhere import good
 from some import some
 
 EASYBUILD = "packaging/easybuild/locus-0.1.0-foss-2023b.eb"

@@ -7,7 +7,8 @@ import re
 import shutil
 
 import pytest
-from conftest import FOLDER, SOURCE, empty, good, need, run
+from conftest import FOLDER, SOURCE, empty
+from elsewhere import good, need, run
 
 RELEASE = "ReFrame-HPC>=4.10"  # the first with references in files of their own
 BUILD = FOLDER.parent

@@ -12,7 +12,8 @@ import tarfile
 import venv
 
 import pytest
-from conftest import FOLDER, SOURCE, empty, good, run
+from conftest import FOLDER, SOURCE, empty
+from elsewhere import good, run
 
 TOOLS = ("build", "twine", "cffconvert", "spdx-tools")
 

@@ -6,7 +6,8 @@ import re
 import shutil
 
 import pytest
-from conftest import SOURCE, empty, good, need, run
+from conftest import SOURCE, empty
+from elsewhere import good, need, run
 
 SPEC = "packaging/rpm/locus.spec"
 PACKAGES = ("locus", "locus-mpi", "locus-analysis")

@@ -219,6 +219,7 @@ static const struct expectation expectations[] = {
 	{ "chase_8", "ldr", "[x", 16, COUNTING },
 	{ "chase_ints", "ldrsw", "[x", 16, COUNTING },
 #endif
+	{ .function = NULL }
 };
 
 static void test_loops_are_what_was_meant(void **state)
@@ -229,11 +230,8 @@ static void test_loops_are_what_was_meant(void **state)
 		printf("# machine code not looked at: %s\n", why_not);
 		skip();
 	}
-	for (size_t i = 0; i < sizeof(expectations) / sizeof(*expectations); i++) {
-		void *expectation = (void *)&expectations[i];
-
-		loop_is_what_was_meant(&expectation);
-	}
+	for (const struct expectation *e = expectations; e->function; e++)
+		loop_is_what_was_meant(&(void *){ (void *)e });
 	(void)state;
 }
 

@@ -181,6 +181,7 @@ static const struct expectation expectations[] = {
 	{ "copy_baseline", "str stp stur", "q", 2, COUNTING "ldr ldp ldur " },
 	{ "triad_nt_baseline", "stnp", "q", 2, COUNTING "ldr ldp ldur fmla fmul fadd " },
 #endif
+	{ .function = NULL }
 };
 
 struct suite {
@@ -210,7 +211,7 @@ int main(void)
 	add(&s, "sum", "counts_every_element_once", every_element_counts_once, &kernels[SUM]);
 	add(&s, "sum-scalar", "counts_every_element_once", every_element_counts_once,
 	    &kernels[SUM_SCALAR]);
-	for (unsigned i = 0; !why_not && i < LENGTH(expectations); i++)
+	for (unsigned i = 0; !why_not && expectations[i].function; i++)
 		add(&s, expectations[i].function, "loops_as_meant", loop_is_what_was_meant,
 		    &expectations[i]);
 	if (why_not)

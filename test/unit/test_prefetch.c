@@ -198,6 +198,7 @@ static const struct {
 	{ { "walk_independent", LOOP, ARITHMETIC, { STEPPED, ADDED_LOADED } }, MOST },
 	{ { "walk_dependent", LOOP, ARITHMETIC, { LOADED } }, 5 },
 #endif
+	{ .most = 0 }
 };
 
 static unsigned inner_loop(const char *function)
@@ -220,7 +221,7 @@ static void loops_are_what_was_meant(void **state)
 		print_message("skipped: %s\n", unreadable());
 		skip();
 	}
-	for (size_t i = 0; i < sizeof(loops) / sizeof(*loops); i++) {
+	for (size_t i = 0; loops[i].most; i++) {
 		void *shape = (void *)&loops[i].shape;
 
 		has_the_shape_that_was_meant(&shape);
