@@ -163,7 +163,7 @@ def _panel(
     return charts.joined(
         "layer",
         data.chart(rows)
-        .mark("point", filled=True, size=10, color="#0072B2", opacity=1)
+        .mark("point", filled=True, size=10, color=colours.BLUE, opacity=1)
         .encode(x=x, y=y, tooltip=told),
         data.chart(falls)
         .mark("rule", color=colours.ALARM, strokeDash=[5, 3], size=1.5)
