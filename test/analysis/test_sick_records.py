@@ -203,6 +203,51 @@ def test_odd_setting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "ODD      n004  no value differs; differs: frequency.governor powersave (9: perf" in out
 
 
+def without_huge_pages(name: str, p: Point) -> float:
+    """Working sets beyond L2 take 15 % longer, and so much less is streamed."""
+    huge = name == "n003" and p.parameters["pages"] == "thp"
+    return 1.15 if huge and p.parameters["size"] > 4 << 20 else 1.0
+
+
+def half_of_the_cpus(name: str, p: Point) -> float:
+    return 2.0 if name == "n003" and p.threads > 1 else 1.0
+
+
+SET_UP = [
+    (without_huge_pages, ("memory", "thp", "enabled"), "never", "huge pages"),
+    (half_of_the_cpus, ("cgroup", "cpu_quota"), 1.0, "memory bandwidth"),
+]
+
+
+@pytest.mark.parametrize(("factor", "path", "value", "component"), SET_UP)
+def test_a_node_that_is_set_up_differently(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    factor: Factor,
+    path: tuple[str, ...],
+    value: object,
+    component: str,
+) -> None:
+    """Huge pages off (THP), half of the CPUs (cpu.max): the node alone is named, with what is slow
+    and the setting."""
+
+    def differently(name: str, lines: list[Line]) -> None:
+        if name == "n003":
+            at = lines[0]["machine"]
+            for key in path[:-1]:
+                at = at[key]
+            at[path[-1]] = value
+
+    first = campaign(tmp_path / "a", named(10), factor, differently)
+    campaign(first / "again-7", ["n003"], factor, differently, runs=3)
+    status, out, _ = sick(capsys, first, "--format", "json")
+    (found,) = json.loads(out)["findings"]
+    assert status == 1 and (found["verdict"], found["host"]) == ("SICK", "n003")
+    assert component in (found["component"], *found["reason"].removeprefix("also ").split(", "))
+    setting = ".".join(path).replace("_", " ")
+    assert found["differs"][0].startswith(f"{setting} {value} (9: ")
+
+
 def test_one_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All of its components beside its class, the worst first, and what it differs in."""
 
