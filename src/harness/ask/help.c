@@ -124,12 +124,11 @@ void help_options(const char *program, const struct benchmark *b, FILE *f)
 	message_print("Times: 60 (seconds), 500ms, 2min, 1h30m; units are h, min or m, s, ms, us, "
 		      "ns.",
 		      2, f);
-	fprintf(f,
-		"\n"
-		"Exit status:\n"
-		"  0      good, also if results are noisy\n"
-		"  1      a result is wrong, misplaced or failed, or output could not be written\n"
-		"  2      the command line is wrong\n"
-		"  3      impossible on this machine\n"
-		"  128+n  ended by signal n\n");
+	fprintf(f, "\n"
+		   "Exit status:\n"
+		   "  0      good, also if results are noisy\n"
+		   "  1      a result is wrong, misplaced or failed, or output is lost\n"
+		   "  2      the command line is wrong\n"
+		   "  3      impossible on this machine\n"
+		   "  128+n  ended by signal n\n");
 }
