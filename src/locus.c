@@ -18,6 +18,8 @@ static const struct command commands[] = {
 	  true },
 	{ "compare", "FILE|DIR...", "find what became slower or faster", report_command, true },
 	{ "sick", "FILE|DIR...", "find sick nodes of a cluster", report_command, true },
+	{ "history", "HOST FILE|DIR...", "tell how a node changed over time", report_command,
+	  true },
 	{ "levels", "FILE|DIR...", "find cache and TLB levels in latency records", report_command,
 	  true },
 	{ "aggregate", "FILE|DIR... --into STORE", "collect records in a store", report_command,

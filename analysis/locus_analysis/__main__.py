@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of locus that are written in Python: report, summary, compare, levels, export,
-validate. pip installs them as locus-analysis."""
+"""The commands of locus that are written in Python: report, summary, compare, sick, history,
+levels, export, validate. pip installs them as locus-analysis."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
 from .base import arguments, streams
-from .cluster import aggregate
+from .cluster import aggregate, history_command
 from .cluster import command as sick_command
 from .compare import command_line
 from .export import formats
@@ -297,6 +297,7 @@ def _parser() -> argparse.ArgumentParser:
     command_line.add(commands, sick_command.by_host)
     sick_command.add(commands)
     aggregate.add(commands)
+    history_command.add(commands)
     _command(
         commands,
         "levels",

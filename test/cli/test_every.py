@@ -30,6 +30,7 @@ COMMANDS = {
     "levels",
     "sick",
     "aggregate",
+    "history",
     "export",
     "validate",
     "topology",

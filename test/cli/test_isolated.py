@@ -22,6 +22,7 @@ COMMANDS = {
     "expected": "export --expect RECORD",
     "levels": "levels RECORD",
     "sick": "sick RECORD",
+    "history": "history --class RECORD",
     "validate": "validate RECORD",
     "aggregate": "aggregate RECORD --into store",
     "help": "report --help",

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command history: its options. What computes is imported when it is needed."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from pathlib import Path
+
+from ..compare import command_line
+from ..records import likwid, sources
+from ..records.sources import BadInput
+
+MOST_NAMED = 5  # hosts of a message
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command to argparse's subparsers."""
+    command = commands.add_parser(
+        "history",
+        help="tell how a node changed over time",
+        usage="%(prog)s HOST FILE|DIR...\n       %(prog)s --class FILE|DIR...",
+        description=(
+            "Tells for each component of a node (clock, caches, memory, ...) whether its values"
+            " stayed as they were, drifted, or changed from one run to the next, when, and which"
+            " settings of the machine changed then: kernel, microcode, firmware. With --class, for"
+            " all hosts by their class: a change that several have is one line. Of 100 steady nodes"
+            " at most 5 are named by chance."
+        ),
+        epilog=(
+            "Exit status: 1 something became worse; 4 there are too few runs to judge anything; 0"
+            " neither; 2 bad input."
+        ),
+    )
+    command.add_argument("words", metavar="HOST FILE|DIR", nargs="+", help=sources.GIVEN)
+    command.add_argument("--class", dest="all", action="store_true", help="all hosts, by class")
+    command.add_argument("--format", choices=("table", "json"), default="table")
+    command.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    host = None if options.all else options.words[0]
+    files = [Path(word) for word in options.words[host is not None :]]
+    if not files:
+        raise BadInput(
+            f"history {host}: expected a host, and a record or a folder of records: locus history"
+            " HOST FILE|DIR...; all hosts: locus history --class FILE|DIR..."
+        )
+    likwid.refuse(files)
+    from ..compare import observations
+    from . import history
+
+    side, notes = observations.load(files, "these")
+    command_line.note(notes)
+    if host is not None:
+        if host not in side.hosts:
+            raise BadInput(_unknown(host, side.hosts))
+        side = side.of([i for i, run in enumerate(side.runs) if run["host"] == host])
+    found = list(history.of_hosts(side))
+    if options.format == "json":
+        print(history.as_json(found), flush=True)
+    else:
+        print(history.classes(found) if options.all else history.table(found[0]), flush=True)
+    return history.status(found)
+
+
+def _unknown(host: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(host, known, 1)
+    if near:
+        return f"{host}: no run of this host is there; did you mean {near[0]}?"
+    named = ", ".join([*known[:MOST_NAMED], *["..."] * (len(known) > MOST_NAMED)])
+    return f"{host}: no run of this host is there; these records are of {named}"
