@@ -33,7 +33,8 @@ SECRET = "zanzibar-k7Q"
 # How texts hide in others: alone, behind known words, within a path, joined, as a number.
 SECRETS = (SECRET, f"AMD EPYC {SECRET}", f"/home/{SECRET}/a.npy", f"gcc+{SECRET}", f"kvm_{SECRET}")
 SERIAL = "8675309867"
-MARKS = ("zanzibar", SERIAL)
+HASH = "fnv1a64:5ec2e75ec2e75ec2"  # of a serial number, which can be tried
+MARKS = ("zanzibar", SERIAL, HASH)
 WITHOUT_TEXTS = ("matrix", "soak", "soak-verdict")
 
 
@@ -79,6 +80,7 @@ def of_pattern(pattern: str, secret: str) -> str:
         "^locus-record-1\\.[0-9]+$": "locus-record-1.0",
         "^build-id:([0-9a-f]{2})+$": "build-id:5ec2e7",
         "^[1-9][0-9]*$": "2",
+        "^fnv1a64:[0-9a-f]{16}$": HASH,
         "=fnv1a64:[0-9a-f]{16}": f"file={secret}=fnv1a64:0123456789abcdef",
         "^[A-Za-z0-9_]{1,80}$": SECRET.replace("-", "_"),
         "^[A-Za-z0-9][A-Za-z0-9_.-]*$": SERIAL if secret == SERIAL else SECRET,
@@ -132,7 +134,7 @@ def test_what_is_sent_is_a_record(
     schema.check(header, strict=True)
     assert json.dumps(header).count(SECRET) > 90
     text, sent = anonymous(capsys, tmp_path / f"{SECRET}.jsonl", [header, *lines[1:]])
-    assert "zanzibar" not in text
+    assert not any(mark in text for mark in MARKS)
     assert len(sent) == len(lines)
     (tmp_path / "sent.jsonl").write_text(text)
     assert program.main(["validate", str(tmp_path / "sent.jsonl")]) == GOOD
