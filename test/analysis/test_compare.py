@@ -215,7 +215,7 @@ def test_two_sides_are_needed(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     old, new = runs(tmp_path / "old", 4), runs(tmp_path / "new", 4)
     out, _ = told(capsys, *sorted(old.iterdir()), "--", *sorted(new.iterdir()))
     assert "4 runs of" in out
-    for words in ([], [old], [old, new, old], ["--", new], [old, "--"], [old, "--", new, "--"]):
+    for words in ([], [old], ["--", new], [old, "--"], [old, "--", new, "--"]):
         assert "compare needs two sides" in told(capsys, *words, status=BAD_INPUT)[1]
     missing = told(capsys, old, tmp_path / "none", status=BAD_INPUT)[1]
     assert "none: cannot be read" in missing

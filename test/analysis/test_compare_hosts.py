@@ -127,3 +127,42 @@ def test_one_line_for_all_metrics() -> None:
     assert apart.low < 1.1 < apart.high and apart.ratio == pytest.approx(1.1)
     single = overall([[1, 2]], [[1.1, 2]], False)
     assert single.low is None and single.ratio == pytest.approx(1.1**0.5)
+
+
+def test_each_of_several_sides_against_the_first(
+    sides: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(sides[0].parent)
+    monkeypatch.setenv("COLUMNS", "100")
+    status, out = compare(capsys, "a", "b", "c")
+    lines = out.splitlines()
+    assert status == WORSE and lines[:2] == ["SLOWER than a: b", "first: a, 12 runs"]
+    rows = {line.split()[0]: line.split() for line in lines[4:6]}
+    assert rows["b"][1] == "12" and rows["b"][-3:] == ["host", "n005", rows["b"][-1]]
+    assert 0.99 < float(rows["c"][2]) < 1.01 and rows["c"][-1] == "0"
+    assert any(line.startswith("b: slower: n005: memory bandwidth") for line in lines)
+    status, out = compare(capsys, "a", "c", "a")
+    assert status == GOOD and out.startswith("no side is slower than a\n")
+
+
+def test_several_sides_for_programs(sides: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    status, out = compare(capsys, "--format", "json", *sides)
+    made = json.loads(out)
+    assert status == made["status"] == WORSE and made["first"] == str(sides[0])
+    assert [(s["side"], s["status"]) for s in made["sides"]] == [
+        (str(sides[1]), WORSE),
+        (str(sides[2]), GOOD),
+    ]
+    rows = compare(capsys, "--format", "csv", *sides)[1].splitlines()
+    assert rows[0].startswith("side,metric,") and len(rows) == 1 + 2 * len(
+        made["sides"][0]["metrics"]
+    )
+    assert compare(capsys, "--format", "md", *sides)[1].count("\n| ") == 4
+    assert compare(capsys, "--output", "a.html", *sides)[0] == 2
+
+
+def test_one_run_a_side_cannot_tell(sides: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    files = [sides[0] / f"n00{i}.jsonl" for i in range(3)]
+    status, out = compare(capsys, *files)
+    assert status == GOOD and out.startswith("no verdict\n")
+    assert out.count("no verdict: one run a side; 4 or more show changes") == 1

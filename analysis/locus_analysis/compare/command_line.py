@@ -30,6 +30,7 @@ def add(
         help="find what became slower or faster",
         usage=(
             "%(prog)s [OPTION...] OLD NEW\n       %(prog)s [OPTION...] OLD... -- NEW...\n"
+            "       %(prog)s [OPTION...] FIRST OTHER OTHER...\n"
             "       %(prog)s [OPTION...] --measure N -- CMD_A -- CMD_B\n"
             "       %(prog)s [OPTION...] --baseline FILE FILE|DIR...\n"
             "       %(prog)s [OPTION...] --plan FILE|DIR... [-- NEW...]"
@@ -38,7 +39,8 @@ def add(
             "Compares trials that both sides have, metric by metric: slower or faster, "
             "beyond or within a threshold, the same, or undecided. The unit of comparison is "
             "the run, or the host if there are several: give several runs a side, best "
-            "measured in turn. Settings in which the sides differ come first: candidates for "
+            "measured in turn. Of three or more sides it prints a table with each against the "
+            "first. Settings in which the sides differ come first: candidates for "
             "the cause."
         ),
         epilog=(
@@ -135,6 +137,8 @@ def _compare(options: argparse.Namespace) -> int:
         return expected.status(judged)
     if options.plan:
         return _plan(options)
+    if options.measure is None and not options.behind and len(options.file) > 2:
+        return _each(options)
     old, new = _measured(options) if options.measure is not None else _two_sides(options)
     (first, notes), (last, more) = _loaded(old, new)
     note([*notes, *more])
@@ -145,6 +149,26 @@ def _compare(options: argparse.Namespace) -> int:
         html_page.write(made, options.output)
     print(formats.FORMS[options.format](made, options.all), flush=True)
     return made.status
+
+
+def _each(options: argparse.Namespace) -> int:
+    """Three or more sides, each against the first."""
+    from . import comparison, observations, sides
+
+    if options.output:
+        raise sources.BadInput("compare --output needs two sides: a page compares OLD with NEW")
+    likwid.refuse(options.file)
+    first, notes = observations.load(options.file[:1], str(options.file[0]))
+    note(notes)
+    made = []
+    for path in options.file[1:]:
+        other, notes = observations.load([path], str(path))
+        note(notes)
+        made.append(
+            comparison.compare(first, other, options.threshold, options.require, options.by_host)
+        )
+    print(sides.FORMS[options.format](made), flush=True)
+    return sides.status(made)
 
 
 def _plan(options: argparse.Namespace) -> int:

@@ -84,8 +84,10 @@ def result(made: Comparison) -> str:
         return f"SLOWER: {' and '.join(found)}"
     if any(lost.is_fault for lost in made.lost):
         return "WORSE: trials lost their valid result"
-    if made.status == CANNOT_TELL or made.reason:
+    if made.status == CANNOT_TELL:
         return "CANNOT TELL"
+    if made.reason:
+        return "no verdict"
     counts = Counter(m["verdict"] for m in made.metrics)
     more = f"; {units.several(counts[FASTER], 'metric')} faster" if counts[FASTER] else ""
     more += f"; {counts[UNTOLD]} of {len(made.metrics)} cannot be told" if counts[UNTOLD] else ""
@@ -301,7 +303,7 @@ def in_bars(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def table(made: Comparison, _: bool) -> str:
-    return in_csv(COLUMNS, map(_flat, made.metrics))
+    return in_csv(COLUMNS, map(flat, made.metrics))
 
 
 def in_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
@@ -312,39 +314,39 @@ def in_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
     return to.getvalue().rstrip("\n")
 
 
-def _flat(m: Compared) -> dict[str, object]:
+def flat(m: Compared) -> dict[str, object]:
     return {**{c: m.get(c) for c in COLUMNS}, "metric": m["name"], "setting": m["words"]}
 
 
-def document(made: Comparison, _: bool) -> str:
-    return json.dumps(
-        {
-            "schema": "locus-comparison-1.0",
-            "unit": made.what,
-            "paired": made.paired,
-            "level": LEVEL,
-            **{
-                key: {"runs": [r["run"] for r in side.runs], "hosts": side.hosts, "units": n}
-                for key, side, n in zip(("old", "new"), _sides(made), made.units)
-            },
-            "reason": made.reason or None,
-            "differs": [{"name": n, "old": o, "new": w} for n, o, w in made.differs],
-            "unmatched": made.unmatched,
-            "faults": faults(made),
-            "missing": missing(made),
-            "required": made.required,
-            "status": made.status,
-            "overall": made.overall and made.overall._asdict(),
-            "hosts": {
-                "judged": made.hosts.judged,
-                "slower": by_host.rows(made.hosts.certain),
-                "look": by_host.rows(made.hosts.open),
-            },
-            "metrics": [_flat(m) for m in made.metrics],
+def members(made: Comparison) -> dict[str, object]:
+    return {
+        "schema": "locus-comparison-1.0",
+        "unit": made.what,
+        "paired": made.paired,
+        "level": LEVEL,
+        **{
+            key: {"runs": [r["run"] for r in side.runs], "hosts": side.hosts, "units": n}
+            for key, side, n in zip(("old", "new"), _sides(made), made.units)
         },
-        indent=1,
-        ensure_ascii=False,
-    )
+        "reason": made.reason or None,
+        "differs": [{"name": n, "old": o, "new": w} for n, o, w in made.differs],
+        "unmatched": made.unmatched,
+        "faults": faults(made),
+        "missing": missing(made),
+        "required": made.required,
+        "status": made.status,
+        "overall": made.overall and made.overall._asdict(),
+        "hosts": {
+            "judged": made.hosts.judged,
+            "slower": by_host.rows(made.hosts.certain),
+            "look": by_host.rows(made.hosts.open),
+        },
+        "metrics": [flat(m) for m in made.metrics],
+    }
+
+
+def document(made: Comparison, _: bool) -> str:
+    return json.dumps(members(made), indent=1, ensure_ascii=False)
 
 
 FORMS = {"table": text, "md": markdown, "csv": table, "json": document}
