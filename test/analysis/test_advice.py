@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from locus_analysis.card import summary
-from locus_analysis.card.content import UNTOLD, Card
+from locus_analysis.card.content import CERTAIN, UNTOLD, Card
 from locus_analysis.insight import advice
 from locus_analysis.insight.advice import Place, Run, Wish
 from locus_analysis.records import database
@@ -94,7 +94,7 @@ def test_what_had_an_hour_is_no_advice() -> None:
         (
             Wish("sharing", cpus=2),
             {"topology": {"allowed": "3", "nodes": [{}]}},
-            "only one CPU may be used",
+            "one CPU: cannot be had",
         ),
         (Wish("sharing", cpus=2), {"topology": {"allowed": "0,4", "nodes": [{}]}}, ""),
         (Wish("numa", nodes=2), {"topology": {"allowed": "0-7", "nodes": [{}]}}, "one NUMA node"),
@@ -171,10 +171,9 @@ def test_where_only_one_cpu_may_be_used_nothing_takes_two() -> None:
     """Neither a curve over distances, nor a suite."""
     alone = [p for p in sharing(ONE, threads=(1,)) if p.variant != "distance"]
     made = card_of(ONE, alone, "sharing", allowed="0")
-    for name in ("false sharing", "padding"):
-        assert "only one CPU may be used" in untold(made, name)
-        assert "locus sharing" not in untold(made, name)
-    assert "core to core: only one CPU may be used" in made.missing
+    (line,) = [line for line in made.lines if line.block == "sharing"]
+    assert (line.text, line.sure) == ("one CPU: cannot matter", CERTAIN)
+    assert "core to core: one CPU: cannot be had" in made.missing
     assert "caches, bandwidth, workloads: locus suite measures all" in made.missing
 
 

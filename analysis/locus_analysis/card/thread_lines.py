@@ -79,6 +79,10 @@ def each(host: Host) -> list[Line]:
 
 def sharing(host: Host) -> list[Line]:
     own = host.of("sharing")
+    if advice.has_one_cpu(host.machine):
+        if not any(t["benchmark"] == "sharing" for t in host.trials):
+            return []
+        return [Line("sharing", "false sharing", "one CPU: cannot matter", CERTAIN)]
     return [*_false_sharing(host, own), *_padding(host)] if own else []
 
 

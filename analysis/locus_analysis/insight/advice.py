@@ -131,13 +131,18 @@ def _asked(run: Run, wish: Wish, remedy: Remedy) -> bool:
 def _lack(machine: Machine, wish: Wish) -> str:
     """What this machine lacks for it."""
     topology = machine["topology"]
-    if wish.cpus > max(1, count_of(topology["allowed"] or "0-1")):
-        return "only one CPU may be used"
+    if wish.cpus > 1 and has_one_cpu(machine):
+        return "one CPU: cannot be had"
     if wish.nodes > max(1, len(topology["nodes"])):
         return "there is one NUMA node"
     if wish.size > room(machine):
         return f"{units.size(wish.size)} are more than memory has room for"
     return ""
+
+
+def has_one_cpu(machine: Machine) -> bool:
+    """Whether only one may be used."""
+    return count_of(machine["topology"]["allowed"] or "0-1") < 2
 
 
 def room(machine: Machine) -> float:
