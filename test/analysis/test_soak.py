@@ -80,7 +80,7 @@ def page(folder: Path, *records: list[Line]) -> Page:
         text = "".join(f"{json.dumps(line)}\n" for line in lines)
         (folder / f"{i}.jsonl").write_text(text, encoding="utf-8")
     made = folder / "report.html"
-    assert program.main(["report", str(folder), "--output", str(made)]) == 0
+    assert program.main(["report", str(folder), "--pictures", "--output", str(made)]) == 0
     return Page(made)
 
 

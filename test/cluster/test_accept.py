@@ -94,7 +94,7 @@ def test_a_step_that_fails_is_done_again(accept, source):
 def test_cut_off_and_gone_on_and_beside_expected_values(accept, submit, gate, over_ranks):
     """SIGTERM comes during the suite; the advised command does the rest. With expected values that
     no node reaches the last step is bad."""
-    job = accept(*HELD, nodes=2, shell=gate.shell)
+    job = accept("--alone", *HELD, nodes=2, shell=gate.shell)
     record = job.results / "suite/n1.jsonl"
 
     def at_work():
@@ -111,7 +111,9 @@ def test_cut_off_and_gone_on_and_beside_expected_values(accept, submit, gate, ov
     }
     gate.open()
     again = ended(job.go_on(submit))
-    assert list(table(again)) == STEPS and table(again)["suite"] == "good", again
+    assert list(table(again)) == [*STEPS[:3], "alone", *STEPS[3:]], str(again)
+    assert {table(again)[step] for step in ("suite", "alone", "together")} == {"good"}, str(again)
+    assert "\nspeed together over alone: 2 nodes" in again.out()
     assert "accept: cores" not in again.out() and "accept: suite" in again.out()
     expected = job.folder / "expected.json"
     records = job.results / "suite"
