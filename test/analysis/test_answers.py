@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from locus_analysis.card import content, summary
 from locus_analysis.records import database
 from make_records import FOUR, TWO, Point, kmeans, of_lines, record
+from pages import make
 from test_summary import RUN, all_of, card_of, known
 
 
@@ -105,3 +107,15 @@ def test_several_ratios_in_words() -> None:
     assert told_of(known(1.09, 1.11), known(1.29, 1.31)) == "10 to 30 % slower"
     assert told_of(known(1.19, 1.21), known(30, 32)) == "1.2 to 31 times slower"
     assert told_of(known(2, 4, "noisy"), known(3, 4, "noisy")) == "slower"
+
+
+def test_the_title_of_a_picture_is_the_finding_of_the_card(tmp_path: Path) -> None:
+    """In its alternative text, too; what was the title is the subtitle."""
+    page = make(tmp_path, record(TWO, kmeans(), RUN))
+    known = summary.findings(database.tables(database.read([tmp_path / "0.jsonl"])))
+    (found,) = known.values()
+    drawn = next(spec for name, spec in zip(page.figures, page.specs) if name == "kmeans")
+    title = " ".join(drawn["title"]["text"])
+    assert title.lower() == found["kmeans"].lower() and len(title) > 20
+    assert drawn["title"]["subtitle"][0].startswith("kmeans on ")
+    assert f'aria-label="{title}. kmeans on ' in (tmp_path / "report.html").read_text()

@@ -124,7 +124,7 @@ def test_its_curve_is_the_axis_variants_are_lines_and_the_rest_panels(
         assert r["x"] == pytest.approx(of[r["id"]]["parameters"]["load"], rel=0.05)
         metric = of[r["id"]]["metrics"]["time"]
         assert (r["value"], r["low"], r["high"]) == (metric["value"], *metric["ci"])
-    assert "wall time of a job" in drawn["title"]["subtitle"][0]
+    assert "wall time of a job" in " ".join(drawn["title"]["subtitle"])
 
 
 def test_every_metric_is_drawn_a_share_in_percent(novel: tuple[Page, list[Line]]) -> None:

@@ -87,6 +87,24 @@ def of_benchmark(host: Host, benchmark: str) -> list[Line]:
     return own + work_lines.of_one(host, benchmark)
 
 
+def findings(db: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
+    """For each run that its host's card is made of alone, a sentence by benchmark: the first line
+    of the card that comes from it and is known, else the first."""
+    found: dict[str, dict[str, str]] = {}
+    for host in _hosts(db):
+        if len(host.wholes) == 1:
+            names = dict.fromkeys(t["benchmark"] for t in host.trials)
+            own = {name: of_benchmark(host, name) for name in names}
+            found[host.wholes[0]] = {n: _finding(lines) for n, lines in own.items() if lines}
+    return found
+
+
+def _finding(lines: Sequence[Line]) -> str:
+    best = next((line for line in lines if line.sure != content.UNTOLD), lines[0])
+    said = best.brief or best.sentence
+    return said if best.block == "work" else f"{best.name}: {said}"
+
+
 def _classes(db: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
     """Hosts by class of machine, the largest first. Needs no table but those of records.read()."""
     found: dict[str, list[str]] = {}

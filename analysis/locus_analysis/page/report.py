@@ -26,7 +26,7 @@ import markupsafe
 from ..base import glossary, units
 from ..base.folders import PACKAGE, TEMPLATES
 from ..card.content import MEANING as TRUST
-from ..card.summary import MOST, cards
+from ..card.summary import MOST, cards, findings
 from ..cluster import fabric, sick, together, told
 from ..compare import observations
 from ..pictures import axes, charts, colours, draw, drift
@@ -174,7 +174,8 @@ def _compose(given: Records, drawing: Drawing, link: str, beside: Optional[Besid
     if many:
         each = sections.over_hosts(db, benchmarks)
     else:
-        each = (sections.section(db, benchmark, names) for benchmark in benchmarks)
+        said = findings(db)
+        each = (sections.section(db, benchmark, names, said) for benchmark in benchmarks)
     found = []
     for section in each:
         for picture in section["pictures"] + section["counters"]["pictures"]:

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby, permutations
+from types import MappingProxyType
 from typing import Optional, TypedDict
 
 import duckdb
 
 from ..base import units
 from ..insight import claims, counters, each_cpu, evidence, plugins, run_variation
-from ..pictures import cpus, matrices
+from ..pictures import charts, cpus, matrices
 from ..pictures.charts import Picture
 from ..pictures.sweeps import Scene
 from ..records import database, description, published
@@ -79,8 +80,14 @@ class Section(_OfRuns):
     hosts: Optional[population.Section]
 
 
-def section(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> Section:
-    """A benchmark: for each run its pictures and its table."""
+def section(
+    db: duckdb.DuckDBPyConnection,
+    benchmark: str,
+    names: Names,
+    findings: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+) -> Section:
+    """A benchmark: for each run its pictures and its table. The title of a run's first picture is
+    the answer of its insight, or of the findings by run and benchmark that are given."""
     trials = select(db, Headline, "FROM headline WHERE benchmark = ? ORDER BY place", benchmark)
     counters.drop_notes(db, trials)
     of, measured = description.of(db, benchmark), database.measured(db, benchmark)
@@ -99,6 +106,10 @@ def section(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> Sect
         *peers.pictures(compared_with, f"{benchmark}-peers", f"{benchmark} beside other libraries"),
     ]
     first = [next((p for p in pictures if n in p.title), None) for n in names.values()]
+    for whole, picture in zip(names, first):
+        finding = own.get("answer", {}).get(whole) or findings.get(whole, {}).get(benchmark)
+        if picture and finding:
+            charts.headed(picture, finding)
     return {
         "name": benchmark,
         "id": f"section-{benchmark}",

@@ -29,6 +29,7 @@ LOOK = {
     *("colour", "shape", "dash", "width", "dots", "ring", "tint", "row", "first", "mark", "label"),
     *("end", "one", "text", "interval", "flag", "theirs", "dark", "id", "beyond", "place"),
 }  # columns that only say how a row is drawn
+LONG = 84  # characters of a line of a finding
 WIDTH = 160  # characters of a line under a picture
 CONFIG = {
     "font": "Liberation Sans, Arial, Helvetica, sans-serif",
@@ -95,6 +96,7 @@ class Picture:
     drawn: Optional[Future[str]] = None  # its SVG
     shows: Sequence[Optional[str]] = ()  # ids of trials
     dense: Optional[Dense] = None
+    finding: str = ""  # a sentence, which is its title then
     sets: Mapping[str, Sequence[Row]] = field(default_factory=dict)  # the data
 
     @property
@@ -127,6 +129,17 @@ class Data:
         name = f"rows-{len(self.sets) + 1}"
         self.sets[name] = rows
         return vl.Chart(name, rows)
+
+
+def headed(picture: Picture, finding: str) -> None:
+    """Makes what was found the title of a picture, and its title the subtitle."""
+    below = picture.spec["title"]
+    assert isinstance(below, dict)
+    picture.finding = finding[:1].upper() + finding[1:].removesuffix(".")
+    picture.spec["title"] = {
+        "text": textwrap.wrap(picture.finding, LONG),
+        "subtitle": [picture.title, *below["subtitle"]],
+    }
 
 
 T = TypeVar("T")
