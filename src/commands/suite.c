@@ -217,6 +217,7 @@ static int run(const struct program *p, struct options *o, const struct benchmar
 	answer_open(&answer, o, p, series);
 	status = series ? runs_all(p, o, answer.of) : engine_run(o, table, p->ranks);
 	answer_print(&answer, o, status);
+	o->scratch = NULL; /* its path ends with `answer` */
 	return status;
 }
 
