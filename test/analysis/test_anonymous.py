@@ -183,3 +183,13 @@ def test_hosts_are_told_apart(capsys: pytest.CaptureFixture[str], tmp_path: Path
         "host-2",
         "host-3",
     ]
+
+
+def test_a_store_has_no_lines_to_send(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    given = write(tmp_path / "a.jsonl", record(ONE, dummy(), run_id("a")))
+    store = str(tmp_path / "store")
+    assert program.main(["aggregate", str(given), "--into", store]) == GOOD
+    capsys.readouterr()
+    assert program.main(["export", "--anonymous", store]) == 2
+    out, err = capsys.readouterr()
+    assert not out and "1 of these 1 runs are in a store, which has no lines" in err

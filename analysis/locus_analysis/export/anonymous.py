@@ -189,6 +189,12 @@ def write(files: Sequence[Path], to: TextIO) -> list[str]:
     """The lines of all records, in their order."""
     given = database.read(files, lines=True)
     hosts: dict[str, str] = dict(given.db.execute("SELECT run, host FROM host").fetchall())
+    there = given.db.execute("SELECT count(*) FROM line WHERE type = 'header'").fetchall()[0][0]
+    if there < len(hosts):
+        raise database.BadInput(
+            f"{len(hosts) - there} of these {len(hosts)} runs are in a store, which has no lines:"
+            " give their records"
+        )
     cleaner = Cleaner(hosts)
     for host in sorted(set(hosts.values())):
         cleaner.alias("host", host)
