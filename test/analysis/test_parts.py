@@ -15,6 +15,7 @@ from lacking import lacking
 from locus_analysis import __main__ as program
 from make_records import Line, Machine, as_written, cores, record, run_id, write
 from make_records.trials import Point
+from pages import Page
 
 FEW = Machine("few", "AMD EPYC 7543 32-Core Processor", cpu_nodes=1, cores=4)
 PAIR = Point("fabric", "pairs", {"rounds": 2}, 3, 2e-6)
@@ -126,3 +127,12 @@ def test_as_data_frames(file: Path) -> None:
     pairs = records.pairs.sort_values(["rank", "with_rank", "metric"])
     names = ["rank", "rank_host", "with_rank", "with_host", "metric", "value"]
     assert [tuple(map(str, r)) for r in pairs[names].itertuples(index=False)] == PAIRS
+
+
+def test_the_page_shows_a_network_of_few_nodes(tmp_path: Path) -> None:
+    """A record of fabric has one host, however many nodes were measured."""
+    page = tmp_path / "report.html"
+    file = put(tmp_path / "fabric.jsonl", fabric())
+    assert program.main(["report", str(file), "--output", str(page)]) == 0
+    found = Page(page)
+    assert "network: 3 pairs of 3 nodes" in found.text and "network-latency" in found.figures
