@@ -196,6 +196,39 @@ def test_a_record_that_grows_and_one_that_is_there_twice(
     assert tables(store) == tables(folder)
 
 
+def test_a_compact_store_says_the_same(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where older shards are still there, since the process was killed."""
+    made, store = tmp_path / "results", tmp_path / "store"
+    made.mkdir()
+    lines = lines_of().splitlines(keepends=True)
+    for n in (len(lines) // 2, len(lines)):
+        (made / "a.jsonl").write_bytes(b"".join(lines[:n]))
+        (made / f"{n}.jsonl").write_bytes(named(str(n), "two"))
+        assert aggregate(made, into=store) == 0
+    told = tables(store)
+    assert len(layout.shards(store)) == 2
+    unlink = Path.unlink
+
+    def killed(path: Path, **named: Any) -> None:
+        if path.parent.name == "manifest" and path.suffix == ".parquet":
+            raise OSError(errno.EIO, "killed")
+        unlink(path, **named)
+
+    words = ["aggregate", str(made), "--into", str(store), "--compact"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", killed)
+        assert program.main(words) == 1
+    assert len(layout.shards(store)) == 3 and tables(store) == told
+    assert program.main(words) == 0
+    assert len(layout.shards(store)) == 1 and tables(store) == told
+    assert database.read([store]).notes == []
+    (month,) = (store / "trial").iterdir()
+    assert len([*month.iterdir()]) == 1
+    assert aggregate(made, into=store) == 0 and len(layout.shards(store)) == 1
+
+
 def test_a_clock_in_the_future(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(lines_of().replace(b'"started": "20', b'"started": "21', 1))
     store = tmp_path / "store"

@@ -42,7 +42,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser(
         "aggregate",
         help="collect records in a store",
-        usage="%(prog)s FILE|DIR... --into STORE",
+        usage="%(prog)s FILE|DIR... --into STORE [--compact]",
         description=(
             "Adds what records hold, but for their samples, to a store: a folder of Parquet files"
             " that sick, report, compare, levels, summary and export read as they read records, and"
@@ -57,6 +57,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=sources.GIVEN)
     command.add_argument(
         "--into", metavar="STORE", type=Path, required=True, help="a folder; made if there is none"
+    )
+    command.add_argument(
+        "--compact", action="store_true", help="then make one file of each month and table"
     )
     command.set_defaults(run=_aggregate)
 
@@ -74,6 +77,8 @@ def _aggregate(options: argparse.Namespace) -> int:
         store.mkdir(parents=True, exist_ok=True)
         with lock.held(store / LOCK, notes):
             added = _into(store, files)
+            if options.compact:
+                _compact(store)
     except OSError as error:
         raise CannotWrite(f"{store}: cannot be written: {error.strerror or error}") from error
     finally:
@@ -95,6 +100,12 @@ def _said(added: Added, seconds: float) -> str:
     if n := len(added.wrong):
         parts.append(f"{units.several(n, 'file')} left out: no records")
     return "; ".join(parts)
+
+
+def _compact(store: Path) -> None:
+    from ..records import database, shards
+
+    shards.compact(database.connect("256MiB"), store, components_of)
 
 
 def _short(flaw: str) -> str:

@@ -46,6 +46,24 @@ OF_MANIFEST = (
     " runs BIGINT, left_out VARCHAR[], shard BIGINT"
 )
 
+MANY = 2  # shards
+COMPACT = """
+CREATE TEMP TABLE latest AS
+SELECT shard AS old, copy AS old_copy, run, ended, trials, lines,
+	row_number() OVER (ORDER BY shard, copy) - 1 AS copy
+FROM parsed.run_all QUALIFY shard = max(shard) OVER (PARTITION BY run, file);
+CREATE TEMP TABLE best AS
+SELECT old, run FROM latest QUALIFY row_number() OVER (PARTITION BY run
+	ORDER BY ended DESC, trials DESC, lines DESC, copy) = 1;
+CREATE VIEW parsed.run AS
+SELECT r.* REPLACE ({shard} AS shard, l.copy AS copy) FROM parsed.run_all r
+	JOIN latest l ON r.shard = l.old AND r.copy = l.old_copy;
+CREATE VIEW parsed.machine AS
+FROM parsed.machine_all QUALIFY row_number() OVER (PARTITION BY hash) = 1;
+CREATE VIEW parsed.definition AS
+FROM parsed.definition_all QUALIFY row_number() OVER (PARTITION BY hash) = 1;
+"""
+
 Component = Callable[[duckdb.DuckDBPyConnection], None]
 
 
@@ -84,6 +102,50 @@ def write(
     db: duckdb.DuckDBPyConnection, folder: Path, shard: int, taken: Sequence[Taken], told: Component
 ) -> None:
     """What the tables of parsed.sql hold. `told` makes the table component."""
+    _write_tables(db, folder, shard, told)
+    db.execute(f"CREATE OR REPLACE TEMP TABLE manifest ({OF_MANIFEST})")
+    reader.insert(db, "manifest", [_row(one, shard) for one in taken])
+    _write_manifest(db, folder, shard)
+
+
+def compact(db: duckdb.DuckDBPyConnection, folder: Path, told: Component) -> int:
+    """Makes one shard of all, which has the last version of each file's runs; returns how many
+    there were. Until its manifest is there the older ones count; then both do, for of a run and a
+    file the last shard counts."""
+    old = store.shards(folder)
+    if len(old) < MANY:
+        return len(old)
+    shard = max(old) + 1
+    store.add(db, [folder])
+    for table in store.TABLES:
+        db.execute(f"ALTER VIEW parsed.{table} RENAME TO {table}_all")
+    db.execute(COMPACT.format(shard=shard))
+    for table in ("trial", "metric", "pair", "distribution", "other"):
+        db.execute(
+            f"CREATE VIEW parsed.{table} AS SELECT * REPLACE ({shard} AS shard)"
+            f" FROM parsed.{table}_all x SEMI JOIN best b ON x.shard = b.old AND x.run = b.run"
+        )
+    _write_tables(db, folder, shard, told)
+    db.execute(
+        f"CREATE TEMP TABLE manifest AS SELECT * REPLACE ({shard} AS shard) FROM (FROM"
+        " read_parquet(?) QUALIFY row_number() OVER (PARTITION BY file ORDER BY shard DESC) = 1)",
+        [f"{folder}/{store.MANIFEST}/*.parquet"],
+    )
+    _write_manifest(db, folder, shard)
+    for file in (folder / store.MANIFEST).glob("*.parquet"):
+        if int(file.stem) in old:
+            file.unlink()
+    clean(folder)
+    return len(old)
+
+
+def _write_manifest(db: duckdb.DuckDBPyConnection, folder: Path, shard: int) -> None:
+    path = folder / store.MANIFEST / f"{shard:08}.parquet"
+    _copy(db, "FROM manifest ORDER BY file", path)
+    _publish([path])
+
+
+def _write_tables(db: duckdb.DuckDBPyConnection, folder: Path, shard: int, told: Component) -> None:
     told(db)
     months = [m for (m,) in db.execute(f"SELECT DISTINCT {MONTH} FROM parsed.run r").fetchall()]
     written = []
@@ -94,12 +156,6 @@ def write(
             if _copy(db, asked, path):
                 written.append(path)
     _publish(written)
-    rows = [_row(one, shard) for one in taken]
-    db.execute(f"CREATE OR REPLACE TEMP TABLE manifest ({OF_MANIFEST})")
-    reader.insert(db, "manifest", rows)
-    path = folder / store.MANIFEST / f"{shard:08}.parquet"
-    _copy(db, "FROM manifest ORDER BY file", path)
-    _publish([path])
 
 
 def _row(taken: Taken, shard: int) -> tuple[object, ...]:
