@@ -210,3 +210,23 @@ def test_rows_tell_what_differs(locus, cpus):
         re.search(row, done.out, re.MULTILINE)
         for row in ("^cycle +1 ", r"^loaded +read +\d+ ", r"^loaded +write +\d+ ")
     ), done.out
+
+
+def test_a_quick_run_leaves_out_what_takes_its_time_to_prepare(locus):
+    """It says so beforehand, and how to measure it. A machine with 480 MiB of L3."""
+
+    def sizes(words):
+        words = f"latency --variant cycle {words} --dry-run --verbose --topology"
+        done = locus(words, "l3:1(size=503316480) core:2 pu:1")
+        said = "base pages beyond 64 MiB take too long; --pages base,thp measures" in " ".join(
+            done.out.split()
+        )
+        found = re.findall(r"latency/cycle size=(\d+) pages=(\w+)", done.out)
+        return said, {(int(size) >> 20, pages) for size, pages in some(found)}
+
+    said, quick = sizes("--profile quick")
+    large = {(mib, pages) for mib, pages in quick if mib > 64}
+    assert said and large == {(256, "thp"), (1024, "thp"), (1920, "thp")} and (64, "base") in quick
+    for words in "--profile quick --pages base,thp", "--profile standard":
+        said, found = sizes(words)
+        assert not said and any(mib > 1024 and pages == "base" for mib, pages in found), words

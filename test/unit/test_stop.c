@@ -127,7 +127,7 @@ static void a_group_is_begun_if_the_share_lasts_for_it(void **state)
 
 	(void)state;
 	b->deadline = 3 * HOUR;
-	budget_divide(b, 0);		      /* two hours are left */
+	budget_divide(b, 0, 0, 0);	      /* two hours are left */
 	assert_true(budget_affords(b, 1e18)); /* nothing is known */
 	budget_prepared(b, 8 * MIB, HOUR);    /* a small one, which tells nothing */
 	assert_true(budget_affords(b, 1e18));
@@ -136,21 +136,51 @@ static void a_group_is_begun_if_the_share_lasts_for_it(void **state)
 	assert_true(budget_affords(b, 64 * MIB));
 	assert_true(budget_affords(b, 255 * MIB));
 	assert_false(budget_affords(b, 257 * MIB));
-	budget_divide(b, 0); /* another benchmark's memory is another matter */
+	budget_divide(b, 0, 0, 0); /* another benchmark's memory is another matter */
 	assert_true(budget_affords(b, 257 * MIB));
 	leave(s);
 }
 
-/* A few large trials leave time to many small ones. */
+/* Large trials leave time to many small ones; from 128 MiB on they take it by their memory. */
 static void large_trials_do_not_take_it_all(void **state)
 {
-	struct planned small = { .needs.bytes = 4096 }, large = { .needs.bytes = 2UL << 30 };
-	const double ratio = budget_weigh(&large, 1) / budget_weigh(&small, 1);
+	struct planned small = { .needs.bytes = 4096 }, large = { .needs.bytes = 128UL << 20 };
+	const double one = budget_weigh(&small, 1), ratio = budget_weigh(&large, 1) / one;
 
 	(void)state;
-	assert_true(ratio > 4 && ratio < 10);
-	large.needs.bytes /= 2;
-	assert_true(budget_weigh(&large, 1) / budget_weigh(&small, 1) < ratio);
+	assert_true(ratio > 3 && ratio < 6);
+	large.needs.bytes = 2UL << 30;
+	assert_true(fabs(budget_weigh(&large, 1) - one - 16 * (ratio - 1) * one) < 0.1);
+}
+
+/* s after now when the share ends */
+static double share_of(struct budget *b, unsigned left, double preparing, double others)
+{
+	budget_divide(b, left, preparing, others);
+	return b->until - budget_now(b);
+}
+
+/* A minute for ten benchmarks, of which one needs 20 s before it can measure anything. */
+static void memory_is_prepared_beside_equal_shares(void **state)
+{
+	struct scene *s = scene(6, 0, 0, 0);
+	struct budget *b = &s->run.budget;
+	struct planned plan[] = { { .needs.bytes = 4096 }, { .needs.bytes = 6UL << 30 } };
+	const double tolerated = 0.5; /* s */
+
+	(void)state;
+	b->deadline = budget_now(b) + 60;
+	assert_true(budget_preparing(plan, 1) == 0);
+	assert_true(budget_preparing(plan, 2) > 3 && budget_preparing(plan, 2) < 30);
+	assert_true(fabs(share_of(b, 9, 20, 0) - 24) < tolerated);
+	assert_true(fabs(share_of(b, 9, 0, 20) - 4) < tolerated);
+	assert_true(fabs(share_of(b, 9, 0, 0) - 6) < tolerated);
+	assert_true(fabs(share_of(b, 9, 1000, 0) - 33) < tolerated); /* half is for all */
+	assert_true(fabs(share_of(b, 9, 0, 1000) - 3) < tolerated);
+	assert_true(fabs(share_of(b, 0, 0, 0) - 60) < tolerated);
+	plan[1].done = true;
+	assert_true(budget_preparing(plan, 2) == 0);
+	leave(s);
 }
 
 /* Gives each of n trials of a group twelve allocations, of which every other is so much slower. */
@@ -236,6 +266,7 @@ int main(void)
 		cmocka_unit_test(a_number_of_samples_ends_it),
 		cmocka_unit_test(a_group_is_begun_if_the_share_lasts_for_it),
 		cmocka_unit_test(large_trials_do_not_take_it_all),
+		cmocka_unit_test(memory_is_prepared_beside_equal_shares),
 		cmocka_unit_test(a_group_shows_what_its_trials_scatter),
 		cmocka_unit_test(a_small_group_is_judged_with_earlier_ones),
 	};

@@ -49,12 +49,34 @@ void budget_prepared(struct budget *b, double bytes, double took)
 	b->took = took;
 }
 
-void budget_divide(struct budget *b, unsigned left)
+/* bytes/s: clearing pages and laying a random chain through them, on one core */
+#define PREPARED 0.5e9
+
+double budget_preparing(const struct planned *p, unsigned n)
 {
-	const double now = budget_now(b);
+	double bytes = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (resume_wants(&p[i]) && !p[i].refusal && p[i].needs.bytes >= TOUCHED)
+			bytes += (double)p[i].needs.bytes;
+	return bytes / PREPARED;
+}
+
+void budget_divide(struct budget *b, unsigned left, double preparing, double others)
+{
+	const double now = budget_now(b), time = b->deadline - now, all = preparing + others,
+		     part = all > time / 2 ? time / 2 / all : 1;
 
 	b->largest = b->took = 0;
-	b->until = left ? now + (b->deadline - now) / (left + 1) : b->deadline;
+	b->until = left ? now + part * preparing + (time - part * all) / (left + 1) : b->deadline;
+}
+
+/* bytes: a trial with more is weighed in proportion to these */
+#define LARGE (128 << 20)
+
+static double weight_of(double bytes)
+{
+	return 1 + log2(1 + fmin(bytes, LARGE) / TOUCHED) * fmax(1, bytes / LARGE);
 }
 
 double budget_weigh(const struct planned *p, unsigned n)
@@ -63,7 +85,7 @@ double budget_weigh(const struct planned *p, unsigned n)
 
 	for (unsigned i = 0; i < n; i++)
 		if (resume_wants(&p[i]) && !p[i].refusal)
-			weight += 1 + log2(1 + (double)p[i].needs.bytes / TOUCHED);
+			weight += weight_of((double)p[i].needs.bytes);
 	return weight;
 }
 

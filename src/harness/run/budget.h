@@ -57,12 +57,18 @@ bool budget_affords(const struct budget *, double bytes);
 /* Notes how long a group took to prepare, for budget_affords(). */
 void budget_prepared(struct budget *, double bytes, double took);
 
-/* Gives the next benchmark its share of the time left; `left` more come after it. */
-void budget_divide(struct budget *, unsigned left);
+/*
+ * Gives the next benchmark its share of the time left; `left` more come after it. Each gets the s
+ * that preparing its memory once takes (budget_preparing()), and an equal part of the rest; at
+ * least half of the time is divided equally. `others`: s that those after it take.
+ */
+void budget_divide(struct budget *, unsigned left, double preparing, double others);
+/* s that preparing once the memory of n trials takes on an ordinary machine. */
+double budget_preparing(const struct planned *, unsigned n);
 /*
  * The time that n trials need, relative to others: measuring takes equally long for each, touching
  * memory takes longer the more there is. It grows with the logarithm of their memory, so that a few
- * large trials leave enough to many small ones.
+ * large trials leave enough to many small ones; from LARGE on, in proportion, as preparing does.
  */
 double budget_weigh(const struct planned *, unsigned n);
 /*

@@ -266,8 +266,15 @@ static void measure_plan(struct run *r)
 
 void measure_plans(struct run *r)
 {
-	for (unsigned i = 0; i < r->plans.plans; i++) {
-		budget_divide(&r->budget, r->plans.plans - 1 - i);
+	const struct plans *p = &r->plans;
+	double preparing, others = 0;
+
+	for (unsigned i = 0; i < p->plans; i++)
+		others += budget_preparing(p->plan[i].trial, p->plan[i].trials);
+	for (unsigned i = 0; i < p->plans; i++) {
+		preparing = budget_preparing(p->plan[i].trial, p->plan[i].trials);
+		others -= preparing;
+		budget_divide(&r->budget, p->plans - 1 - i, preparing, fmax(0, others));
 		r->plan_at = i;
 		measure_plan(r);
 	}
