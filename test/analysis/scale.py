@@ -41,8 +41,8 @@ FAULTS = (
     Fault("bandwidth -12 % in 2 of 7 metrics", "memory bandwidth", 0.29, 0.136, (45, 35)),
     Fault("no huge pages, 10 %", "huge pages", 1.0, 0.10, (90, 90)),
     Fault("clock -5 %", "clock", 1.0, 0.0526, (95, 95)),
-    Fault("clock -4 %", "clock", 1.0, 0.0417, (90, 70)),
-    Fault("clock -3 %", "clock", 1.0, 0.031, (35, 0)),
+    Fault("clock -4 %", "clock", 1.0, 0.0417, (90, 90)),
+    Fault("clock -3 %", "clock", 1.0, 0.031, (35, 15)),
 )
 
 

@@ -33,6 +33,8 @@ FALSE = 0.3  # healthy suspects that a campaign may have, about
 SLIGHT = float(np.log(1.02))  # a smaller effect makes no suspect
 EFFECT = float(np.log(1.05))  # nor a smaller one a sick host, unless the user says so
 CLOCK_EFFECT = float(np.log(1.03))
+CLEAR = float(np.log(1.032))  # a clock that is so much slower, and as far from the class as
+CLEAR_SCORE = 5.0  # this, is told, however many hosts there are: runs agree on a clock
 NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal values
 HEALTHY = ((10, 0.006), (30, 0.007), (100, 0.018), (1000, 0.04))
 
@@ -72,7 +74,10 @@ def refer(y: Array, of: Sequence[str], majority: bool = False, false: float = FA
     columns = tuple(np.flatnonzero([c == name for c in of]) for name in components)
     middle, deviation = _quantile_of(y), _deviation_of(y, columns)
     score, _ = _scores(y - middle, deviation, components, columns, majority)
-    return Reference(components, columns, middle, deviation, _limit_of(score, false), majority)
+    limit = _limit_of(score, false)
+    for c in (c for c, name in enumerate(components) if name == CLOCK):
+        limit[c] = min(limit[c], max(CLEAR_SCORE, CLEAR / np.median(deviation[columns[c]])))
+    return Reference(components, columns, middle, deviation, limit, majority)
 
 
 def look(y: Array, class_: Reference) -> Look:
