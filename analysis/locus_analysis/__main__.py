@@ -170,7 +170,7 @@ def _summary(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    form = formats.named(options.format or options.asked or "csv")
+    form = formats.named(formats.chosen(options.format, options.asked))
     likwid.refuse(options.file)
     if options.output:
         command_line.note(formats.write_file(form, options.file, options.output))
@@ -330,7 +330,7 @@ def _parser() -> argparse.ArgumentParser:
             " record."
         ),
     )
-    command.add_argument("--format", choices=formats.NAMES, metavar="FORMAT", help=formats.listed())
+    command.add_argument("--format", choices=formats.NAMES, help="default: csv")
     for form in formats.FORMATS:
         if form.option:
             command.add_argument(

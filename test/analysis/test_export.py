@@ -236,3 +236,10 @@ def test_google_benchmark_is_of_one_host(
     other = write(tmp_path / "b.jsonl", record(ONE, dummy(), run_id("b")))
     out, err = export(capsys, "google-benchmark", file, other, status=BAD_INPUT)
     assert not out and "these records are of 2: cloud-7, n042; export each by itself" in err
+
+
+def test_one_format_is_asked_for(capsys: pytest.CaptureFixture[str], file: Path) -> None:
+    words = ["export", "--format", "csv", "--anonymous", str(file)]
+    assert program.main(words) == BAD_INPUT
+    out, err = capsys.readouterr()
+    assert not out and "--format csv and --format anonymous are asked for" in err

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Optional, TextIO
 
-from ..records.sources import CannotWrite
+from ..records.sources import BadInput, CannotWrite
 
 # Writes what the files hold; returns notes for the user.
 Writer = Callable[[Sequence[Path], TextIO], list[str]]
@@ -117,15 +117,20 @@ FORMATS = (
     ),
 )
 NAMES = tuple(form.name for form in FORMATS)
+OF_EXPECTED = ("expected", "reframe", "superbench")
 
 
 def named(name: str) -> Format:
     return FORMATS[NAMES.index(name)]
 
 
-def listed() -> str:
-    """For --help, beside the option."""
-    return f"{', '.join(NAMES)}; default: {NAMES[0]}"
+def chosen(form: Optional[str], option: Optional[str]) -> str:
+    """Of --format, and of an option that is a format by itself: --expect may be given beside the
+    formats of expected values."""
+    fits = form is None or option in (None, form)
+    if not fits and not (option == "expected" and form in OF_EXPECTED):
+        raise BadInput(f"--format {form} and --format {option} are asked for: give one of them")
+    return form or option or NAMES[0]
 
 
 def described() -> str:

@@ -1,11 +1,12 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""spark: whether Apache Spark gives DuckDB's numbers on a store: median, median absolute deviation
+"""Whether Apache Spark gives DuckDB's numbers on a store: median, median absolute deviation
 and deviation of every host x trial x metric. By `make check-spark`, with PYTHON, which has what the
 report needs; pyspark is installed from PyPI into spark/ of the build folder, and needs a JRE
 (Debian: default-jre-headless). The records are made up: 40 hosts of two classes, 3 runs of each, in
 two months.
 """
+
+from __future__ import annotations
 
 import json
 import math
@@ -14,6 +15,13 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
+
+import duckdb
+from locus_analysis import __main__ as program
+from make_records import ONE, TWO, latency, numa, record, run_id, write
+
+Rows = list[list[Any]]
 
 FOLDER = pathlib.Path("spark").resolve()
 HOSTS, RUNS = 20, 3
@@ -45,11 +53,8 @@ json.dump({"version": spark.version, "rows": rows}, open("rows.json", "w"))
 """
 
 
-def store():
+def store() -> pathlib.Path:
     """A store, as locus aggregate makes it."""
-    from locus_analysis import __main__ as program
-    from make_records import ONE, TWO, latency, numa, record, run_id, write
-
     records, made = FOLDER / "records", FOLDER / "store"
     for folder in (records, made):
         shutil.rmtree(folder, ignore_errors=True)
@@ -70,15 +75,13 @@ def store():
     return made
 
 
-def of_duckdb(made):
-    import duckdb
-
+def of_duckdb(made: pathlib.Path) -> Rows:
     metric = f"read_parquet('{made}/metric/*/*.parquet', hive_partitioning = true)"
     query = QUERY.format(median="median", half="", metric=metric)
     return [list(row) for row in duckdb.connect().execute(query).fetchall()]
 
 
-def of_spark(made):
+def of_spark(made: pathlib.Path) -> tuple[str, Rows]:
     """In an environment of its own."""
     python = FOLDER / "venv/bin/python"
     if not python.with_name("ready").exists():
@@ -91,14 +94,14 @@ def of_spark(made):
     return told["version"], told["rows"]
 
 
-def are_equal(a, b):
+def are_equal(a: object, b: object) -> bool:
     """Texts, and numbers up to the order of additions."""
     if isinstance(a, float) and isinstance(b, float):
         return math.isclose(a, b, rel_tol=1e-12)
     return a == b
 
 
-def main():
+def main() -> None:
     if not shutil.which("java"):
         sys.exit("spark: java is missing (Debian: default-jre-headless)")
     FOLDER.mkdir(exist_ok=True)
