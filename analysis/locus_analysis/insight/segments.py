@@ -76,6 +76,9 @@ def prepared(
             error, nan=np.quantile(known, 0.75) if len(known) else 0.0, posinf=10.0, neginf=0.0
         )
     each, place = np.unique(size[good], return_inverse=True)
+    if len(each) == len(place):
+        order = np.argsort(place)
+        return Curve(each, np.log2(each), y[order], error[order])
     medians = [
         np.array([np.median(values[place == i]) for i in range(len(each))]) for values in (y, error)
     ]
