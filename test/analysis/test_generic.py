@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from locus_analysis.insight import plugins
 from locus_analysis.page import ratio_pictures
-from locus_analysis.pictures import drift
+from locus_analysis.pictures import axes, drift
 from locus_analysis.pictures.render import SVG
 from locus_analysis.records import database, description, published
 from locus_analysis.records.rows import Mark
@@ -31,6 +31,7 @@ from make_records import (
     run_id,
 )
 from pages import Page, make, trials
+from some import some
 
 RUN = run_id("a")
 
@@ -285,3 +286,23 @@ def test_what_one_variant_alone_has_tells_its_lines_apart() -> None:
     lines = description.lines(of, groups[0].trials, own)
     assert [line.name for line in lines] == ["plain", "best, that", "best, this"]
     assert ratio_pictures.result(of, own) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "least"),
+    [
+        ([(0.0, -0.01, 0.02), (0.5, 0.4, 0.6)], 0),  # shares
+        ([(0.0, -1.0, 2.0), (5.0, 4.0, 6.0)], 0),  # counts
+        ([(-0.2, -0.3, -0.1), (0.5, 0.4, 0.6)], -1),
+        ([(-2.0, -3.0, -1.0), (5.0, 4.0, 6.0)], -1),
+    ],
+)
+def test_an_axis_of_counts_or_shares_begins_below_zero_only_with_a_value(
+    values: list[tuple[float, float, float]], least: int
+) -> None:
+    """An interval that goes below zero does not count."""
+    lines = record(TWO, checkpoint(ONE, threads=(1,)), RUN)
+    of = description.of(database.tables(of_lines(lines)), "checkpoint")
+    axis = axes.y_axis(of, "kept", [{"value": v, "low": a, "high": b} for v, a, b in values])
+    assert (axis.domain[0] < 0) == (least < 0) and (axis.domain[0] == 0) == (least == 0)
+    assert all(tick >= axis.domain[0] for tick in some(axis.ticks))

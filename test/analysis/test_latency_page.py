@@ -125,7 +125,7 @@ def test_the_page_and_the_card_take_the_record_s_ratio_of_pages(tmp_path: Path) 
     lines = brief(record(TWO, points, run_id("a")))
     page = make(tmp_path, lines)
     names = sorted(p.stem for p in tmp_path.glob("report-pictures/latency*.svg"))
-    assert names == [f"latency{of}" for of in ("", "-claims", "-published", "-ratios-slowdown")]
+    assert names == [f"latency{of}" for of in ("", "-published", "-ratios-slowdown")]
     text = re.sub(r"\s+", " ", page.text)
     assert re.search(r"size 16 MiB ?1\.2[0-9]* \(", text)
     (run,) = summary.cards(database.tables(of_lines(lines)))

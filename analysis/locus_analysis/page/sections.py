@@ -174,12 +174,19 @@ def _pictures(
             None,
         ]
         told = claim_pictures.pictures(
-            of, claimed.get(whole, []), machines[whole], f"{file}-claims", title
+            of, _not_drawn(claimed.get(whole, []), own), machines[whole], f"{file}-claims", title
         )
         each = [cpus.OfTrial(e.trial, e.ratios, e.outlying) for e in each_cpu.of(db, own)]
         by_cpu = cpus.pictures(each, f"{file}-cpus", title)
         drawn += [p for p in (*by_cpu, first, *told, *others) if p]
     return drawn
+
+
+def _not_drawn(told: Sequence[claims.Told], trials: Sequence[Trial]) -> list[claims.Told]:
+    """Claims whose picture would not be that of the ratios once more: with published figures, or
+    with values that are no declared ratio."""
+    ratios = {r["value"] for t in trials for r in t["ratios"]}
+    return [c for c in told if c["theirs"] or any(r["value"] not in ratios for r in c["rows"])]
 
 
 def file_name(what: str, names: Names, run: str) -> str:

@@ -146,6 +146,9 @@ def y_axis(of: Described, metric: str, points: Sequence[Valued]) -> Axis:
     unit = of.meaning(metric)["unit"] or "1"
     ends = _ends(points) or [1.0]
     low, high = min(ends), max(ends)
+    if is_share(points, unit) or unit == "1":
+        values = [p["value"] for p in points if p["value"] is not None]
+        low = low if min(values, default=0.0) < 0 else max(low, 0.0)  # an interval may go below
     if is_share(points, unit):
         return share_axis(metric, low, high)
     factor, name = units.scale([sorted(ends)[len(ends) // 2]], unit)
@@ -155,16 +158,17 @@ def y_axis(of: Described, metric: str, points: Sequence[Valued]) -> Axis:
     ticks = linear_ticks(high) if low >= 0 else round_ticks(low, max(high, 0))
     label = f"format(datum.value / {factor!r}, '~g')"
     room = (high - low) / 20 or 1.0
-    return Axis(title, (min(0.0, low - room), max(ticks[-1], high)), ticks, label, log=False)
+    least = min(0.0, low - room) if low < 0 else 0.0
+    return Axis(title, (least, max(ticks[-1], high)), ticks, label, log=False)
 
 
 def share_axis(title: str, low: float, high: float) -> Axis:
-    low, high = min(0.0, low, -0.005), max(high, 0.01)
+    low, high = min(0.0, low), max(high, 0.01)
     high = 1.0 if high > 0.4 else high
     room = (high - low) / 40
     return Axis(
         title,
-        (low - room, high + room),
+        (low - room if low < 0 else 0.0, high + room),
         round_ticks(low, high),
         "format(datum.value, '.1~%')",
         log=False,
