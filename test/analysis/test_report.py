@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 import pytest
 import vl_convert
-from locus_analysis.base import units
+from locus_analysis.base import glossary, units
 from locus_analysis.page import report
 from locus_analysis.pictures import charts, draw
 from locus_analysis.pictures import vega_lite as vl
@@ -105,6 +105,14 @@ def test_every_flagged_trial_is_marked_everywhere(everything: Everything) -> Non
     assert {r["flag"] for r in rows if r["status"] == "ok"} == {None}
     flags = some(r["flag"] for r in page.rows("moment") if r["status"] not in ("ok", "unfinished"))
     assert set(flags) <= set(numbers)
+
+
+def test_the_page_says_what_its_words_mean(everything: Everything) -> None:
+    """Not only on hover, and as the glossary does."""
+    _, page, _ = everything
+    for status in FLAGS:
+        assert f"{status}: {glossary.brief(status)}" in page.text
+    assert f"certain: {glossary.terms()['certain']}" in page.text
 
 
 def test_a_picture_alone_says_what_is_wrong_in_it(tmp_path: Path) -> None:
