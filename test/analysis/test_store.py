@@ -229,6 +229,20 @@ def test_a_compact_store_says_the_same(
     assert aggregate(made, into=store) == 0 and len(layout.shards(store)) == 1
 
 
+def test_samples_stay_in_the_records(tmp_path: Path) -> None:
+    """They are opened when they are shown; who has no record any more is told."""
+    file = write(tmp_path / "a.jsonl", machine_record("one"))
+    store = tmp_path / "store"
+    assert aggregate(file, into=store) == 0
+    drift = "SELECT count(*) FROM drift"
+    told = [database.tables(database.read([p])).execute(drift).fetchall() for p in (file, store)]
+    assert told[0] == told[1] != [(0,)]
+    file.unlink()
+    given = database.read([store])
+    assert database.tables(given).execute(drift).fetchall() == [(0,)]
+    assert given.notes == [f"{file}: cannot be read: the samples of its runs are not shown"]
+
+
 def test_a_clock_in_the_future(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(lines_of().replace(b'"started": "20', b'"started": "21', 1))
     store = tmp_path / "store"
