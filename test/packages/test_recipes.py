@@ -10,7 +10,7 @@ from conftest import FOLDER, SOURCE, empty
 from elsewhere import good
 from some import some
 
-EASYBUILD = "packaging/easybuild/locus-0.1.0-foss-2023b.eb"
+EASYBUILD = "packaging/easybuild/locus-0.2.0-foss-2023b.eb"
 READ = """
 import json, sys
 from easybuild.framework.easyconfig.parser import EasyConfigParser
