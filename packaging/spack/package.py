@@ -8,11 +8,11 @@ class Locus(AutotoolsPackage):
     NUMA nodes, threads and MPI ranks."""
 
     homepage = "https://example.org/locus"  # until a release has a place
-    url = "file:///path/to/locus-0.1.0.tar.gz"
+    url = "file:///path/to/locus-0.2.0.tar.gz"
 
     license("Apache-2.0")
 
-    version("0.1.0")  # add the line of SHA256SUMS: sha256="..."
+    version("0.2.0")  # add the line of SHA256SUMS: sha256="..."
 
     variant("mpi", default=False, description="Build locus-mpi, for ranks")
     variant("papi", default=False, description="Count by PAPI's names of events")
