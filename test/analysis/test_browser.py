@@ -214,7 +214,7 @@ def test_pictures_are_saved_without_a_request(made: Path, seen: Seen, tmp_path: 
     assert mark.get_attribute("data-said") in titles and len(some(titles)) > 3
     rows = list(csv.DictReader((tmp_path / "csv").open(encoding="utf-8")))
     assert {"trial", "value", "low", "high", "status"} <= set(some(rows)[0])
-    assert all(float(row["value"]) > 0 for row in rows if row["status"] == "ok")
+    assert min(float(row["value"]) for row in rows if row["status"] == "ok") > 0
     assert seen.said == [] and len(seen.requests) == 1
 
 

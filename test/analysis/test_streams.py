@@ -91,7 +91,8 @@ def test_the_name_of_a_file_is_written_as_it_is(file: Path, tmp_path: Path) -> N
     """Also one that is not UTF-8, or that means something in a link."""
     page, given = (os.fsencode(tmp_path) + name for name in (b"/\xff#%20.html", b"/\xff.jsonl"))
     Path(os.fsdecode(given)).write_bytes(file.read_bytes() + b"a flaw\n")
-    done = Done(["report", "--output", os.fsdecode(page), os.fsdecode(given)])
+    words = ["report", "--pictures", "--output", os.fsdecode(page), os.fsdecode(given)]
+    done = Done(words)
     note = f"{tmp_path}/\\xff.jsonl:{len(file.read_bytes().splitlines()) + 1}: is not JSON: "
     assert done.status == GOOD and done.err.startswith(f"locus: note: {note}")
     assert done.out.splitlines()[0] == page
