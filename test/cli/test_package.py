@@ -74,8 +74,8 @@ def test_it_is_installed_by_pip_and_works_with_the_oldest_modules_it_may(
     lowest = pathlib.Path(os.environ.get("BUILD", "/nonexistent"), "lowest/bin/python")
     if not lowest.exists():
         lacking("build/lowest, a venv with the lower bounds of the modules,", "./quickstart check")
-    # pip leaves files beside the package; the schema is a link to doc/.
-    for folder in ("analysis", "doc/schema"):
+    # pip leaves files beside the package; schema and glossary are links to doc/.
+    for folder in ("analysis", "doc/schema", "doc/methods"):
         shutil.copytree(
             SOURCE / folder,
             tmp_path / folder,
@@ -110,7 +110,9 @@ def test_it_is_installed_by_pip_and_works_with_the_oldest_modules_it_may(
     assert "jinja2>=3.1" in others
 
     page = tmp_path / "page.html"
-    status, out, err = run(program, "report", "--output", page, record, PYTHONPATH=str(site))
+    status, out, err = run(
+        program, "report", "--pictures", "--output", page, record, PYTHONPATH=str(site)
+    )
     assert (status, out.splitlines()[0]) == (0, str(page)), err
     text = page.read_text(encoding="utf-8")
     for benchmark in some(set(frames.trials.benchmark)):
