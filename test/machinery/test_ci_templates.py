@@ -29,7 +29,7 @@ def run(folder, script, variables, status):
     stand_ins(folder, status)
     for name in ("work", "base"):
         (folder / name).mkdir()
-    bash = shutil.which("bash")
+    bash = shutil.which("bash") or "bash"
     paths = {"ARGUMENTS": "arguments", "GITHUB_STEP_SUMMARY": "summary", "GITHUB_OUTPUT": "output"}
     given = {name: str(folder / file) for name, file in paths.items()}
     return subprocess.run(
