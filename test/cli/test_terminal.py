@@ -238,6 +238,16 @@ def test_a_dry_run_begins_with_trials_memory_and_time_and_has_a_line_for_a_group
     assert len(re.findall("(?m)^  [0-9a-f]{16}  dummy/", listed)) == 30
 
 
+def test_a_line_for_a_group_tells_what_differs(locus):
+    """Also what is impossible, and threads; a variant may lack what others vary."""
+    words = "latency --size 4K,1000T --variant cycle --pages base,thp --dry-run"
+    assert "pages base, thp; 2 impossible here" in locus(words, outline=True).out
+    words = "kmeans --variant 2p,best --threads 1,2 --oversubscribe --prune none,auto --dry-run"
+    assert re.search(
+        "(?m)^group 1: .*2p, best; prune none, auto; threads 1, 2$", locus(words, outline=True).out
+    )
+
+
 def test_a_dry_run_of_the_suite_has_a_line_for_each_benchmark(locus):
     first, *rest = locus("suite --dry-run", outline=True).out.splitlines()
     assert first.startswith("suite on ") and "estimated time: " in first

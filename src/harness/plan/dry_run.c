@@ -203,13 +203,11 @@ static void print_values(const struct planned *p, unsigned n, unsigned of, const
 		snprintf(last, CELL, "%.*s", CELL - 1, value);
 		values++;
 	}
-	listed = values > 3 && is_number(p->trial.benchmark, of) ? 1 : values;
-	for (unsigned j = 0; j < listed && j < SHOWN; j++)
+	listed = values > SHOWN || (values > 3 && is_number(p->trial.benchmark, of)) ? 1 : values;
+	for (unsigned j = 0; j < listed; j++)
 		fprintf(f, "%s%s", j ? ", " : before, known[j]);
 	if (listed < values)
 		fprintf(f, "..%s", last);
-	else if (values > SHOWN)
-		fprintf(f, ", ...");
 }
 
 static void print_group(const struct planned *p, unsigned n, const struct varying *varies, FILE *f)
