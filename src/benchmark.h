@@ -245,9 +245,8 @@ struct variant {
 /* What a trial requires; 0 and NULL: nothing special. */
 struct needs {
 	const char *pointless; /* why this combination makes no sense: it is left out */
-	/* why the quick profile leaves it out, unless the user gave a parameter */
-	const char *lengthy;
-	size_t bytes; /* mapped; over ranks, by the rank that maps most */
+	const char *lengthy;   /* why a quick suite leaves it out */
+	size_t bytes;	       /* mapped; over ranks, by the rank that maps most */
 	/* bytes in lines that work() touches, if they are far fewer; 0: all */
 	size_t touched;
 	/*

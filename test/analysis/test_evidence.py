@@ -163,7 +163,7 @@ def test_two_modes_of_a_placement_are_a_range_on_the_card() -> None:
     lines = bimodal(record(TWO, numa(TWO), RUN), "single")
     (made,) = summary.cards(database.tables(of_lines(lines)))
     (line,) = (line for line in made.lines if line.name == "first touch")
-    assert line.text.startswith("by one thread takes 1.3 to 2.6x,")
+    assert line.text.startswith("by one thread: 1.3 to 2.6 times slower,")
 
 
 # Sentences.

@@ -212,21 +212,20 @@ def test_rows_tell_what_differs(locus, cpus):
     ), done.out
 
 
-def test_a_quick_run_leaves_out_what_takes_its_time_to_prepare(locus):
+def test_a_quick_suite_leaves_out_what_takes_its_time_to_prepare(locus):
     """It says so beforehand, and how to measure it. A machine with 480 MiB of L3."""
 
     def sizes(words):
-        words = f"latency --variant cycle {words} --dry-run --verbose --topology"
-        done = locus(words, "l3:1(size=503316480) core:2 pu:1")
-        said = "base pages beyond 64 MiB take too long; --pages base,thp measures" in " ".join(
+        done = locus(f"{words} --dry-run --verbose --topology", "l3:1(size=503316480) core:2 pu:1")
+        said = "base pages beyond 64 MiB take a suite too long; locus latency" in " ".join(
             done.out.split()
         )
         found = re.findall(r"latency/cycle size=(\d+) pages=(\w+)", done.out)
         return said, {(int(size) >> 20, pages) for size, pages in some(found)}
 
-    said, quick = sizes("--profile quick")
+    said, quick = sizes("suite latency")
     large = {(mib, pages) for mib, pages in quick if mib > 64}
     assert said and large == {(256, "thp"), (1024, "thp"), (1920, "thp")} and (64, "base") in quick
-    for words in "--profile quick --pages base,thp", "--profile standard":
+    for words in "latency --variant cycle", "suite latency --profile standard":
         said, found = sizes(words)
         assert not said and any(mib > 1024 and pages == "base" for mib, pages in found), words

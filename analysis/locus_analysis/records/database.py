@@ -286,7 +286,7 @@ def run_names(db: duckdb.DuckDBPyConnection) -> dict[str, str]:
     return {r["run"]: f"{r['host']}, {r['started'][:19]}Z" for r in found}
 
 
-def connect(memory: str = MOST_MEMORY) -> duckdb.DuckDBPyConnection:
+def connect(memory: str = "") -> duckdb.DuckDBPyConnection:
     """An empty database, with the tables of parsed.sql."""
     # Only the name is wanted: the database makes the folder when it needs it, and removes it.
     try:
@@ -297,7 +297,7 @@ def connect(memory: str = MOST_MEMORY) -> duckdb.DuckDBPyConnection:
     db = duckdb.connect(
         config={
             "autoinstall_known_extensions": "false",
-            "memory_limit": memory,
+            "memory_limit": memory or MOST_MEMORY,
             "temp_directory": str(folder),
             "threads": str(min(8, processes.usable_cpus())),  # each takes memory of its own
         }

@@ -14,7 +14,7 @@
  * bytes: trials that touch more are measured alone, since those sampled in turn evict each other's
  */
 #define SHARED_CACHES (UINT64_C(1) << 20)
-/* bytes: preparing more, once for each kind of pages, takes most of a quick run */
+/* bytes: preparing more, once for each kind of pages, takes most of its part of a quick suite */
 #define QUICK_TOP (UINT64_C(64) << 20)
 
 /* GB/s: no node has more cores than that can use */
@@ -168,8 +168,8 @@ struct needs latency_needs(const struct trial *t)
 		  (t->threads - 1) * region_takes(t->machine, background_bytes(t), pages);
 	n.touched = way_of(t)->loaded ? 0 : touched(&c);
 	if (pages == PAGES_BASE && t->value[BYTES].count > QUICK_TOP)
-		n.lengthy = "base pages beyond 64 MiB take too long; --pages base,thp measures "
-			    "them";
+		n.lengthy = "base pages beyond 64 MiB take a suite too long; locus latency "
+			    "measures them";
 	n.units = t->value[LOADS].count;
 	n.warm = warm(t);
 	n.alone = touched(&c) > SHARED_CACHES || way_of(t)->loaded;

@@ -215,22 +215,12 @@ static int append(struct plan *plan, const struct planned *p, const struct reque
 	return 0;
 }
 
-/* Whether the profile has no time for it, and nobody asked for it. */
-static bool is_lengthy(const struct planned *p, const struct request *r)
-{
-	bool asked = false;
-
-	for (unsigned i = 0; i < r->benchmark->n_parameters; i++)
-		asked |= r->options->parameter[i] != NULL;
-	return p->needs.lengthy && r->options->profile == QUICK && !asked;
-}
-
 int planned_add(struct plan *plan, const struct request *r, const struct point *at)
 {
 	struct planned p;
 	int status = plan_one(&p, r, at);
 
-	if (!status && is_lengthy(&p, r))
+	if (!status && !r->options->benchmark && r->options->profile == QUICK && p.needs.lengthy)
 		p.needs.pointless = p.needs.lengthy;
 	if (!status && p.needs.pointless) {
 		planned_leave_out(plan, p.needs.pointless);
