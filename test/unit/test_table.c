@@ -101,7 +101,8 @@ static void test_modes_are_rows(void **state)
 				  "cycle    1.000 ns/load       in 62 %     4.0  bimodal\n"
 				  "         4.000 ns/load       in 38 %    16.0  \n"
 				  "\n"
-				  "1 bimodal: 1.000 and 4.000 ns/load (62 % / 38 % of samples)\n");
+				  "1 bimodal: 1.000 and 4.000 ns/load (62 % / 38 % of samples)\n"
+				  "bimodal: two values instead of one\n");
 	json_decref(line);
 	free(text);
 }
