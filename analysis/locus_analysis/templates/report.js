@@ -130,7 +130,7 @@ function fit(part) {
 fit(document);
 addEventListener("toggle", event => fit(event.target), true);
 
-/* A link unfolds what it leads to, print all. */
+/* A link unfolds what it leads to. */
 const folds = document.querySelectorAll("details"), unfold = document.getElementById("unfold");
 function reveal() {
 	const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -138,20 +138,13 @@ function reveal() {
 		at.open = true;
 	target?.scrollIntoView();
 }
-let closed = [];
-function all(open) {
-	closed = [...folds].filter(fold => !fold.open);
-	for (const fold of folds)
-		fold.open = open;
-}
 unfold.hidden = false;
 unfold.onclick = () => {
 	const open = unfold.textContent === "Unfold all";
-	all(open);
+	for (const fold of folds)
+		fold.open = open;
 	unfold.textContent = open ? "Fold all" : "Unfold all";
 };
 addEventListener("hashchange", reveal);
 if (location.hash)
 	reveal();
-addEventListener("beforeprint", () => all(true));
-addEventListener("afterprint", () => closed.forEach(fold => { fold.open = false; }));
