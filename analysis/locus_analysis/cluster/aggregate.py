@@ -65,13 +65,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _aggregate(options: argparse.Namespace) -> int:
-    from ..records import likwid, lock
+    from ..records import likwid, lock, nodes
 
     begin = time.monotonic()
     likwid.refuse(options.file)
     if sources.STANDARD_INPUT in options.file:
         raise BadInput("-: only files are aggregated, since samples stay in them")
-    files = sources.find([path.resolve() for path in options.file])
+    paths = [path.resolve() for path in options.file]
+    files = sources.find(paths) + nodes.find(paths)
     store, notes = options.into, list[str]()
     try:
         store.mkdir(parents=True, exist_ok=True)
@@ -113,7 +114,7 @@ def _short(flaw: str) -> str:
 
 
 def _into(store: Path, files: Sequence[Path]) -> Added:
-    from ..records import bulk, database, shards
+    from ..records import bulk, database, nodes, shards
     from ..records import store as layout
 
     db = database.connect("256MiB")
@@ -127,11 +128,20 @@ def _into(store: Path, files: Sequence[Path]) -> Added:
     new = [path for path in files if not _is_known(path, known)]
     for batch in bulk.batches(new, BATCH):
         shard += 1
-        taken = taker.parse([taker.take(path) for path in batch], shard)
+        records = [path for path in batch if path.name != nodes.NAME]
+        beside = [_nodes(path) for path in batch if path.name == nodes.NAME]
+        taken = taker.parse([taker.take(path) for path in records], shard) + beside
         shards.write(db, store, shard, taken, components_of)
         taker.clear()
         _count(added, taken)
     return added
+
+
+def _nodes(path: Path) -> Taken:
+    from ..records import bulk, nodes
+
+    status = path.stat()  # before it is read, for it may grow
+    return bulk.Taken(path, status, nodes=nodes.text(path))
 
 
 def _is_known(path: Path, known: Mapping[str, Known]) -> bool:

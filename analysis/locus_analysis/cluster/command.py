@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..compare.hosts import Changes
     from ..compare.observations import Side
 
-NODES = "nodes.tsv"  # of locus-job: each node of the job, and how it ended
-
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command to argparse's subparsers."""
@@ -104,7 +102,7 @@ def _effect(words: str) -> tuple[str, float]:
 
 def _sick(options: argparse.Namespace) -> int:
     from ..compare import observations
-    from ..records import database
+    from ..records import database, nodes
     from . import fabric, known, node, sick, switches, told
 
     if options.node and (options.again_list or options.format not in ("table", "json")):
@@ -115,7 +113,7 @@ def _sick(options: argparse.Namespace) -> int:
     read = database.read(options.file, samples=False, values=True)
     db, notes = database.trials(read), read.notes
     side, network = observations.of(db, "these records"), fabric.read(db)
-    verdict = sick.judge(side, dict(options.effect), _lost(options.file))
+    verdict = sick.judge(side, dict(options.effect), nodes.lost(db, options.file))
     slow, network, untold = switches.judge(network, levels) if options.group else ([], network, [])
     verdict.add([*slow, *fabric.judge(network)], network.head if network.nodes else "")
     verdict.notes += untold
@@ -142,19 +140,3 @@ def _sick(options: argparse.Namespace) -> int:
 def _folder(paths: Sequence[Path]) -> str:
     first = paths[0]
     return shlex.quote(str(first if first.is_dir() else first.parent)).replace("{", "{{")
-
-
-def _lost(paths: Sequence[Path]) -> dict[str, str]:
-    """Nodes of jobs that did not end well, and how they ended; of several jobs the last one
-    counts."""
-    ended: dict[str, str] = {}
-    for folder in (path for path in paths if path.is_dir()):
-        for file in sorted(folder.rglob(NODES)):
-            try:
-                text = file.read_text(encoding="utf-8", errors="replace")
-            except OSError as error:
-                raise BadInput(f"{file}: cannot be read: {error.strerror}") from error
-            for line in text.splitlines():
-                node, _, how = line.partition("\t")
-                ended[node] = how
-    return {node: how for node, how in ended.items() if node and how != "complete"}

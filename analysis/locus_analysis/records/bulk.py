@@ -59,6 +59,7 @@ class Taken:
     copies: list[Copy] = field(default_factory=list)
     flaws: list[str] = field(default_factory=list)
     is_record: bool = True
+    nodes: Optional[str] = None  # the text of a file that is none (nodes.py)
 
 
 class _NotPlain(Exception):

@@ -43,7 +43,7 @@ QUERIES = {
 }
 OF_MANIFEST = (
     "file VARCHAR, device BIGINT, inode BIGINT, size BIGINT, mtime_ns BIGINT, whole BIGINT,"
-    " runs BIGINT, left_out VARCHAR[], shard BIGINT"
+    " runs BIGINT, left_out VARCHAR[], nodes VARCHAR, shard BIGINT"
 )
 
 MANY = 2  # shards
@@ -128,8 +128,9 @@ def compact(db: duckdb.DuckDBPyConnection, folder: Path, told: Component) -> int
     _write_tables(db, folder, shard, told)
     db.execute(
         f"CREATE TEMP TABLE manifest AS SELECT * REPLACE ({shard} AS shard) FROM (FROM"
-        " read_parquet(?) QUALIFY row_number() OVER (PARTITION BY file ORDER BY shard DESC) = 1)",
-        [f"{folder}/{store.MANIFEST}/*.parquet"],
+        " read_parquet(?, union_by_name = true)"
+        " QUALIFY row_number() OVER (PARTITION BY file ORDER BY shard DESC) = 1)",
+        [store.manifests(folder)],
     )
     _write_manifest(db, folder, shard)
     for file in (folder / store.MANIFEST).glob("*.parquet"):
@@ -162,7 +163,7 @@ def _row(taken: Taken, shard: int) -> tuple[object, ...]:
     s = taken.status
     name = os.fsencode(taken.path).decode("utf-8", "backslashreplace")
     same = (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns)
-    return (name, *same, taken.whole, len(taken.copies), taken.flaws, shard)
+    return (name, *same, taken.whole, len(taken.copies), taken.flaws, taken.nodes, shard)
 
 
 def _copy(db: duckdb.DuckDBPyConnection, query: str, path: Path) -> bool:

@@ -38,14 +38,18 @@ def split(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 def shards(store: Path) -> set[int]:
     """Those that are complete, without those that a later one replaced."""
-    return {int(found[1]) for file in _files(store / MANIFEST) if (found := SHARD.search(file))}
+    return {int(found[1]) for file in manifests(store) if (found := SHARD.search(file))}
+
+
+def manifests(store: Path) -> list[str]:
+    return _files(store / MANIFEST)
 
 
 def check(db: duckdb.DuckDBPyConnection, store: Path) -> None:
     """Raises BadInput for a store of a later version."""
     found = db.execute(
         "SELECT DISTINCT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = ?",
-        [_files(store / MANIFEST), KEY],
+        [manifests(store), KEY],
     ).fetchall()
     versions = {version for (version,) in found} or {"unknown"}
     for version in sorted(versions):
