@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from locus_analysis import __main__ as program
 from make_records import machine_record, write
+from test_compare_hosts import lost
+from test_history import run_of
+from test_sick_records import campaign, named, same
 
 
 def aggregate(*paths: Path, into: Path, more: tuple[str, ...] = ()) -> int:
@@ -42,3 +45,66 @@ def test_sick_names_nodes_without_data(tmp_path: Path, capsys: pytest.CaptureFix
     (later / "nodes.tsv").write_text("n008\tcomplete\n")
     for first in (results, store):
         assert "NO DATA" not in said(capsys, "sick", first, later)[1]
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records a/, b/ and c/, each with a store beside it, a.store/; n005 of b is slow."""
+    folder = tmp_path_factory.mktemp("sides")
+    for side in "abc":
+        campaign(folder / side, named(12), lost if side == "b" else same)
+        assert aggregate(folder / side, into=folder / f"{side}.store") == 0
+    return folder
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_compare_stores(sides: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two sides, each as records or as a store; several on a side; three sides."""
+
+    def told(words: str) -> tuple[int, str]:
+        given = [word if word == "--" else sides / word for word in words.split()]
+        status, out = said(capsys, "compare", *given, "--format", form)
+        return status, out.replace(".store", "")
+
+    status, out = found = told("a b")
+    assert status == 1 and "n005" in out
+    for words in ("a.store b.store", "a b.store"):
+        assert told(words) == found, words
+    several = told("a c -- b")
+    assert several == told("a.store c -- b.store")
+    assert several != found
+    if form == "table":  # its columns are as wide as the names
+        assert status == told("a.store b.store c.store")[0]
+    else:
+        assert told("a b c") == told("a.store b.store c")
+
+
+@pytest.fixture(scope="module")
+def years(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records of two nodes, old/ and new/, with stores; n1 has become slower."""
+    folder = tmp_path_factory.mktemp("years")
+    for half, days in (("old", range(1, 8)), ("new", range(8, 16))):
+        (folder / half).mkdir()
+        for day in days:
+            run_of(folder / half, "n1", day, 1.2 if day > 8 else 1)
+            run_of(folder / half, "n2", day, 1)
+        assert aggregate(folder / half, into=folder / f"{half}.store") == 0
+    return folder
+
+
+@pytest.mark.parametrize("command", ["history n1", "history --format json n1", "levels", "summary"])
+def test_records_and_stores_together(
+    years: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Some months in a store, some not yet."""
+    whole = said(capsys, *command.split(), years / "old", years / "new")
+    assert whole[1]
+    for old, new in (("old.store", "new.store"), ("old.store", "new")):
+        assert said(capsys, *command.split(), years / old, years / new) == whole
+
+
+def test_records_that_a_store_has_count_once(
+    years: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = said(capsys, "history", "n1", years / "old.store", years / "old")
+    assert both == said(capsys, "history", "n1", years / "old")
