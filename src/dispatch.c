@@ -16,7 +16,7 @@
 
 enum { MOST_NAMES = 192 };
 
-/* What people look for, by names that no benchmark has, and what measures it. */
+/* Words that users try as names of benchmarks, and the command that measures what they mean. */
 static const struct {
 	const char *words, *command;
 } topics[] = {
@@ -33,7 +33,7 @@ static const struct {
 	{ "stride,prefetcher", "prefetch" },
 };
 
-/* NULL: the word is none of a topic's. */
+/* The command that measures a topic; NULL: the word names none. */
 static const char *command_for(const char *word)
 {
 	char name[64];
@@ -171,8 +171,8 @@ static bool asks_for_version(const char *word)
 }
 
 /*
- * Replaces --help, -h, --version and -V by the commands, also behind another one, and `help NAME`
- * by `NAME --help`. Returns how many words there are then.
+ * Turns --help and -h into the command help, --version and -V, also behind a command, into the
+ * command version, and `help NAME` into `NAME --help`. Returns the new number of words.
  */
 static int reword(int argc, char **argv)
 {

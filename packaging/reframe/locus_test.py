@@ -38,8 +38,7 @@ class LocusTest(rfm.RunOnlyRegressionTest):
 
     @run_after("init")
     def read_references(self):
-        """ReFrame has read the file's references by then; the file also says of which trial each
-        is."""
+        """Names the file from which ReFrame reads references, and reads the trial of each."""
         path = os.path.join(self.prefix, self.references)
         self.trials = {}
         if os.path.exists(path):
@@ -49,7 +48,7 @@ class LocusTest(rfm.RunOnlyRegressionTest):
 
     @run_before("run")
     def set_command(self):
-        """A task with all CPUs, without which SLURM may bind it to one."""
+        """Asks for all CPUs of the node: else SLURM may bind the task to one."""
         self.executable_opts = [*self.command.split(), "--quiet", "--output", RECORD]
         cpus = self.current_partition.processor.num_cpus
         if cpus:
@@ -72,7 +71,7 @@ class LocusTest(rfm.RunOnlyRegressionTest):
 
     @run_before("performance")
     def set_variables(self):
-        """Those with a reference here; without any, the headline of each variant."""
+        """Results with a reference for this partition; without any, each variant's headline."""
         wanted = self.trials.get(self.current_partition.fullname) or self.trials.get("*")
         found = self.wanted(wanted) if wanted else self.headlines()
         self.perf_variables = {
@@ -81,7 +80,7 @@ class LocusTest(rfm.RunOnlyRegressionTest):
         }
 
     def lines(self):
-        """Those of the record, without one that was cut off."""
+        """The lines of the record, without one that was cut off."""
         path = os.path.join(self.stagedir, RECORD)
         if not os.path.exists(path):
             return []
@@ -89,7 +88,7 @@ class LocusTest(rfm.RunOnlyRegressionTest):
             return [json.loads(line) for line in file if line.endswith("\n")]
 
     def results(self):
-        """By trial and metric: value, unit, benchmark and variant, and the number of threads."""
+        """By trial and metric: value, unit, BENCHMARK/VARIANT, and the number of threads."""
         units = {}
         for line in self.lines():
             if line["type"] == "benchmark":
@@ -110,7 +109,7 @@ class LocusTest(rfm.RunOnlyRegressionTest):
         }
 
     def headlines(self):
-        """Of each variant, the first trial with most threads."""
+        """The headline of each variant, from its first trial with most threads."""
         best = {}
         for (trial, _), (value, unit, name, threads) in self.results():
             if name not in best or (threads > best[name][2] and trial != best[name][3]):

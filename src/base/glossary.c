@@ -13,7 +13,7 @@ static const struct {
 #include "terms.h"
 };
 
-/* Whether a row has this term: "local, remote" has two. */
+/* Whether a list of terms, such as "local, remote", has this term. */
 static bool has(const char *list, const char *term)
 {
 	char word[64];

@@ -16,10 +16,10 @@ void message_own(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Text wrapped for a terminal. */
 
-/* Columns: the most and the least that text is wrapped to. */
+/* The widest and the narrowest that text is wrapped to (columns). */
 enum { MESSAGE_WIDTH = 100, MESSAGE_LEAST = 60 };
 
-/* As COLUMNS says, or else the terminal; MESSAGE_WIDTH where there is none, and at most. */
+/* The width of COLUMNS, else of the terminal, within these limits; MESSAGE_WIDTH without both. */
 int message_width(FILE *);
 
 /*

@@ -40,9 +40,9 @@ char *names_next(const char **list, char *word, size_t size);
 
 /* The glossary. */
 
-/* What a term means: a part that can stand alone, up to ";", and more. NULL: it is not there. */
+/* The meaning of a term. Up to its first ";" it can stand alone. NULL: there is no such term. */
 const char *glossary_meaning(const char *term);
-/* Lists at most so many of the terms; returns how many. */
+/* Puts at most `most` terms into `names`; returns how many. */
 size_t glossary_terms(const char *names[], size_t most);
 
 #endif

@@ -38,7 +38,7 @@ int program_main(const struct program *, int argc, char **argv);
 /* The benchmark of this name, listed or for tests, or NULL. */
 const struct benchmark *command_benchmark(const struct program *, const char *name);
 
-/* As that; NULL after a message with the nearest name. */
+/* As command_benchmark(), but prints a message with the nearest name before it returns NULL. */
 const struct benchmark *command_named(const struct program *, const char *name);
 
 /* 0; if there are more than `most` arguments, an exit status after a message. */

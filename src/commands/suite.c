@@ -54,7 +54,7 @@ static bool is_read(const struct options *o)
 	       !(o->output && !strcmp(o->output, RECORD_STDOUT));
 }
 
-/* The card has no lines on a benchmark for tests. LOCUS_ANSWER=no is for scripts with many runs. */
+/* No answer for tests' benchmarks: the card knows none. Scripts refuse it by LOCUS_ANSWER=no. */
 static bool is_wanted(const struct program *p, const struct options *o)
 {
 	const char *refused = getenv("LOCUS_ANSWER");
@@ -92,7 +92,7 @@ static bool run_python(char *const *words, int file, bool silent)
 	       WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Whether there is a Python with what the card takes. */
+/* Whether there is a Python with all modules that the card needs. */
 static bool has_python(void)
 {
 	static const char code[] =
@@ -108,8 +108,8 @@ static bool has_python(void)
 }
 
 /*
- * An unnamed file for a record that nobody keeps: in memory if it will be small; a series passes it
- * on to its runs. -1: there can be none.
+ * Opens an unnamed file for a record that is not kept: in memory if it will be small. A series
+ * passes the file on to its runs. -1: it could not be made.
  */
 static int open_scratch(const struct options *o)
 {

@@ -18,7 +18,8 @@ UNKNOWN = re.compile(r"unrecognized arguments: (.*)", re.DOTALL)
 
 
 class Parser(argparse.ArgumentParser):
-    """Of a program or of one of its commands, which are of the same class."""
+    """Parses the words of a program, or of one of its commands: argparse makes those of the same
+    class."""
 
     chosen: Optional[Parser] = None  # the command whose arguments are read
 

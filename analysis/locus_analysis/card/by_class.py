@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of many hosts' cards: for each class of machines the medians over its hosts, how far
-nine of ten lie apart, and the hosts that lie beyond."""
+"""The cards of many hosts as a table for each class of machines: the median of each number over the
+hosts, the range of nine in ten of them, and the hosts that are far from the median."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ APART = "apart"
 Shown = Callable[[float], str]
 SECONDS, RATE = partial(units.quantity, unit="s"), partial(units.quantity, unit="B/s")
 PAGES = "{:.0f} pages".format
-# How numbers of the card are told, by block and name; of a block, where the name is free. Numbers
-# that follow from others are left out.
+# Formats of the card's numbers, by block and name; an empty name is any other one of the block.
+# Numbers that are computed from others are left out.
 TOLD: Mapping[tuple[str, str], Shown] = {
     ("caches", "size"): units.size,
     ("caches", "time"): SECONDS,
@@ -43,7 +43,7 @@ TOLD: Mapping[tuple[str, str], Shown] = {
 
 
 class Row(NamedTuple):
-    """What is told of a number of the card."""
+    """Names a number of the card."""
 
     block: str
     line: str
@@ -106,7 +106,7 @@ def _shown(block: str, number: str) -> Shown | None:
 
 
 def _place(row: Row, cards: Sequence[Card]) -> int:
-    """Where the first card that has it has it."""
+    """Its place on the first card that has it."""
     for card in cards:
         own = [each for each, _ in _numbers(card.lines)]
         if row in own:
@@ -131,7 +131,7 @@ def _row(row: Row, values: dict[str, float], first: bool) -> tuple[str, ...]:
 
 
 def _name(row: Row) -> str:
-    """The line of the card, and which of its numbers; that of most lines goes without saying."""
+    """The name of the card's line, and of the number, unless it is the usual one of such a line."""
     if row.number in ("time", "bandwidth", "ratio", "least", "bytes"):
         return row.line
     return row.number if row.line in row.number else f"{row.line}, {row.number}"

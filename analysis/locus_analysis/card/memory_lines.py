@@ -248,7 +248,7 @@ def _cells(host: Host, benchmark: str) -> list[Cell]:
 
 @lru_cache(maxsize=2)
 def _cells_of(db: duckdb.DuckDBPyConnection, benchmark: str) -> dict[str, list[Cell]]:
-    """Of all hosts, by run."""
+    """The cells of all hosts, by run."""
     of_run: dict[str, list[Cell]] = {}
     for cell in select(db, Cell, "FROM cell WHERE benchmark = ? ORDER BY place", benchmark):
         of_run.setdefault(cell["whole"], []).append(cell)

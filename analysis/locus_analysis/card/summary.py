@@ -19,10 +19,10 @@ from . import by_class, content, memory_lines, problems, thread_lines, work_line
 from .content import Card, Host, Line, Spoiler
 
 MOST = 3  # cards that are shown
-FEW = 8  # hosts; of more a class of machines has one table
+FEW = 8  # hosts; for more, a table for each class of machines replaces their cards
 NOTHING = "nothing of a machine was measured: only libraries were compared"
 MOST_SPOILERS = 4
-MOST_QUIETER = 3  # lines that say by themselves what to run where nothing else runs
+MOST_QUIETER = 3  # lines that each advise a quieter machine; for more, one advice for all
 MOST_LINES = 8  # of the answer of one benchmark
 
 # In the order of the card: the name that is given as missing if there are no lines, and the
@@ -88,8 +88,8 @@ def of_benchmark(host: Host, benchmark: str) -> list[Line]:
 
 
 def findings(db: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
-    """For each run that its host's card is made of alone, a sentence by benchmark: the first line
-    of the card that comes from it and is known, else the first."""
+    """A sentence for each benchmark of each run that alone makes its host's card: the benchmark's
+    first line on the card that is known, else its first line."""
     found: dict[str, dict[str, str]] = {}
     for host in _hosts(db):
         if len(host.wholes) == 1:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines of the card about workloads: what each ratio of a benchmark says, and which strides the
-prefetchers follow. On the card a benchmark has one line, at its own end a line for each ratio."""
+prefetchers follow. On the card a benchmark has one line; its own run ends with one for each
+ratio."""
 
 from __future__ import annotations
 
@@ -85,7 +86,7 @@ def _declared(host: Host) -> dict[str, list[of_records.Ratio]]:
 
 @lru_cache(maxsize=1)
 def _declarations(db: duckdb.DuckDBPyConnection) -> dict[str, list[Declared]]:
-    """Of all hosts, by run."""
+    """The declarations of all hosts, by run."""
     of_run: dict[str, list[Declared]] = {}
     query = "SELECT run, benchmark, json->'$.ratios' AS ratios FROM benchmark ORDER BY place"
     for r in select(db, Declared, query):
@@ -165,7 +166,7 @@ def _numbers(found: Sequence[Judged]) -> dict[str, float]:
 
 
 def _strides(host: Host) -> list[Line]:
-    """For each variant of prefetch and kind of pages."""
+    """A line for each variant of prefetch and kind of pages."""
     followed: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for t in host.of("prefetch"):
         for r in t["ratios"]:
@@ -177,7 +178,7 @@ def _strides(host: Host) -> list[Line]:
 
 
 def _followed(variant: str, pages: str, sides: Sequence[tuple[float, str]]) -> Line:
-    """From the smallest stride on, as long as forward is surely faster than random."""
+    """The largest stride up to which forward is surely faster than random."""
     last = next((i for i, (_, side) in enumerate(sides) if side != evidence.ABOVE), len(sides))
     where = f"{variant} loads, {pages} pages"
     if last == 0:

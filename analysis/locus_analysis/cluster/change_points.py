@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a series of values changed: steps and drift, both by ranks, so that single bad values and
-their distribution do not matter (doc/methods/history.md).
+"""Finds when a series of values changed: steps and drift, both by ranks, so that neither outliers
+nor the distribution matter (doc/methods/history.md).
 
 A step is where the standardized rank sum of Mann and Whitney is greatest over all splits (Pettitt
 1979; Hawkins and Deng 2010), a drift is a trend by Mann and Kendall with the slope of Theil and
-Sen. How great the first becomes by chance is known from permutations with a fixed seed: it depends
-on the number of values alone.
+Sen. Permutations with a fixed seed show how great the rank sum becomes by chance: this depends on
+the number of values alone.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from ..compare.inference import Array
 LEAST = 3  # values on each side of a step
 FEWEST = 2 * LEAST  # values of a series that can be judged at all
 PERMUTATIONS, MOST_CELLS = 20_000, 4_000_000
-# Resemblance of values in time: less than SURE standard errors are taken for chance.
-SURE = 1.5
-FAR = 8
-SMALLEST = math.log(1.03)  # of a change that is told: as compare does
+SURE = 1.5  # standard errors: a smaller autocorrelation counts as chance
+FAR = 8  # standard deviations: no autocorrelation makes so large a change
+SMALLEST = math.log(1.03)  # smaller changes are not told, as by compare
 
 
 class Step(NamedTuple):
-    at: int  # the first value behind it
-    change: float  # from the median before to the median behind
+    at: int  # the place of the first value after it
+    change: float  # from the median before it to the median after it
     p: float
 
 
@@ -41,7 +40,7 @@ class Drift(NamedTuple):
 
 
 def steps(y: Array, level: float) -> list[Step]:
-    """All of them, in order: a series is split at its clearest step, then each part again."""
+    """All steps, in order: a series is split at its clearest step, then each part again."""
     return _within(y, 0, len(y), level)
 
 
@@ -55,7 +54,7 @@ def _within(y: Array, begin: int, end: int, level: float) -> list[Step]:
 
 
 def step(y: Array) -> Optional[Step]:
-    """The clearest one, however unlikely; None: there are too few values."""
+    """The clearest step, however unlikely; None: there are too few values."""
     n = len(y)
     if n < FEWEST:
         return None
@@ -71,10 +70,10 @@ def step(y: Array) -> Optional[Step]:
 
 
 def _shrunk(y: Array, change: float) -> float:
-    """By how much a statistic exceeds that of independent values, if each value resembles the one
-    before it: the root of the share of values that count (Hamed and Rao 1998, for one lag). How
-    much they resemble each other is known from differences, which steps and drift change little:
-    over two values these are wider by 1 + r. No resemblance makes a change of FAR deviations."""
+    """The factor that corrects a statistic for autocorrelation: the root of the share of values
+    that count (Hamed and Rao 1998, for one lag). The autocorrelation r follows from differences,
+    which steps and drift change little: their variance over two values is 1 + r times the variance
+    over one. A change of FAR deviations is not corrected."""
     near, far = _variance(y[1:] - y[:-1]), _variance(y[2:] - y[:-2])
     r = min(0.9, far / near - 1) if near else 0.0
     if r < SURE / math.sqrt(len(y)) or abs(change) >= FAR * math.sqrt(near / 2):
@@ -83,14 +82,14 @@ def _shrunk(y: Array, change: float) -> float:
 
 
 def _variance(differences: Array) -> float:
-    """Without what steps and bad values make of a few."""
+    """The variance without the few outliers that steps and bad values make."""
     rest = np.abs(differences - np.median(differences))
     usual = rest[rest <= 3 * 1.4826 * float(np.median(rest))]
     return float(np.mean(usual**2))
 
 
 def _ranks(y: Array) -> Array:
-    """From 1; equal values have the mean of theirs."""
+    """Ranks from 1; equal values share their mean rank."""
     _, place, counts = np.unique(y, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     found: Array = (last - (counts - 1) / 2)[place.reshape(-1)]
@@ -98,7 +97,7 @@ def _ranks(y: Array) -> Array:
 
 
 def _statistics(ranks: Array) -> Array:
-    """Of each row, for each split with LEAST values on both sides."""
+    """The standardized rank sum of each row at each split with LEAST values on both sides."""
     n = ranks.shape[1]
     t = np.arange(LEAST, n - LEAST + 1)
     sums = np.cumsum(2 * ranks - (n + 1), axis=1)[:, t - 1]

@@ -18,14 +18,15 @@ from ..compare.observations import Side
 from . import rule, sick
 from .rule import Array
 
-FALSE = 0.05  # healthy hosts beyond the limit in a comparison, about
-SEVERAL = 2  # runs of a host on each side: of fewer,
-LARGE = float(np.log(1.15))  # a change counts that is larger than this
-FEW = 2  # components in which such a host may be slower
+FALSE = 0.05  # about so many healthy hosts exceed the limit in a comparison
+SEVERAL = 2  # runs of a host on each side
+# With fewer runs, a change is certain only if it is LARGE, and in at most FEW components.
+LARGE = float(np.log(1.15))
+FEW = 2
 
 
 def judge(old: Side, new: Side) -> Changes:
-    """Of hosts that both sides have, in classes of enough of them."""
+    """Judges the hosts that both sides have, in each class with enough of them."""
     made = Changes()
     there = {*new.hosts}
     for hosts in sick.classes_of(old).values():
@@ -69,8 +70,8 @@ def found(
 def _of_host(
     class_: rule.Reference, seen: rule.Look, h: int, several: bool
 ) -> tuple[int, bool, int] | None:
-    """The component in which it became slower, whether that is sure, and in how many others it may
-    be slower; None: in none."""
+    """The component in which the host became slower, whether that is certain, and in how many
+    others it may be slower; None: it did not."""
     least = rule.least_effects(class_.components, {})
     strong = np.flatnonzero((seen.score[h] > class_.limit) & (seen.effect[h] > least))
     if not len(strong):

@@ -17,10 +17,10 @@ from ..compare.inference import Array
 from ..compare.observations import Run, Side
 from . import change_points, components, sick
 
-LEVEL = 0.05  # the share of steady nodes of which anything is told, over all of their components
+LEVEL = 0.05  # the share of steady nodes for which some component is said to have changed
 DAY = 86400.0
 SHOWN = 3  # settings, and hosts, that a line names
-# Of the settings that changed, those that are told first.
+# Settings that are named first if they changed.
 CAUSES = (
     *("machine.kernel.release", "machine.cpu.microcode", "machine.firmware.bios_version"),
     *("machine.frequency", "machine.memory", "machine.mitigations", "program.version"),
@@ -30,7 +30,7 @@ MOMENT = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 @dataclass(frozen=True)
 class Change:
-    """Of a component. `change` is a logarithm: above 0 it became worse."""
+    """A change of a component; `change` is a logarithm: above 0 it became worse."""
 
     component: str
     kind: str  # step, drift
@@ -60,7 +60,7 @@ class History:
 
 
 def of_hosts(side: Side) -> Iterator[History]:
-    """Noisy values do not count."""
+    """The history of each host; noisy values do not count."""
     side = side.without_noisy()
     for host in side.hosts:
         rows = [i for i, run in enumerate(side.runs) if run["host"] == host]
@@ -72,7 +72,7 @@ def _of_host(own: Side) -> History:
     series = _series(own)
     few = [name for name, y in series.items() if np.isfinite(y).sum() < change_points.FEWEST]
     judged = {name: y for name, y in series.items() if name not in few}
-    level = LEVEL / (2 * max(1, len(judged)))  # steps and drifts of each
+    level = LEVEL / (2 * max(1, len(judged)))  # two tests of each: for steps and for drift
     found = [c for name, y in judged.items() for c in _of_component(runs, name, y, level)]
     spread = {name: _spread(y) for name, y in judged.items()}
     last = runs[-1]
@@ -131,8 +131,8 @@ def _of_component(runs: Sequence[Run], name: str, y: Array, level: float) -> Ite
 
 
 def _settings(runs: Sequence[Run], at: int) -> list[str]:
-    """What changed between the runs beside a step; if nothing did, one run earlier or later, since
-    noise may move a step by one."""
+    """The settings that changed between the runs before and after a step; if none did, those that
+    changed one run earlier or later, since noise may move a step by one."""
     for place in (at, at - 1, at + 1):
         if 0 < place < len(runs) and (told := _differing(runs[place - 1], runs[place])):
             return told
@@ -210,7 +210,7 @@ def classes(found: Sequence[History]) -> str:
 
 
 def _of_group(members: Sequence[tuple[History, Change]], of: int) -> str:
-    """One of them is told by itself, of several the median."""
+    """One line for hosts with the same change: it has their median."""
     names = ", ".join([h.host for h, _ in members[:SHOWN]] + ["..."] * (len(members) > SHOWN))
     ordered = sorted((c for _, c in members), key=lambda c: c.change)
     middle = ordered[len(ordered) // 2]

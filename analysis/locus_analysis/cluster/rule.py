@@ -33,8 +33,10 @@ FALSE = 0.3  # healthy suspects that a campaign may have, about
 SLIGHT = float(np.log(1.02))  # a smaller effect makes no suspect
 EFFECT = float(np.log(1.05))  # nor a smaller one a sick host, unless the user says so
 CLOCK_EFFECT = float(np.log(1.03))
-CLEAR = float(np.log(1.032))  # a clock that is so much slower, and as far from the class as
-CLEAR_SCORE = 5.0  # this, is told, however many hosts there are: runs agree on a clock
+# A clock that is slower by CLEAR, and by CLEAR_SCORE deviations, is told however many hosts there
+# are: runs agree on a clock.
+CLEAR = float(np.log(1.032))
+CLEAR_SCORE = 5.0
 NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal values
 HEALTHY = ((10, 0.006), (30, 0.007), (100, 0.018), (1000, 0.04))
 
@@ -49,7 +51,7 @@ class Reference:
     middle: Array
     deviation: Array
     limit: Array
-    majority: bool = False  # of a component's metrics have to agree, not NEEDED
+    majority: bool = False  # more than half of a component's metrics have to agree, not NEEDED
 
 
 @dataclass(frozen=True)

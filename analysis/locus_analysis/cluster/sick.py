@@ -151,7 +151,7 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
 
 
 def nobody(side: Side) -> Verdict:
-    """Of hosts too few to be judged: only what their runs together show."""
+    """The verdict on too few hosts to judge: it has only their speed together over alone."""
     return Verdict(0, [], [], [], 0.0, [], [], {}, [], together=together.of(side))
 
 
@@ -244,7 +244,7 @@ class Matrix:
 
     y: Array
     component: list[str]  # of each column
-    told: list[tuple[object, ...]]  # what each column shows, the same in all records
+    told: list[tuple[object, ...]]  # names each column, the same in all records
 
 
 def matrix(part: Side) -> Matrix:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The switch of each node, from a file; and which switches are slow: those across which, or within
-which, pairs of nodes are slow.
+"""Reads the switch of each node from a file, and finds slow switches: pairs of nodes across or
+within them are slow.
 
-Two switches are a pair like two nodes: its value is the median over the pairs between their nodes,
-and the same rule tells which of them are slow (cluster/fabric.py). Above leaf switches this is done
-for each level of the tree, from the top. What is explained so is taken away from the values of
-nodes, so that not each node of a slow switch is slow, too.
+Two switches form a pair, as two nodes do: its value is the median over the pairs between their
+nodes, and the rule for nodes (cluster/fabric.py) finds the slow ones, level by level from the top
+of the tree. What a slow switch costs is subtracted from the values of its pairs of nodes; else each
+of its nodes would look slow, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .rule import Array, Whole
 from .sick import SICK, Finding
 
 Level = Mapping[str, str]  # the switch of each node
-LEAST_NODES = 3  # of a switch: of two nodes one would decide
+LEAST_NODES = 3  # of a switch that is judged: with two, one slow node would decide
 LEAST_SWITCHES = 3
 EXAMPLES = "'n[001-004] s1', or lines of SLURM's topology.conf (SwitchName=s1 Nodes=n[001-004])"
 
@@ -35,7 +35,7 @@ EXAMPLES = "'n[001-004] s1', or lines of SLURM's topology.conf (SwitchName=s1 No
 
 
 def read(file: Path) -> list[Level]:
-    """The levels, that of the top switches first."""
+    """The levels of the tree, the top switches first."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -101,7 +101,7 @@ def _levels(file: Path, nodes: Mapping[str, str], above: Mapping[str, str]) -> l
     levels: list[Level] = []
     for up in range(most - 1, -1, -1):
         of = {node: chains[leaf][up] for node, leaf in nodes.items() if len(chains[leaf]) > up}
-        if len({*of.values()}) > 1:  # one switch above all tells nothing
+        if len({*of.values()}) > 1:  # a switch above all nodes tells nothing
             levels.append(of)
     return levels
 
@@ -124,7 +124,8 @@ class _Grouped:
     """Pairs of nodes by the switches of both."""
 
     names: list[str]
-    a: Whole  # of each pair: the number of the switch, the lower one; -1: none, or a small one
+    # The numbers of each pair's two switches, the lower one in a; -1: none, or one that is small.
+    a: Whole
     b: Whole
 
     @property
@@ -162,7 +163,7 @@ def judge(network: Network, levels: Sequence[Level]) -> tuple[list[Finding], Net
 
 
 def _of(node: str, level: Level) -> str:
-    """By its name, or its name without the domain."""
+    """The switch of a node, by its name with or without the domain."""
     return level.get(node) or level.get(node.partition(".")[0], "")
 
 
@@ -178,7 +179,7 @@ def _grouped(network: Network, level: Level) -> _Grouped:
 def _explained(
     network: Network, of: _Grouped, metric: str, y: Array, found: dict[tuple[str, str], list[str]]
 ) -> Array:
-    """The values without the parts of slow switches, which it adds to `found`."""
+    """The values without what slow switches cost; adds these switches to `found`."""
     if len(of.names) < LEAST_SWITCHES:
         return y
     y = y.copy()
@@ -223,8 +224,9 @@ def _between(network: Network, of: _Grouped, metric: str, y: Array) -> Network:
 def _slow_within(
     network: Network, of: _Grouped, metric: str, y: Array
 ) -> Iterator[tuple[int, float]]:
-    """Switches whose own pairs are beyond those of all others, by more than these differ. The lower
-    quarter of pairs counts, since of few nodes a slow one has half of the pairs."""
+    """Switches whose own pairs are slow: further from the usual than the healthy half of switches
+    differs. Lower quartiles are compared, since in a small switch one slow node has half of the
+    pairs."""
     middle = {
         i: float(np.quantile(own, 0.25, method="lower"))
         for i in range(len(of.names))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes reach when all of them measure at the same moment, over what the same nodes reach
-alone: limits of power and cooling that they share show there, as nothing else does.
+"""The speed of nodes that measure at the same moment, over their speed alone: nothing else shows
+limits of power and cooling that nodes share.
 
-A run is together if it began with others (tag `together` of locus-job, or --begin-at), and alone by
-the tag together=1. Where no run is alone, unsynchronized ones stand in for it.
+A run is `together` if it began with others (tag `together` of locus-job, or --begin-at), and
+`alone` if its tag is together=1. If no run is alone, unsynchronized runs stand in.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .rule import Array
 
 TOGETHER, ALONE, OTHER = "together", "alone", "unsynchronized"
 MOST_NAMED = 3
-LOWER = 0.99  # of the median: a host is named that reaches less
+LOWER = 0.99  # of the median; hosts that reach less are named
 HEAD = ("component", "nodes", "ratio", "95 % interval", "lowest nodes")
 HELP = "Speed of a node beside others that began with it, over its own speed {}; below 1 it loses."
 
@@ -88,7 +88,7 @@ def of(side: Side) -> Optional[Together]:
 
 
 def _kind(run: Run) -> str:
-    """One that was resumed alone has trials of both kinds, and is neither."""
+    """A run that was resumed alone has trials of both kinds, and counts as neither."""
     nodes = run["tags"].get("together", "")
     if not nodes.isdecimal():
         return TOGETHER if run["begun_with_others"] else OTHER
@@ -115,13 +115,13 @@ def _add_class(
 
 
 def _middle(y: Array) -> Array:
-    """Over runs; NaN where no run has a metric."""
+    """Medians over runs; NaN where no run has a metric."""
     return np.where(np.isfinite(y).any(0), rule.medians(y.T), np.nan)
 
 
 def _columns(part: Side) -> dict[str, Array]:
     """By component: logarithms of the headline of each trial, a row for each run; greater is
-    worse. The clock is that of all trials."""
+    worse. The clock has a column for each trial."""
     caches = components.caches_of(part.runs[-1])
     first: dict[str, Key] = {}
     for key, m in part.metrics.items():

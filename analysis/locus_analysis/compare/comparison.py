@@ -208,7 +208,7 @@ def _row(
 
 
 def _change(logarithm: float) -> float:
-    """The relative change; of runs that lie far apart, the largest that a double holds."""
+    """The relative change, at most the largest double: runs may lie very far apart."""
     with np.errstate(over="ignore"):
         return float(np.nan_to_num(np.expm1(logarithm)))
 

@@ -76,7 +76,7 @@ def worst(made: Comparison, most: int) -> list[Compared]:
 
 
 def result(made: Comparison) -> str:
-    """What came out, in a line."""
+    """The result in one line."""
     metrics, certain = [m for m in made.metrics if m["verdict"] == SLOWER], made.hosts.certain
     found = [units.several(len(metrics), "metric")] if metrics else []
     found += [units.several(len(certain), "host")] if certain else []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that became slower, each by itself, and what is said of them. Who judges them is above
-(cluster/changes.py)."""
+"""Hosts that became slower by themselves, and the lines about them. A package above this one judges
+them (cluster/changes.py)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ NAMED = 8  # hosts that have a line
 class HostChange:
     host: str
     component: str
-    ratio: float  # of its times, new over old, beside the other hosts'
+    ratio: float  # new over old time, beside the other hosts' ratios
     beyond: int  # metrics of the component that are beyond the limit, of `known`
     known: int
-    is_certain: bool  # else one run a side shows it, as work beside it would
+    is_certain: bool  # False: one run a side cannot exclude other work
     others: int  # further components in which it may be slower
 
 

@@ -220,7 +220,7 @@ def t_quantile(df: Array, p: float = 1 - LEVEL / 2) -> Array:
 
 
 def mean(y: Array) -> tuple[float, float, int]:
-    """With its standard error, 0 of one value, and the degrees of freedom."""
+    """The mean, its standard error (0 for one value), and the degrees of freedom."""
     n = len(y)
     error = float(np.std(y, ddof=1)) / np.sqrt(n) if n > 1 else 0.0
     return float(np.mean(y)), error, n - 1

@@ -17,7 +17,7 @@ TITLES = ("side", "runs", "time / first", "95 % interval", "slower", "faster", "
 
 
 def status(made: Sequence[Comparison]) -> int:
-    """As the gravest of them."""
+    """The worst status of all comparisons."""
     found = {one.status for one in made}
     return next((s for s in (WORSE, CANNOT_TELL) if s in found), GOOD)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expected values for tools that accept nodes: ReFrame's file of references, and SuperBench's rule
-file with the results that it judges. Both are YAML, which is written here: all of it are numbers
-and quoted texts."""
+file with the results that it judges. Both are YAML that holds only numbers and quoted texts, so it
+takes no library to write them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_BOUNDS = "none of these metrics has bounds: records of at least three runs of
 
 
 def _classes(files: Sequence[Path]) -> tuple[Side, list[Class], list[str]]:
-    """Those that have bounds, the largest first."""
+    """The classes that have bounds, the largest first."""
     side, notes = observations.load(files, "these")
     text, without = expected.document(side, health_trials.choose)
     found: list[Class] = [c for c in json.loads(text)["classes"] if c["metrics"]]
@@ -49,8 +49,8 @@ def _quoted(text: str) -> str:
 
 
 def write_reframe(files: Sequence[Path], to: TextIO) -> list[str]:
-    """References by system and partition, as SLURM named them when the records were made; and of
-    which trial and metric each is. One trial shows each component, as in locus health."""
+    """References by system and partition, as SLURM named them when the records were made, and the
+    trial and metric of each. One trial shows each component, as in locus health."""
     side, classes, notes = _classes(files)
     parts: dict[str, Class] = {}
     for one in classes:
@@ -85,7 +85,7 @@ def _asked(of: Class) -> Iterator[tuple[str, Bounds]]:
 
 
 def _reference(bounds: Bounds) -> str:
-    """The value, and how far below and above it may be, as a part of it: only for the worse."""
+    """The value and its bounds, as fractions of it; only the bound on the worse side."""
     low, high = (_number(bounds[end] / bounds["value"] - 1) for end in ("low", "high"))
     if bounds["better"] == "lower":
         low = "null"
@@ -128,8 +128,8 @@ def write_superbench(files: Sequence[Path], to: TextIO) -> list[str]:
 
 
 def write_superbench_results(files: Sequence[Path], to: TextIO) -> list[str]:
-    """An object for each host, with all of its metrics that have a direction: the mean over its
-    runs, as bounds are made of; and by benchmark whether a trial failed."""
+    """An object for each host: the mean over its runs, as in the bounds, of each metric that has a
+    better direction; and for each benchmark whether a trial failed."""
     side, notes = observations.load(files, "these")
     keys = observations.common(side)
     y, _ = observations.logarithms(side.without_noisy(), keys, True)

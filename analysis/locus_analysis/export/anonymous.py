@@ -20,12 +20,12 @@ Line = dict[str, Any]
 Rule = Callable[["Cleaner", str], Optional[str]]
 
 WHY = "left out of an anonymous record"
-HIDDEN = "hidden"  # for a text that the format requires; a name, too
+HIDDEN = "hidden"  # in place of a text or a name that the format requires
 # Patterns of the format whose texts name nothing: ids are random or hashes, and the class of a
 # machine is made of what all machines of its kind share.
 CLOSED = ("^[0-9a-f]{16}$", "^0x[0-9a-f]+$", "^[1-9][0-9]*$", r"^locus-record-1\.[0-9]+$")
 MOMENT = re.compile(r"^\^\[0-9\]\{4\}-")
-LEAVES = ("peer",)  # types of lines that stay out: comparisons name programs of their author's
+LEAVES = ("peer",)  # types of lines that stay out: these name the author's own programs
 OPTION = re.compile(r"--[a-z][a-z-]*")
 VALUE = re.compile(r"[0-9]+(\.[0-9]+)?[A-Za-z]{0,3}")
 NODE = r"([0-9]{1,5}|first|all|packed|split|each|node|auto|close|spread|layout|default)"
@@ -38,11 +38,11 @@ class Cleaner:
 
     hosts: Mapping[str, str]  # by run
     aliases: dict[tuple[str, str], str] = field(default_factory=dict)
-    names: set[str] = field(default_factory=set)  # that benchmarks declare: of the program
+    names: set[str] = field(default_factory=set)  # that benchmarks declare, so no user chose them
     run: str = ""
 
     def alias(self, kind: str, text: str) -> str:
-        """The same for the same text: host-1, host-2."""
+        """Another name for this text, always the same one: host-1, host-2."""
         number = 1 + sum(known_kind == kind for known_kind, _ in self.aliases)
         return self.aliases.setdefault((kind, text), f"{kind}-{number}")
 
@@ -51,7 +51,7 @@ class Cleaner:
 
 
 def _known(cleaner: Cleaner, text: str) -> Optional[str]:
-    """All of it, or nothing."""
+    """The whole text if all of it is known, else nothing."""
     return text if text in cleaner.names else known(text)
 
 
@@ -68,7 +68,7 @@ def _matching(pattern: str) -> Rule:
 
 
 def _beginning(pattern: str) -> Rule:
-    """What of its beginning matches."""
+    """The beginning of the text that matches."""
 
     def rule(_: Cleaner, text: str) -> Optional[str]:
         found = re.match(pattern, text)
@@ -82,7 +82,7 @@ def _host(cleaner: Cleaner, text: str) -> Optional[str]:
 
 
 def _other_host(cleaner: Cleaner, text: str) -> Optional[str]:
-    """Of a rank elsewhere: no run names it as a machine."""
+    """The host of another rank, which no header describes."""
     return cleaner.alias("host", text)
 
 
@@ -168,7 +168,7 @@ RULES: dict[str, Rule] = {
     "trial.counters.per": _words,
     "end.signal": _matching("SIG[A-Z0-9]{2,6}"),
 }
-# Members of objects whose keys are no part of the format; of others none stays.
+# Rules for keys of objects whose keys the format does not list; other such members stay out.
 KEYS: dict[str, Rule] = {
     "header.program.built_with": _known,
     "header.machine.mitigations": _known,
@@ -224,7 +224,7 @@ def clean(cleaner: Cleaner, line: Line) -> Optional[Line]:
 
 
 def _names(benchmark: Line) -> set[str]:
-    """Those that its table declares."""
+    """The names that the benchmark's table declares."""
     own = {benchmark["name"]}
     for part in ("parameters", "metrics", "ratios", "variants"):
         own |= {row["name"] for row in benchmark[part]}
@@ -236,7 +236,7 @@ def _names(benchmark: Line) -> set[str]:
 
 
 def _command(given: list[str]) -> list[str]:
-    """What advice is given by: the benchmark, options, and values that are numbers or known."""
+    """What advice depends on: the benchmark, options, and values that are numbers or known."""
     kept = ["locus"]
     for word in given[1:]:
         option, equals, value = word.partition("=")

@@ -80,7 +80,7 @@ class OfPair(OfTrial):
 
 @dataclass(frozen=True)
 class Kind:
-    """Rows: their columns behind the parameters, and the query that has them."""
+    """A kind of rows: their columns behind the parameters, and the query for them."""
 
     row: type[OfTrial]
     behind: tuple[str, ...]

@@ -25,7 +25,7 @@ class Format:
     extension: str
     writer: str  # "module.function" of this package
     help: str
-    option: str = ""  # that asks for it by itself
+    option: str = ""  # a short form of --format NAME
 
     def write(self, files: Sequence[Path], to: TextIO) -> list[str]:
         module, _, function = self.writer.partition(".")
@@ -125,8 +125,8 @@ def named(name: str) -> Format:
 
 
 def chosen(form: Optional[str], option: Optional[str]) -> str:
-    """Of --format, and of an option that is a format by itself: --expect may be given beside the
-    formats of expected values."""
+    """The format that --format, or an option such as --anonymous, asks for. --expect may stand
+    beside the formats that are made of expected values."""
     fits = form is None or option in (None, form)
     if not fits and not (option == "expected" and form in OF_EXPECTED):
         raise BadInput(f"--format {form} and --format {option} are asked for: give one of them")
@@ -139,8 +139,8 @@ def described() -> str:
 
 
 def write_file(form: Format, files: Sequence[Path], path: Path) -> list[str]:
-    """Into a file, or into locus.EXTENSION of a folder. For readers that look at any moment the
-    whole text is there at once: it is written beside its name, and then renamed."""
+    """Writes a file, or locus.EXTENSION in a folder. Readers never see a part of it: it is written
+    under another name, then renamed."""
     if path.is_dir():
         path /= f"locus.{form.extension}"
     try:

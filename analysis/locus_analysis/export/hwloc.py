@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 
 class Kind(NamedTuple):
-    """Of values: attributes by name and flags of hwloc, and a matrix by name and kind."""
+    """A kind of values, and how hwloc shows it: attributes (name, flags), a matrix (name, kind)."""
 
     attributes: tuple[tuple[str, int], ...]
     matrix: tuple[str, int]
@@ -48,11 +48,11 @@ KINDS = (
     ),
 )
 BENCHMARKS = {"time": "latency", "bandwidth": "numa"}
-Values = dict[tuple[int, int], float]  # by the node of the CPUs and that of the memory
+Values = dict[tuple[int, int], float]  # by the nodes of the CPUs and of the memory
 
 
 def write(files: Sequence[Path], to: TextIO) -> list[str]:
-    """Of one host, the last values that it has."""
+    """Writes the last values of one host."""
     given = database.read(files, samples=False)
     db = database.trials(given)
     side = observations.of(db, "these").without_noisy()
@@ -80,7 +80,7 @@ def write(files: Sequence[Path], to: TextIO) -> list[str]:
 
 
 def _values(side: Side, kind: Kind, nodes: Sequence[Node]) -> Values:
-    """Of the matrix; on a machine with one node, of the trial that shows the component."""
+    """Values of the matrix variant; with one node, of the trial that shows the component."""
     found: Values = {}
     columns = {key: i for i, key in enumerate(side.metrics)}
     for trial in _trials(side, kind, len(nodes) == 1):
@@ -115,7 +115,7 @@ def _component(trial: FullTrial, caches: components.Caches) -> Optional[str]:
 
 
 def _ends(trial: FullTrial, nodes: Sequence[Node]) -> Optional[tuple[int, int]]:
-    """Nodes by their numbers, of places in a layout such as 8+0."""
+    """The nodes of CPUs and memory. `from` is a layout such as 8+0: threads of each node."""
     if len(nodes) == 1:
         return nodes[0]["node"], nodes[0]["node"]
     threads = str(trial["parameters"].get("from", "")).split("+")
@@ -185,7 +185,7 @@ def _memory(node: Node, cpus: Sequence[int]) -> str:
 
 
 def _index(kind: str, number: int) -> int:
-    """Each object has another one; that of the machine is 1."""
+    """A number that no other object has; the machine has 1."""
     return 2 + 3 * number + ("group", "node", "cpu").index(kind)
 
 

@@ -94,8 +94,8 @@ def _shown(side: Side) -> Iterator[Shown]:
 
 
 def _chosen(side: Side, run: Run) -> dict[str, str]:
-    """For each component the trial that shows it: of those with most threads that a run of this
-    class has, the first in the record."""
+    """The trial that shows each component: among those with most threads that runs of this class
+    have, the first in the record."""
     rows = [row for row, other in enumerate(side.runs) if other["class"] == run["class"]]
     there: Array = np.asarray(side.valid[rows].any(axis=0))
     caches = components.caches_of(run)

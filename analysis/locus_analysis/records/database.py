@@ -31,7 +31,7 @@ T = TypeVar("T", bound=InRun)
 HERE = Path(__file__).resolve().parent
 PARSED = (HERE / "parsed.sql").read_text(encoding="utf-8")
 MOST_MEMORY = "1GiB"  # of the database; beyond that it uses temporary files
-LARGE = 1 << 26  # bytes of files: of more, samples stay in the files
+LARGE = 1 << 26  # bytes; samples of more than this stay in their files
 FETCHED = 1000  # rows that are fetched together
 
 
@@ -80,7 +80,7 @@ def read(
 
 
 def _size(files: Sequence[Path]) -> int:
-    """Bytes; 0 where one may be read only once."""
+    """The bytes of all files; 0 if one can be read only once."""
     if sources.STANDARD_INPUT in files:
         return 0
     return sum(path.stat().st_size for path in files)

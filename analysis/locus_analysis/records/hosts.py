@@ -2,8 +2,8 @@
 """Which machine a run is of: its name does not suffice, since many are called localhost. Machines
 of one name are told apart by their class, those of one class by their boards, and those of one
 board by their ids, where these are known. A machine stays the same across boots; once it was set up
-anew it is another one, and so are its numbers. An id that has several names is only told: it is of
-one machine that was renamed, or of several that were made from one image."""
+anew it is another one, and so are its numbers. An id with several
+names only causes a note: one machine was renamed, or several were made from one image."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _short(id_: Optional[str]) -> str:
 
 
 def _renamed(machines: Iterable[Machine]) -> list[str]:
-    """Ids that have several names, those of two one by one."""
+    """Notes on ids with several names; each pair of names has its own."""
     names: dict[str, dict[str, None]] = {}
     for machine in machines:
         if machine.id:

@@ -122,7 +122,7 @@ def resolved(form: Line) -> Line:
 
 
 def may_be_null(form: Line) -> bool:
-    """Whether null is valid there; `form`: of resolved()."""
+    """Whether null is valid for this part of the format, as resolved() returned it."""
     return (
         bool(form.get("nullable")) or "null" in form.get("type", ()) or None in form.get("enum", ())
     )

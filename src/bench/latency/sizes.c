@@ -14,7 +14,7 @@
  * bytes: trials that touch more are measured alone, since those sampled in turn evict each other's
  */
 #define SHARED_CACHES (UINT64_C(1) << 20)
-/* bytes: preparing more, once for each kind of pages, takes most of its part of a quick suite */
+/* bytes: preparing larger sizes for each kind of pages takes most of latency's time in a suite */
 #define QUICK_TOP (UINT64_C(64) << 20)
 
 /* GB/s: no node has more cores than that can use */

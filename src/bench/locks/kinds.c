@@ -104,7 +104,7 @@ INLINE void visit(struct visitor *v, uint64_t n, lock_operation *acquire, lock_o
 		if (reads) {
 			share -= 100; /* spread evenly over all turns */
 			read(v);
-			__asm__ volatile(""); /* or clang calls either by a pointer */
+			__asm__ volatile(""); /* else clang merges both calls into one by pointer */
 		} else {
 			acquire(v);
 		}

@@ -157,7 +157,7 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 
 enum { SHOWN = 12, CELL = 96 }; /* values that a line lists, and bytes of each */
 
-/* Of more than three sizes, or other numbers, the first and the last are shown. */
+/* Whether the values are numbers: of more than three, only the first and the last are shown. */
 static bool is_number(const struct benchmark *b, unsigned of)
 {
 	static const bool numbers[] = {
@@ -243,7 +243,7 @@ static void print_group(const struct planned *p, unsigned n, const struct varyin
 	free(text);
 }
 
-/* One benchmark of several has a line; alone it has its time, too, and a line for each group. */
+/* A line for one benchmark of several. Alone it also has its time, and a line for each group. */
 static void outline(const struct plan *plan, const struct setting *setting, double seconds, FILE *f)
 {
 	const struct varying varies = varying_find(plan);

@@ -71,7 +71,7 @@ void budget_divide(struct budget *b, unsigned left, double preparing, double oth
 	b->until = left ? now + part * preparing + (time - part * all) / (left + 1) : b->deadline;
 }
 
-/* bytes: a trial with more is weighed in proportion to these */
+/* bytes: beyond this a trial's weight grows in proportion to its memory */
 #define LARGE (128 << 20)
 
 static double weight_of(double bytes)

@@ -58,12 +58,13 @@ bool budget_affords(const struct budget *, double bytes);
 void budget_prepared(struct budget *, double bytes, double took);
 
 /*
- * Gives the next benchmark its share of the time left; `left` more come after it. Each gets the s
- * that preparing its memory once takes (budget_preparing()), and an equal part of the rest; at
- * least half of the time is divided equally. `others`: s that those after it take.
+ * Gives the next benchmark its share of the time left; `left` more come after it. Each gets the
+ * time for preparing its memory once (budget_preparing(), s), and an equal part of the rest; at
+ * least half of the time is divided equally. `others`: s for preparing the memory of those after
+ * it.
  */
 void budget_divide(struct budget *, unsigned left, double preparing, double others);
-/* s that preparing once the memory of n trials takes on an ordinary machine. */
+/* The time (s) for preparing the memory of n trials once, on an ordinary machine. */
 double budget_preparing(const struct planned *, unsigned n);
 /*
  * The time that n trials need, relative to others: measuring takes equally long for each, touching

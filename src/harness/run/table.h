@@ -122,7 +122,7 @@ struct table {
 	struct printer printer; /* its `to` is NULL: nothing is printed */
 	FILE *errors;
 	enum format format;
-	bool brief; /* a line takes the place of a benchmark's table */
+	bool brief; /* one line for each benchmark, no table */
 	bool any;   /* something was printed before */
 	/* of the current benchmark */
 	const struct plan *plan;

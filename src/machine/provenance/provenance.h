@@ -46,8 +46,8 @@ json_t *provenance_class(const char *root, const struct machine *, const json_t 
 			 const char *hypervisor);
 
 /*
- * A hash of the id that this machine keeps across boots and other host names. NULL, with the
- * reason: it has none.
+ * A hash of the id that this machine keeps when it boots and when its host name changes. NULL: it
+ * has none, and `why` is the reason.
  */
 json_t *provenance_id(const char *root, const char **why);
 

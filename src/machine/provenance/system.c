@@ -136,7 +136,7 @@ const char *provenance_hypervisor(const char *root, bool *known)
 
 #define DMI "/sys/class/dmi/id"
 
-/* 32 hex digits, with or without hyphens, that are not all the same, as where nothing was set. */
+/* Whether it is 32 hex digits, hyphens aside; if all are equal, nobody has set the id. */
 static bool is_id(const char *text)
 {
 	const size_t same = strspn(text, (char[]){ *text, '-', 0 });
@@ -148,8 +148,8 @@ static bool is_id(const char *text)
 }
 
 /*
- * machine-id(5) asks to publish no id, but a hash for one application. This one keeps 64 bits of
- * 128, so that no id follows from it; it is not made to resist who guesses ids.
+ * machine-id(5) asks each application to publish a hash of its own, not the id. This hash has 64
+ * of 128 bits, so nobody can compute the id from it; but who guesses an id can check the guess.
  */
 static json_t *id_of(const char *root, const char *path)
 {
@@ -166,7 +166,7 @@ static json_t *id_of(const char *root, const char *path)
 
 json_t *provenance_id(const char *root, const char **why)
 {
-	/* systemd leaves /run/machine-id where each boot has a new id */
+	/* systemd makes /run/machine-id only where each boot gets a new id */
 	char *passing = sysfs_line(root, "/run/machine-id");
 	json_t *id = passing ? NULL : id_of(root, "/etc/machine-id");
 
