@@ -113,7 +113,8 @@ struct metric {
 	double (*amount)(const struct trial *);
 	/* How collect() reports it, and what its value in a sample is. */
 	enum metric_kind {
-		M_VALUE,	/* report(): the number itself */
+		M_VALUE,	/* report(): the number itself; up to 1, pages call it a share */
+		M_COUNT,	/* report(): how many; never a share */
 		M_FAIRNESS,	/* report_by_worker(): the least over the most */
 		M_IMBALANCE,	/* report_by_worker(): the most over the mean */
 		M_MEDIAN,	/* report_by_worker(): the median; of a worker, over samples */

@@ -41,9 +41,14 @@ def parameter(name: str, **changes: Any) -> Line:
     return {"name": name, **plain, "help": f"what {name} is", **changes}
 
 
+def bare(load: int, threads: int) -> dict[str, tuple[str, float]]:
+    """Metrics without a unit, up to 1: a share, and a count."""
+    return {"kept": ("1", 0.25 * threads), "turns": ("1", 1 / load)}
+
+
 def unknown() -> list[Line]:
     """A run of a benchmark that the analysis has never heard of: two variants and a curve, two
-    kinds, two numbers of threads; three metrics, one a share, one a distribution; a ratio."""
+    kinds, two numbers of threads; four metrics: a share, a count, a distribution; a ratio."""
     points = [
         Point(
             "novel",
@@ -53,7 +58,7 @@ def unknown() -> list[Line]:
             seconds=1e-6 * load * (2 if variant == "slow" else 1) / threads,
             unit="job",
             bind="close",
-            others={"throughput": ("job/s", 1e6 / load), "kept": ("1", 0.25 * threads)},
+            others={"throughput": ("job/s", 1e6 / load), **bare(load, threads)},
             ratios=[("variant", "slow", "fast", 1e-6 * load / threads)] * (variant == "slow"),
         )
         for variant in ("slow", "fast")
@@ -74,6 +79,7 @@ def unknown() -> list[Line]:
         }
     ]
     told["metrics"][0]["help"] = "wall time of a job"
+    next(m for m in told["metrics"] if m["name"] == "turns")["kind"] = "count"
     spread = {
         "n": 1000,
         "quantiles": {"0.5": 1e-6, "0.9": 2e-6, "0.99": 5e-6, "0.999": 9e-6, "1": 2e-5},
@@ -132,9 +138,9 @@ def test_every_metric_is_drawn_a_share_in_percent(novel: tuple[Page, list[Line]]
     page, _ = novel
     drawn = [s for s, name in zip(page.specs, page.figures) if name.startswith("novel-metrics")]
     said = {title.split(",")[0] for s in drawn for title in titles(s)}
-    assert said == {"throughput", "kept", "delay"}
+    assert said == {"throughput", "kept", "turns", "delay"}
     texts = {r["text"] for s in drawn for own in s["datasets"].values() for r in own if "text" in r}
-    assert {"25 %", "50 %"} <= texts
+    assert {"25 %", "50 %", "1.00"} <= texts and "100 %" not in texts
 
 
 def test_ratios_and_distributions_have_their_pictures(novel: tuple[Page, list[Line]]) -> None:

@@ -25,7 +25,7 @@ BARE = ("variant", "oversubscribed", "bind", "layout")  # parameters that need n
 def scale(values: Iterable[Optional[float]], unit: str) -> tuple[float, str]:
     """The factor and the unit in which the greatest of the values reads well: (1e9, "GB/s")."""
     greatest = max((abs(v) for v in values if v is not None), default=0.0)
-    if unit == "1" or greatest == 0:
+    if unit in ("", "1") or greatest == 0:
         return 1.0, "" if unit == "1" else unit
     factor, prefix = next((s for s in SI if greatest >= s[0]), SI[-1])
     return factor, prefix + unit

@@ -102,7 +102,7 @@ def _beside(of: Described, rest: Sequence[Trial], name: str, title: str) -> list
         columns = []
         for m in part:
             values = [t["metrics"][m] for t in own if has(t, m)]
-            unit = of.metrics[m]["unit"] or "1"
+            unit = axes.unit_of(of.metrics[m]["unit"], of.metrics[m].get("kind"))
             columns.append(Column(m, m, "%" if axes.is_share(values, unit) else unit))
         rows = [
             _bar(_without_pages(t), {m: t["metrics"][m] for m in part if has(t, m)}) for t in own

@@ -245,7 +245,7 @@ def _template() -> jinja2.Template:
         digest=digest,
         number=units.number,
         events=units.count,
-        said_as=lambda m: axes.said(m, m["unit"] or "1"),
+        said_as=lambda m: axes.said(m, axes.unit_of(m["unit"], m["kind"])),
         breakable=_breakable,
         numeric=lambda names: [f"#{name}" for name in names],  # headings of macros' table()
         within=_within,

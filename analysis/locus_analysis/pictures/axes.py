@@ -102,6 +102,11 @@ def is_share(values: Sequence[Valued], unit: str) -> bool:
     return unit == "1" and bool(found) and max(map(abs, found)) <= 1
 
 
+def unit_of(unit: Optional[str], kind: Optional[str]) -> str:
+    """The unit of a metric; a count has none, so that up to 1 it is no share."""
+    return "" if kind == "count" and unit == "1" else unit or "1"
+
+
 def _ends(values: Sequence[Valued]) -> list[float]:
     return [
         end
@@ -143,17 +148,19 @@ def _of_rate(x: str, unit: str, high: float) -> Axis:
 
 def y_axis(of: Described, metric: str, points: Sequence[Valued]) -> Axis:
     """Logarithmic if values are far apart, or are times or rates; shares in percent."""
-    unit = of.meaning(metric)["unit"] or "1"
+    meaning = of.meaning(metric)
+    unit = unit_of(meaning["unit"], meaning.get("kind"))
+    bare = unit in ("", "1")
     ends = _ends(points) or [1.0]
     low, high = min(ends), max(ends)
-    if is_share(points, unit) or unit == "1":
+    if bare:
         values = [p["value"] for p in points if p["value"] is not None]
         low = low if min(values, default=0.0) < 0 else max(low, 0.0)  # an interval may go below
     if is_share(points, unit):
         return share_axis(metric, low, high)
     factor, name = units.scale([sorted(ends)[len(ends) // 2]], unit)
     title = f"{metric} ({name})" if name else metric
-    if low > 0 and (unit != "1" or high / low > 20):
+    if low > 0 and (not bare or high / low > 20):
         return log_axis(title, low / 1.35, high * 1.25, factor)
     ticks = linear_ticks(high) if low >= 0 else round_ticks(low, max(high, 0))
     label = f"format(datum.value / {factor!r}, '~g')"

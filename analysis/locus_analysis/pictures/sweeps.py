@@ -189,7 +189,7 @@ def point(trial: Trial, x: float, metric: str, said: Words = axes.said) -> Point
     value = NO_VALUE
     if of:
         value = {"value": of["value"], "low": of["low"], "high": of["high"]}
-    words = said(value, of["unit"] if of else "1")
+    words = said(value, axes.unit_of(of["unit"], of["kind"]) if of else "1")
     own: Trial = {**trial, **value}
     return {**curves.point(own, x), **words, "trial": description.in_words(trial)}
 

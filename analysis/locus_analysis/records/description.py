@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Optional, TypedDict
+from typing import TYPE_CHECKING, Optional, TypedDict
 
 import duckdb
 
@@ -17,6 +17,9 @@ from . import published
 from .database import column
 from .lines import Benchmark, Parameter, Ratio
 from .rows import Trial
+
+if TYPE_CHECKING:
+    from typing_extensions import ReadOnly
 
 Setting = dict[str, str]
 Key = tuple[tuple[int, float, str], tuple[tuple[str, str], ...]]  # of a line
@@ -37,7 +40,11 @@ PAGE_NAMES = {
 }
 
 
-class Meaning(TypedDict):
+class _MeaningMay(TypedDict, total=False):
+    kind: ReadOnly[str]
+
+
+class Meaning(_MeaningMay):
     """What is drawn of a metric's description."""
 
     unit: str

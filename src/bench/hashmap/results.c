@@ -55,14 +55,14 @@ const struct metric hashmap_metrics[HASHMAP_METRICS] = {
 		     "wait for locks",
 		     LOWER_IS_BETTER, NULL },
 	[GROWTHS] = { "growths", "1", "number of times that the table doubled in a sample",
-		      NEITHER_IS_BETTER, NULL },
+		      NEITHER_IS_BETTER, .kind = M_COUNT },
 	[KEYS_HELD] = { "keys", "1", "keys in the map at the end of a sample", NEITHER_IS_BETTER,
-			NULL },
+			.kind = M_COUNT },
 	[BYTES_A_KEY] = { "bytes-a-key", "B",
 			  "memory of tables, locks and entries per key in the map", LOWER_IS_BETTER,
 			  NULL },
 	[LOST] = { "lost", "1", "keys that are missing or surplus after all operations",
-		   LOWER_IS_BETTER, NULL },
+		   LOWER_IS_BETTER, .kind = M_COUNT },
 	TIME_METRIC("operation"),
 };
 

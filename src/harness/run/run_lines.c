@@ -29,7 +29,7 @@ static const char *const types[] = {
 static const char *const kinds[] = {
 	[M_VALUE] = "value",   [M_FAIRNESS] = "fairness", [M_IMBALANCE] = "imbalance",
 	[M_MEDIAN] = "median", [M_MOST] = "most",	  [M_DISTRIBUTION] = "distribution",
-	[M_ROW] = "row",
+	[M_ROW] = "row",       [M_COUNT] = "count",
 };
 static const char *const scores[] = {
 	[SPAN] = "span", [TOGETHER] = "together", [IN_PAIRS] = "pairs"

@@ -11,7 +11,8 @@
 
 static bool is_by_worker(const struct metric *m)
 {
-	return m->kind != M_VALUE && m->kind != M_DISTRIBUTION && m->kind != M_ROW;
+	return m->kind != M_VALUE && m->kind != M_COUNT && m->kind != M_DISTRIBUTION &&
+	       m->kind != M_ROW;
 }
 
 static bool has_rows(const struct trial *t)
