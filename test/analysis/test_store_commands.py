@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from locus_analysis import __main__ as program
+from locus_analysis.base.processes import Processes
+from locus_analysis.compare import command_line
 from make_records import machine_record, write
 from test_compare_hosts import lost
 from test_history import run_of
@@ -77,6 +80,34 @@ def test_compare_stores(sides: Path, form: str, capsys: pytest.CaptureFixture[st
         assert status == told("a.store b.store c.store")[0]
     else:
         assert told("a b c") == told("a.store b.store c")
+
+
+def test_a_second_process_reads_where_both_have_much(
+    sides: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes count, not files; DuckDB reads a store with all CPUs as it is."""
+    asked = []
+    call = Processes.call
+
+    def noted(self: Processes, function: str, *arguments: Any) -> Any:
+        asked.append(function)
+        return call(self, function, *arguments)
+
+    monkeypatch.setattr(Processes, "call", noted)
+    half = sum(file.stat().st_size for file in (sides / "a").iterdir()) // 2
+    told = said(capsys, "compare", sides / "a", sides / "b")
+    for enough, old, new, processes in (
+        (1, "a/n000.jsonl", "b/n000.jsonl", ["load"]),
+        (half, "a", "b", ["load"]),
+        (half, "a", "b/n000.jsonl", []),
+        (1, "a.store", "b", []),
+        (1, "a", "b.store", []),
+    ):
+        asked.clear()
+        monkeypatch.setattr(command_line, "ENOUGH", enough)
+        found = said(capsys, "compare", sides / old, sides / new)
+        assert asked == processes, (enough, old, new)
+        assert found == told or "n000" in new
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .hosts import Changes
     from .observations import Side
 
-MANY = 64  # files: fewer are read as fast as a process begins
+ENOUGH = 1 << 24  # bytes of files: less is read as fast as a process begins
 
 
 def add(
@@ -229,17 +229,17 @@ def _two_sides(options: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     return old, new
 
 
-def _count(paths: Sequence[Path]) -> int:
-    """Files of records."""
-    return len(sources.find(store.split(paths)[1]))
+def _takes_long(paths: Sequence[Path]) -> bool:
+    """A store does not: DuckDB reads it with all CPUs."""
+    return sources.size(sources.find(store.split(paths)[1])) >= ENOUGH
 
 
 def _loaded(old: list[Path], new: list[Path]) -> list[tuple[Side, list[str]]]:
-    """Both sides. Where they have many files, a process beside this one reads the new one."""
+    """Both sides. Where each has much to read, a process beside this one reads the new one."""
     from . import observations
 
     beside = None
-    if sources.STANDARD_INPUT not in new and _count(old + new) >= MANY:
+    if _takes_long(old) and _takes_long(new):
         beside = processes.Processes("compare.command_line", 1).call("load", new, "NEW")
     first = observations.load(old, "OLD")
     try:

@@ -59,7 +59,7 @@ def read(
     skipped = reader.others(only) if only else reader.BULK if values else reader.SAMPLES
     stores, others = store.split(paths)
     files = sources.find(others)
-    large = not lines and _size(files) > LARGE
+    large = not lines and sources.size(files) > LARGE
     if large:
         _take_many(records, bulk.Bulk(records.db, skipped, values), files)
     else:
@@ -77,13 +77,6 @@ def read(
     if samples and (stores or large):
         records.notes += store.add_samples(records.db, "other_read" if stores else "other")
     return records
-
-
-def _size(files: Sequence[Path]) -> int:
-    """The bytes of all files; 0 if one can be read only once."""
-    if sources.STANDARD_INPUT in files:
-        return 0
-    return sum(path.stat().st_size for path in files)
 
 
 def _take_many(records: Records, taker: bulk.Bulk, files: Sequence[Path]) -> None:

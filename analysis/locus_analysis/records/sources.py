@@ -66,6 +66,13 @@ def find(paths: Sequence[Path]) -> list[Path]:
     return list(found.values())
 
 
+def size(files: Sequence[Path]) -> int:
+    """The bytes of all files; 0 if one can be read only once."""
+    if STANDARD_INPUT in files:
+        return 0
+    return sum(path.stat().st_size for path in files)
+
+
 def name(path: Path) -> str:
     """As text: bytes that are not UTF-8 as in records (`\\xHH`)."""
     if path == STANDARD_INPUT:
