@@ -68,7 +68,7 @@ static void a_ratio_has_the_graver_status(void **state)
 		"{\"id\": \"b\", \"status\": \"unconverged\", \"ratios\": []}",
 		"{\"id\": \"c\", \"status\": \"noisy\", \"ratios\": [{\"name\": \"gain\", "
 		"\"metric\": \"time\", \"of\": \"padded\", \"to\": \"best\", \"parameter\": "
-		"\"layout\", \"trial\": \"b\", \"value\": 2.0, \"ci\": [1.9, 2.1]}]}",
+		"\"layout\", \"trial\": \"b\", \"value\": 200.0, \"ci\": [190, 210]}]}",
 	};
 	const struct columns none = { 0 };
 	struct ratio_rows rows = { 0 };
@@ -91,8 +91,8 @@ static void a_ratio_has_the_graver_status(void **state)
 	assert_string_equal(text, "\n"
 				  "ratio                  value  ± 95 %  status\n"
 				  "slowdown dense/padded   65.3  ±8.1 %  noisy\n"
-				  "slowdown dense/best        1  ±1.0 %  unconverged\n"
-				  "gain padded/best           2  ±5.0 %  noisy\n");
+				  "slowdown dense/best     1.00  ±1.0 %  unconverged\n"
+				  "gain padded/best         200  ±5.0 %  noisy\n");
 	free(text);
 }
 

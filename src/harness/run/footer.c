@@ -53,6 +53,15 @@ static json_t *compared(const json_t *ratio)
 			    strcmp(metric, "time") ? metric : "");
 }
 
+/* Three digits, zeros included: "1.00" and "1" are not known equally well. */
+static json_t *three_digits(double x)
+{
+	char text[TABLE_CELL];
+	size_t length = (size_t)snprintf(text, sizeof(text), "%#.3g", x);
+
+	return json_stringn(text, text[length - 1] == '.' ? length - 1 : length);
+}
+
 void ratio_rows_add(struct ratio_rows *r, const struct columns *c, const struct trial *t,
 		    const json_t *line)
 {
@@ -71,11 +80,10 @@ void ratio_rows_add(struct ratio_rows *r, const struct columns *c, const struct 
 
 		json_array_append_new(
 			r->rows,
-			json_pack(
-				"[o, s, o, s, O, O]", compared(ratio), names ? names : "",
-				json_sprintf("%.3g", record_real(json_object_get(ratio, "value"))),
-				display_interval(ratio, interval), id,
-				json_object_get(ratio, "trial")));
+			json_pack("[o, s, o, s, O, O]", compared(ratio), names ? names : "",
+				  three_digits(record_real(json_object_get(ratio, "value"))),
+				  display_interval(ratio, interval), id,
+				  json_object_get(ratio, "trial")));
 		free(names);
 	}
 }
