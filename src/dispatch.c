@@ -16,13 +16,13 @@
 
 enum { MOST_NAMES = 192 };
 
-/* Words that users try as names of benchmarks, and the command that measures what they mean. */
+/* Words that users try as names of commands, and the command that answers them. */
 static const struct {
 	const char *words, *command;
 } topics[] = {
 	{ "stream,bandwidth,memory,numa-bandwidth,membw", "numa" },
 	{ "tlb,pages,huge-pages", "latency --variant page-random --pages base,thp" },
-	{ "cache,caches,lat-mem,memory-latency", "latency" },
+	{ "cache,caches,l1,l2,l3,lat-mem,memory-latency", "latency" },
 	{ "false-sharing,true-sharing,cache-line", "sharing" },
 	{ "padding", "sharing --variant distance" },
 	{ "first-touch,placement,remote", "numa --variant static,single" },
@@ -31,6 +31,9 @@ static const struct {
 	{ "barrier", "barriers" },
 	{ "atomic", "atomics" },
 	{ "stride,prefetcher", "prefetch" },
+	{ "csv,json,data-frame,dataframe", "export" },
+	{ "throttle,throttling", "soak" },
+	{ "diff,change,changed,regression", "compare" },
 };
 
 /* The command that measures a topic; NULL: the word names none. */
@@ -58,8 +61,7 @@ static int unknown(const struct program *p, const char *name, bool for_help)
 		return EXIT_COMMAND_LINE;
 	}
 	if (command_for(name)) {
-		message("%s: there is no '%s'; to measure it: `locus %s`", p->name, name,
-			command_for(name));
+		message("%s: there is no '%s'; try `locus %s`", p->name, name, command_for(name));
 		return EXIT_COMMAND_LINE;
 	}
 	for (const struct command *c = p->commands; c->name && n < MOST_NAMES; c++)

@@ -48,12 +48,23 @@ def test_a_table_tells_what_its_statuses_mean(locus):
         ("tlb", "latency --variant page-random --pages base,thp"),
         ("false-sharing", "sharing"),
         ("first-touch", "numa --variant static,single"),
+        ("L2", "latency"),
     ],
 )
 def test_what_people_look_for_leads_to_its_benchmark(locus, word, command):
     done = locus(word)
-    assert done.status == 2 and done.err.endswith(f"to measure it: `locus {command}`\n")
+    assert done.status == 2 and done.err.endswith(f"; try `locus {command}`\n")
     assert locus(f"{command} --dry-run").status == 0
+
+
+@pytest.mark.parametrize(
+    "word, command",
+    [("csv", "export"), ("Data-frame", "export"), ("throttling", "soak"), ("diff", "compare")],
+)
+def test_what_people_look_for_leads_to_its_command(locus, word, command):
+    done = locus(f"help {word}")
+    assert done.status == 2 and done.err.endswith(f"; try `locus {command}`\n")
+    assert locus(f"help {command}").status == 0
 
 
 @pytest.mark.parametrize("words", ["-V", "--version", "latency -V", "report -V", "suite --version"])
