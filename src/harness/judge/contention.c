@@ -118,9 +118,9 @@ void contention_learn(const struct series *s)
 static const struct shared {
 	const char *key, *name, *why; /* why: no probe can tell what neighbours do to it */
 } levels[] = {
-	[NEIGHBOURS_CORE] = { "core", "core", "no probe sees what they do to it" },
+	[NEIGHBOURS_CORE] = { "core", "core", "no probe sees what that does to it" },
 	[NEIGHBOURS_L3] = { "l3", "L3", "its lines can't be flushed here, so no probe sees it" },
-	[NEIGHBOURS_MEMORY] = { "memory", "memory", "how fast it is without them is not known" },
+	[NEIGHBOURS_MEMORY] = { "memory", "memory", "how fast it is without that is not known" },
 };
 
 static const char *cpus_text(const struct neighbours *b, char text[NUMBER_LIST_TEXT])
@@ -208,6 +208,6 @@ void contention_judge(const struct series *s, struct verdict *v)
 		verdict_add(v, b->level == NEIGHBOURS_L3 ? STATUS_OK : STATUS_NOISY, "%s%s%s",
 			    slow_text(b, &seen, text), b->cpus ? "; " : "", who);
 	else if (unseen(b, &seen) && seen.busy >= CONTENTION_BUSY)
-		verdict_add(v, STATUS_NOISY, "%s: %s; run when they rest", who,
+		verdict_add(v, STATUS_NOISY, "%s: %s; run again once it has ended", who,
 			    levels[b->level].why);
 }
