@@ -252,7 +252,7 @@ def test_a_process_that_reads_one_side(
     folders = [str(made(record(ONE, points, run_id("a")), 6, seed)) for seed in (1, 2)]
     assert program.main(["compare", "--format", "json", *folders]) == 0
     alone = capsys.readouterr().out
-    monkeypatch.setattr(command_line, "MANY", 1)
+    monkeypatch.setattr(command_line, "ENOUGH", 1)
     asked = []
     call = processes.Processes.call
 
