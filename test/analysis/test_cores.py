@@ -7,6 +7,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Optional
@@ -14,7 +15,6 @@ from typing import Optional
 import pytest
 from locus_analysis import __main__ as program
 from locus_analysis.card import summary
-from locus_analysis.cluster import cores as again
 from locus_analysis.insight import each_cpu, plugins
 from locus_analysis.insight.each_cpu import Each
 from locus_analysis.records import database
@@ -134,12 +134,15 @@ def test_compressed_records_name_it_too(tmp_path: Path, capsys: pytest.CaptureFi
     assert status == 4 and found["component"] == "cores" and found["reason"] == "CPU 5"
 
 
-def test_a_record_that_is_gone_names_no_cpu(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("odd", [{"slow": 5}, {"wrong": 40}])
+def test_a_store_names_it_without_the_records(
+    tmp_path: Path, odd: dict[str, int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The node is named all the same."""
-    folder = campaign(tmp_path / "a", slow=5)
-    read = again.trials_of  # the files lie elsewhere by then
-    monkeypatch.setattr(again, "trials_of", lambda path: read(tmp_path / path.name))
-    status, out = sick(capsys, folder)
-    assert status == 4 and "SUSPECT  n003  cores 1.10" in out and "CPU" not in out.split("n003")[1]
+    folder, store = campaign(tmp_path / "a", **odd), tmp_path / "store"
+    told = sick(capsys, folder)
+    assert program.main(["aggregate", str(folder), "--into", str(store)]) == 0
+    shutil.rmtree(folder)
+    capsys.readouterr()
+    status, out = sick(capsys, store)
+    assert (status, out.replace(str(store), str(folder))) == told
+    assert f"CPU {next(iter(odd.values()))}" in out

@@ -167,7 +167,7 @@ def test_what_is_done_grows_with_the_hosts_and_no_faster(
             list_.clear()
         db = database.tables(database.read([folder]))
         found = population.sections(db)
-        assert sick.judge(observations.of(db, "these"), {}, {}).findings
+        assert sick.judge(db, observations.of(db, "these"), {}, {}).findings
         counts.append((len(opened) / number, len(checked) / written, len(asked)))
         assert len(found["numa"]["pictures"]) == 1
     assert counts[0] == counts[1] and counts[0][:2] == (1, 1)

@@ -113,7 +113,7 @@ def _sick(options: argparse.Namespace) -> int:
     read = database.read(options.file, samples=False, values=True)
     db, notes = database.trials(read), read.notes
     side, network = observations.of(db, "these records"), fabric.read(db)
-    verdict = sick.judge(side, dict(options.effect), nodes.lost(db, options.file))
+    verdict = sick.judge(db, side, dict(options.effect), nodes.lost(db, options.file))
     slow, network, untold = switches.judge(network, levels) if options.group else ([], network, [])
     verdict.add([*slow, *fabric.judge(network)], network.head if network.nodes else "")
     verdict.notes += untold

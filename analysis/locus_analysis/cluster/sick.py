@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from ..compare.observations import Run, Side
 from ..records.database import STATUSES
 from . import components, cores, facts, restless, rule, together
 from .rule import Array
+
+if TYPE_CHECKING:
+    import duckdb
 
 SICK, SUSPECT, WRONG, ODD, NOISY = "SICK", "SUSPECT", "WRONG", "ODD", "NOISY"
 NO_DATA, UNJUDGED = "NO DATA", "UNJUDGED"
@@ -107,7 +110,9 @@ def status_of(findings: Iterable[Finding]) -> int:
     return 1 if found & {*UNHEALTHY} else 4 if found & {*OPEN} else 0
 
 
-def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> Verdict:
+def judge(
+    db: duckdb.DuckDBPyConnection, side: Side, effects: Mapping[str, float], lost: Mapping[str, str]
+) -> Verdict:
     """`effects`: least logarithms for a sick node, by component. `lost`: nodes without a record,
     and why."""
     side = _of_one_host(side)
@@ -137,7 +142,7 @@ def judge(side: Side, effects: Mapping[str, float], lost: Mapping[str, str]) -> 
             seen += [replace(c, group=len(judged)) for c in of.campaigns]
         findings += _wrong(part)
         differing.update(facts.of_hosts(part))
-    _add_cpus(side, findings)
+    _add_cpus(db, findings)
     _add_facts(differing, findings)
     there = {*side.hosts}
     findings += [Finding(NO_DATA, n, reason=why) for n, why in lost.items() if n not in there]
@@ -460,14 +465,14 @@ def _wrong(part: Side) -> list[Finding]:
     return found
 
 
-def _add_cpus(side: Side, findings: Iterable[Finding]) -> None:
+def _add_cpus(db: duckdb.DuckDBPyConnection, findings: Iterable[Finding]) -> None:
     """Which CPUs are slow, or compute wrong, stands first among the reasons."""
-    for f in findings:
-        wrong = f.verdict == WRONG and f"{components.CORES}: " in f.reason
-        if wrong or f.component == components.CORES:
-            found = cores.of([r for r in side.runs if r["host"] == f.host])
-            name = cores.named(found.wrong if wrong else found.slow)
-            f.reason = "; ".join(filter(None, (name, f.reason)))
+    wrong = [f for f in findings if f.verdict == WRONG and f"{components.CORES}: " in f.reason]
+    slow = [f for f in findings if f.component == components.CORES and f not in wrong]
+    of = cores.of(db, [*{f.host for f in wrong + slow}])
+    for f in wrong + slow:
+        name = cores.named(of[f.host].wrong if f in wrong else of[f.host].slow)
+        f.reason = "; ".join(filter(None, (name, f.reason)))
 
 
 def _add_facts(of: Mapping[str, list[str]], findings: list[Finding]) -> None:

@@ -36,8 +36,10 @@ class Beside:
 
 def read(paths: Sequence[Path], name: str) -> tuple[Records, Beside]:
     """The records of the node alone, and what all of them say of it."""
-    side, notes = observations.load(paths, "these records")
-    verdict = sick.judge(side, {}, {})
+    all_ = database.read(paths, samples=False, values=True)
+    db, notes = database.trials(all_), all_.notes
+    side = observations.of(db, "these records")
+    verdict = sick.judge(db, side, {}, {})
     one = node.of(verdict, name)
     files = dict.fromkeys(Path(r["file"]) for r in side.runs if r["host"] == name)
     if not files or not all(file.is_file() for file in files):

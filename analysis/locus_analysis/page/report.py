@@ -146,7 +146,7 @@ def _sick(db: duckdb.DuckDBPyConnection, many: bool, runs: Sequence[ShownRun]) -
     if not (many or between.nodes or at_once):
         return None
     side = observations.of(db, "these records")
-    verdict = sick.judge(side, {}, {}) if many else sick.nobody(side)
+    verdict = sick.judge(db, side, {}, {}) if many else sick.nobody(side)
     if between.nodes:
         verdict.add(fabric.judge(between), between.head)
     found = [(f.verdict, f.host, told.text(f)) for f in verdict.findings]
