@@ -139,3 +139,13 @@ def test_records_that_a_store_has_count_once(
 ) -> None:
     both = said(capsys, "history", "n1", years / "old.store", years / "old")
     assert both == said(capsys, "history", "n1", years / "old")
+
+
+def test_validate_asks_for_records(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before it reads any."""
+    store = sides / "a.store"
+    for paths in ([store], [sides / "a", store]):
+        assert program.main(["validate", *map(str, paths)]) == 2
+        out, err = capsys.readouterr()
+        assert f"{store}: a store has no lines to validate: give the records" in err
+        assert err.count("\n") == 1 and not out

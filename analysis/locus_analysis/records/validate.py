@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from ..base.units import several
-from . import hosts, schema, sources
+from . import hosts, schema, sources, store
 from .lines import Header
 
 MOST_TOLD = 20  # flaws of a file that are told one by one
@@ -32,6 +32,10 @@ class Checked:
 def flaws(paths: Sequence[Path], checked: Checked) -> Iterator[str]:
     """Flaws with file, line and what was expected: the first of each line, the first twenty of a
     file, and their number."""
+    if stores := store.split(paths)[0]:
+        raise sources.BadInput(
+            f"{stores[0]}: a store has no lines to validate: give the records that it was made of"
+        )
     for path in sources.find(paths):
         checked.files += 1
         told = 0
