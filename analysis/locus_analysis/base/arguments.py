@@ -52,7 +52,7 @@ class Parser(argparse.ArgumentParser):
             if name.lstrip("-") in (action.choices or ()) and action.option_strings:
                 option = f"{action.option_strings[-1]} {name.lstrip('-')}"
                 return f"there is no option {name}; did you mean {option}?"
-        near = _nearest(name, [o for a in self._actions for o in a.option_strings])
+        near = nearest(name, [o for a in self._actions for o in a.option_strings])
         then = f"did you mean {near}?" if near else f"{self.prog} --help lists them"
         return f"there is no option {name}; {then}"
 
@@ -66,9 +66,10 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _near(word: str, names: Iterable[str]) -> str:
-    near = _nearest(word, names)
+    near = nearest(word, names)
     return f"; did you mean '{near}'?" if near else ""
 
 
-def _nearest(word: str, names: Iterable[str]) -> str:
+def nearest(word: str, names: Iterable[str]) -> str:
+    """The name that looks most like this word; empty: none does."""
     return next(iter(difflib.get_close_matches(word, list(names), 1)), "")

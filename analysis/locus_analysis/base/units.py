@@ -91,6 +91,16 @@ def share(text: str) -> float:
         return 0
 
 
+def printable(line: str) -> str:
+    """Replaces control characters, which a terminal would obey: names come from outside."""
+    return "".join(c if c.isprintable() else "?" for c in line)
+
+
+def in_bars(rows: Iterable[Sequence[str]]) -> list[str]:
+    """The rows of a table in Markdown."""
+    return ["| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in rows]
+
+
 def several(n: int, what: str) -> str:
     return f"{n} {what}{'s' * (n != 1)}"
 

@@ -281,7 +281,7 @@ def answer(lines: Sequence[Line], quieter: str, given: Optional[int] = None) -> 
 
 
 def _text(rows: Iterable[str]) -> str:
-    return "\n".join(_printable(row.rstrip()) for row in rows)
+    return "\n".join(units.printable(row.rstrip()) for row in rows)
 
 
 def _foot(lines: Sequence[Line], quieter: str, statuses: Sequence[str], width: int) -> list[str]:
@@ -304,11 +304,6 @@ def _rows(lines: Sequence[Line], width: int) -> list[str]:
 
 def columns() -> int:
     return min(COLUMNS, max(LEAST_COLUMNS, shutil.get_terminal_size((COLUMNS, 0)).columns))
-
-
-def _printable(line: str) -> str:
-    """Replaces control characters, which a terminal would obey: names come from outside."""
-    return "".join(c if c.isprintable() else "?" for c in line)
 
 
 def _wrapped(words: str, width: int, then: str = "") -> list[str]:

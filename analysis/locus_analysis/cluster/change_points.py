@@ -18,6 +18,7 @@ from typing import NamedTuple, Optional
 import numpy as np
 
 from ..compare.inference import Array
+from .rule import NORMAL
 
 LEAST = 3  # values on each side of a step
 FEWEST = 2 * LEAST  # values of a series that can be judged at all
@@ -84,7 +85,7 @@ def _shrunk(y: Array, change: float) -> float:
 def _variance(differences: Array) -> float:
     """The variance without the few outliers that steps and bad values make."""
     rest = np.abs(differences - np.median(differences))
-    usual = rest[rest <= 3 * 1.4826 * float(np.median(rest))]
+    usual = rest[rest <= 3 * NORMAL * float(np.median(rest))]
     return float(np.mean(usual**2))
 
 

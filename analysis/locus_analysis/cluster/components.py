@@ -15,6 +15,7 @@ from ..records.rows import Parameter
 
 if TYPE_CHECKING:
     from ..compare.observations import Run
+    from ..compare.observations import Trial as Observed
     from ..records.lines import Cache
 
 KiB = 1 << 10
@@ -50,6 +51,10 @@ class Trial(NamedTuple):
     variant: str
     parameters: Mapping[str, Parameter]
     threads: int
+
+
+def trial_of(own: Observed) -> Trial:
+    return Trial(own["benchmark"], own["variant"], own["parameters"], own["threads"] or 1)
 
 
 class Fit(NamedTuple):

@@ -27,9 +27,7 @@ def choose(side: Side, metrics: Sequence[Bounds]) -> list[Asked]:
         own = side.trials[bounds["trial"]]
         if own["benchmark"] in LONG:
             continue
-        trial = components.Trial(
-            own["benchmark"], own["variant"], own["parameters"], own["threads"] or 1
-        )
+        trial = components.trial_of(own)
         fit = components.fit(trial, caches)
         if not fit or fit.component in MIXED:
             continue

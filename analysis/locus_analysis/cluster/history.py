@@ -8,24 +8,23 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
 
 import numpy as np
 
 from ..base import units
+from ..compare import observations
 from ..compare.inference import Array
 from ..compare.observations import Run, Side
 from . import change_points, components, sick
 
 LEVEL = 0.05  # the share of steady nodes for which some component is said to have changed
-DAY = 86400.0
+DAY = 86400e3  # ms
 SHOWN = 3  # settings, and hosts, that a line names
 # Settings that are named first if they changed.
 CAUSES = (
     *("machine.kernel.release", "machine.cpu.microcode", "machine.firmware.bios_version"),
     *("machine.frequency", "machine.memory", "machine.mitigations", "program.version"),
 )
-MOMENT = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ def _of_component(runs: Sequence[Run], name: str, y: Array, level: float) -> Ite
     """Steps, or a drift where a line fits better."""
     known = [i for i, value in enumerate(y) if np.isfinite(value)]
     own, values = [runs[i] for i in known], y[known]
-    times = np.array([seconds(run["started"]) / DAY for run in own])
+    times = np.array([observations.began(run) / DAY for run in own])
     found = change_points.steps(values, level)
     slope = change_points.drift(times, values)
     if slope and slope.p <= level and abs(slope.change) >= change_points.SMALLEST:
@@ -154,10 +153,6 @@ def _said(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def seconds(moment: str) -> float:
-    return (datetime.strptime(moment, MOMENT) - datetime(1970, 1, 1)).total_seconds()
-
-
 # ---- told ----
 
 
@@ -174,7 +169,7 @@ def table(one: History) -> str:
         else:
             told = [f"steady within {100 * one.judged[name]:.2g} % (MAD)"]
         lines += [f"{name if not i else '':<18}{text}" for i, text in enumerate(told)]
-    return _printable("\n".join(lines))
+    return "\n".join(map(units.printable, lines))
 
 
 def said(change: Change) -> str:
@@ -206,12 +201,12 @@ def classes(found: Sequence[History]) -> str:
             lines.append("  " + _of_group(members, len(own)))
         steady = sum(not h.changes for h in own)
         lines.append(f"  {units.several(steady, 'host')} without a change")
-    return _printable("\n".join(lines))
+    return "\n".join(map(units.printable, lines))
 
 
 def _of_group(members: Sequence[tuple[History, Change]], of: int) -> str:
     """One line for hosts with the same change: it has their median."""
-    names = ", ".join([h.host for h, _ in members[:SHOWN]] + ["..."] * (len(members) > SHOWN))
+    names = units.some([h.host for h, _ in members], SHOWN)
     ordered = sorted((c for _, c in members), key=lambda c: c.change)
     middle = ordered[len(ordered) // 2]
     return f"{middle.component} on {len(members)} of {of} ({names}): {said(middle)}"
@@ -235,7 +230,3 @@ def _day(moment: str) -> str:
 
 def _minute(moment: str) -> str:
     return f"{moment[:10]} {moment[11:16]}"
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)

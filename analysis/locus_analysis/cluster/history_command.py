@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from pathlib import Path
 
+from ..base import arguments, units
 from ..compare import command_line
 from ..records import likwid, sources
 from ..records.sources import BadInput
 
-MOST_NAMED = 5  # hosts of a message
+NAMED = 5  # hosts of a message
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -65,8 +65,6 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _unknown(host: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(host, known, 1)
-    if near:
-        return f"{host}: no run of this host is there; did you mean {near[0]}?"
-    named = ", ".join([*known[:MOST_NAMED], *["..."] * (len(known) > MOST_NAMED)])
-    return f"{host}: no run of this host is there; these records are of {named}"
+    near = arguments.nearest(host, known)
+    then = f"did you mean {near}?" if near else f"these records are of {units.some(known, NAMED)}"
+    return f"{host}: no run of this host is there; {then}"

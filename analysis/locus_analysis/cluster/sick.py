@@ -268,8 +268,7 @@ def matrix(part: Side) -> Matrix:
     pairs: dict[components.Pair, dict[str, Array]] = {}
     for i, key in enumerate(keys):
         m = part.metrics[key]
-        threads = m["threads"] or 1
-        trial = components.Trial(m["benchmark"], m["variant"], m["parameters"], threads)
+        trial = components.trial_of(m)
         worse = y[:, i] if m["better"] == "lower" else -y[:, i]
         fit = components.fit(trial, caches)
         in_cycles = bool(fit and fit.cycles and _known(clock[:, i]))

@@ -15,7 +15,7 @@ from typing import NamedTuple, Optional
 import numpy as np
 
 from ..base import units
-from ..compare.observations import FullMetric, Key, Run, Side, logarithms
+from ..compare.observations import Key, Run, Side, logarithms
 from ..insight.run_variation import outside
 from . import components, rule
 from .rule import Array
@@ -132,15 +132,11 @@ def _columns(part: Side) -> dict[str, Array]:
     columns: dict[str, list[Array]] = {rule.CLOCK: [*cycle.T]}
     for i, key in enumerate(keys):
         m = part.metrics[key]
-        if fit := components.fit(_trial(m), caches):
+        if fit := components.fit(components.trial_of(m), caches):
             worse = y[:, i] if m["better"] == "lower" else -y[:, i]
             clocked = fit.cycles and np.isfinite(cycle[:, i]).all()
             columns.setdefault(fit.component, []).append(worse - cycle[:, i] * clocked)
     return {name: np.stack(own, axis=1) for name, own in columns.items() if own}
-
-
-def _trial(m: FullMetric) -> components.Trial:
-    return components.Trial(m["benchmark"], m["variant"], m["parameters"], m["threads"] or 1)
 
 
 def _part(component: str, ratios: dict[str, float]) -> Part:

@@ -119,9 +119,9 @@ def as_csv(verdict: Verdict) -> str:
 
 
 def as_markdown(verdict: Verdict) -> str:
-    rows = [[str(cell).replace("|", "\\|") for cell in _row(f)] for f in verdict.findings]
-    begin = [head(verdict), "", f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
-    return "\n".join([*begin, *(f"| {' | '.join(row)} |" for row in rows), *_both(verdict)])
+    rows = [[str(cell) for cell in _row(f)] for f in verdict.findings]
+    table = units.in_bars([COLUMNS, ("---",) * len(COLUMNS), *rows])
+    return "\n".join([head(verdict), "", *table, *_both(verdict)])
 
 
 def _both(verdict: Verdict) -> list[str]:
@@ -129,7 +129,7 @@ def _both(verdict: Verdict) -> list[str]:
     if not verdict.together:
         return []
     rows = [together.HEAD, ("---",) * len(together.HEAD), *verdict.together.rows]
-    return ["", verdict.together.head, "", *(f"| {' | '.join(row)} |" for row in rows)]
+    return ["", verdict.together.head, "", *units.in_bars(rows)]
 
 
 def as_json(verdict: Verdict) -> str:

@@ -344,12 +344,11 @@ def told(judged: Sequence[Judged], form: str) -> str:
         return to.getvalue().rstrip("\n")
     if form == "md":
         lines = [("host", "verdict", "reason"), ("---",) * 3]
-        lines += [(r["host"], r["verdict"], r["reason"].replace("|", "\\|")) for r in judged]
-        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        lines += [(r["host"], r["verdict"], r["reason"]) for r in judged]
+        return "\n".join(units.in_bars(lines))
     wide = max(len(r["host"]) for r in judged)
     lines_ = [f"{r['host']:<{wide}}  {r['verdict']:<11}  {r['reason']}" for r in judged]
-    text = "\n".join(lines_)
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+    return "\n".join(map(units.printable, lines_))
 
 
 def status(judged: Sequence[Judged]) -> int:

@@ -205,15 +205,11 @@ def _shortened(words: str) -> str:
 
 def wrapped(line: str, width: int) -> list[str]:
     first = len(line) - len(line.split("  ")[-1].lstrip())
-    return textwrap.wrap(_printable(line), width, subsequent_indent=" " * (first or 2))
-
-
-def _printable(line: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in line)
+    return textwrap.wrap(units.printable(line), width, subsequent_indent=" " * (first or 2))
 
 
 def _clipped(cell: str, width: int) -> str:
-    cell = _printable(cell)
+    cell = units.printable(cell)
     return cell if len(cell) <= width else cell[: width - 1] + "…"
 
 
@@ -295,11 +291,7 @@ def markdown(made: Comparison, everything: bool) -> str:
     picked = made.metrics if everything else worst(made, SHOWN)
     lines = [f"- {line}" for line in heading(made)] + [""]
     rows = [list(TITLES), ["---"] * len(TITLES), *(cells(made, m) for m in picked)]
-    return "\n".join([*lines, *in_bars(rows), "", *(f"{line}  " for line in summary(made))])
-
-
-def in_bars(rows: Sequence[Sequence[str]]) -> list[str]:
-    return ["| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in rows]
+    return "\n".join([*lines, *units.in_bars(rows), "", *(f"{line}  " for line in summary(made))])
 
 
 def table(made: Comparison, _: bool) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Optional, TypedDict, Union, cast
@@ -303,6 +304,12 @@ def _run(row: _RowOfRun) -> Run:
         "foreign_share": row["foreign_share"],
         "stolen_share": row["stolen_share"],
     }
+
+
+def began(run: Run) -> int:
+    """When it began: ms since 1970."""
+    at = datetime.strptime(run["started"], "%Y-%m-%dT%H:%M:%S.%fZ")
+    return (at - datetime(1970, 1, 1)) // timedelta(milliseconds=1)
 
 
 def _partition(job: Optional[Job]) -> Optional[str]:

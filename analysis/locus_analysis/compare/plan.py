@@ -219,7 +219,7 @@ def text(made: Plan, everything: bool) -> str:
 
 def markdown(made: Plan, everything: bool) -> str:
     rows = [titles(made), ["---"] * 5, *(cells(made, m) for m in _picked(made, everything))]
-    lines = [*(f"- {line}" for line in heading(made)), "", *formats.in_bars(rows), ""]
+    lines = [*(f"- {line}" for line in heading(made)), "", *units.in_bars(rows), ""]
     return "\n".join([*lines, *(f"{line}  " for line in summary(made))])
 
 

@@ -87,7 +87,7 @@ def _cells(one: Comparison, prefix: str) -> list[str]:
 
 def markdown(made: Sequence[Comparison]) -> str:
     rows = [list(TITLES), ["---"] * len(TITLES), *(_cells(one, "") for one in made)]
-    lines = [f"- {result(made)}", f"- {_first(made[0])}", "", *formats.in_bars(rows), ""]
+    lines = [f"- {result(made)}", f"- {_first(made[0])}", "", *units.in_bars(rows), ""]
     return "\n".join([*lines, *_meaning(made)])
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional, TextIO
 
+from ..base import units
 from ..records.sources import BadInput, CannotWrite
 
 # Writes what the files hold; returns notes for the user.
@@ -131,6 +132,15 @@ def chosen(form: Optional[str], option: Optional[str]) -> str:
     if not fits and not (option == "expected" and form in OF_EXPECTED):
         raise BadInput(f"--format {form} and --format {option} are asked for: give one of them")
     return form or option or NAMES[0]
+
+
+def one_host(name: str, hosts: Sequence[str]) -> None:
+    """For formats that have no place for a host's name: raises BadInput if there are several."""
+    if len(hosts) > 1:
+        raise BadInput(
+            f"--format {name} is of one host, and these records are of {len(hosts)}:"
+            f" {units.some(hosts, 3)}; export each by itself"
+        )
 
 
 def described() -> str:

@@ -15,6 +15,7 @@ from ..records.database import column, each, select
 from ..records.lines import Header
 from ..records.rows import Parameter, Run
 from .flat import Flat
+from .formats import one_host
 
 SECOND = 1e9  # in its unit of time, ns
 TRIALS = """
@@ -58,11 +59,7 @@ def write(files: Sequence[Path], to: TextIO) -> list[str]:
     given = database.read(files, samples=False)
     db = database.tables(given)
     hosts = column(db, "SELECT DISTINCT host FROM run ORDER BY host")
-    if len(hosts) > 1:
-        raise database.BadInput(
-            f"--format google-benchmark is of one host, and these records are of {len(hosts)}:"
-            f" {', '.join(hosts[:3])}{', ...' if len(hosts) > 3 else ''}; export each by itself"
-        )
+    one_host("google-benchmark", hosts)
     to.write('{"context": ' + json.dumps(_context(db)) + ',\n"benchmarks": [')
     n = trials = 0
     for trial in each(db, OfTrial, TRIALS):

@@ -15,6 +15,7 @@ from ..compare.observations import FullTrial, Run, Side
 from ..records import database
 from ..records.database import BadInput
 from ..records.lines import Machine, Node
+from .formats import one_host
 
 MIB = 1 << 20
 
@@ -56,12 +57,7 @@ def write(files: Sequence[Path], to: TextIO) -> list[str]:
     given = database.read(files, samples=False)
     db = database.trials(given)
     side = observations.of(db, "these").without_noisy()
-    if len(side.hosts) > 1:
-        names = ", ".join([*side.hosts[:3], *["..."] * (len(side.hosts) > 3)])
-        raise BadInput(
-            f"--format hwloc is of one host, and these records are of {len(side.hosts)}: {names};"
-            " export each by itself"
-        )
+    one_host("hwloc", side.hosts)
     machine = database.machines(db)[side.runs[-1]["run"]]
     nodes = machine["topology"]["nodes"]
     found = [_values(side, kind, nodes) for kind in KINDS]
@@ -107,10 +103,7 @@ def _trials(side: Side, kind: Kind, alone: bool) -> list[FullTrial]:
 
 
 def _component(trial: FullTrial, caches: components.Caches) -> Optional[str]:
-    told = components.Trial(
-        trial["benchmark"], trial["variant"], trial["parameters"], trial["threads"] or 1
-    )
-    fit = components.fit(told, caches)
+    fit = components.fit(components.trial_of(trial), caches)
     return fit.component if fit else None
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -23,7 +22,6 @@ HELP = {
     VALUE: "Last measured value of a component, in base units (s, B/s, 1).",
     MEASURED: "When the last run on the host began, in seconds since 1970.",
 }
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Shown(NamedTuple):
@@ -52,7 +50,7 @@ def write_openmetrics(files: Sequence[Path], to: TextIO) -> list[str]:
         to.write(f"{VALUE}{{{_labels(labels)}}} {one.value!r}\n")
     _declare(to, MEASURED)
     for host, run in sorted(began.items()):
-        seconds = milliseconds(run["started"]) / 1000
+        seconds = observations.began(run) / 1000
         to.write(f"{MEASURED}{{{_labels({'host': host})}}} {seconds!r}\n")
     to.write("# EOF\n")
     return notes
@@ -71,7 +69,7 @@ def write_influx(files: Sequence[Path], to: TextIO) -> list[str]:
         }
         name = f"locus_{one.component.replace(' ', '_').lower()}"
         told = ",".join(f"{key}={_tag(text)}" for key, text in tags.items())
-        to.write(f"{name},{told} value={one.value!r} {milliseconds(one.run['started'])}000000\n")
+        to.write(f"{name},{told} value={one.value!r} {observations.began(one.run)}000000\n")
     return notes
 
 
@@ -101,11 +99,10 @@ def _chosen(side: Side, run: Run) -> dict[str, str]:
     caches = components.caches_of(run)
     found: dict[str, tuple[int, str]] = {}
     for known, (id_, own) in zip(there, side.trials.items()):
-        threads = own["threads"] or 1
-        trial = components.Trial(own["benchmark"], own["variant"], own["parameters"], threads)
+        trial = components.trial_of(own)
         fit = components.fit(trial, caches) if known else None
-        if fit and threads > found.get(fit.component, (0, ""))[0]:
-            found[fit.component] = (threads, id_)
+        if fit and trial.threads > found.get(fit.component, (0, ""))[0]:
+            found[fit.component] = (trial.threads, id_)
     return {name: found[name][1] for name in components.NAMES if name in found}
 
 
@@ -126,10 +123,3 @@ def _tag(text: str) -> str:
     for special in ",= ":
         text = text.replace(special, f"\\{special}")
     return text[:-1] + "_" if text.endswith("\\") else text
-
-
-def milliseconds(moment: str) -> int:
-    """Since 1970, of a record's moment."""
-    at = datetime.strptime(moment, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
-    since = at - EPOCH
-    return (since.days * 86400 + since.seconds) * 1000 + since.microseconds // 1000
