@@ -67,6 +67,12 @@ def test_what_people_look_for_leads_to_its_command(locus, word, command):
     assert locus(f"help {command}").status == 0
 
 
+@pytest.mark.parametrize("word", ["suspect", "ODD", "unjudged", "campaign", "class", "thp"])
+def test_words_of_a_cluster_are_explained(locus, word):
+    done = locus(f"help {word}")
+    assert done.status == 0 and done.out.lower().startswith(f"{word.lower()}")
+
+
 @pytest.mark.parametrize("words", ["-V", "--version", "latency -V", "report -V", "suite --version"])
 def test_the_version_is_told_everywhere(locus, words):
     done = locus(words)
