@@ -87,12 +87,19 @@ def test_healthy_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert status == 0 and "10 nodes, 1 machine class" in out and "no node is sick" in out
 
 
-def test_suspected_then_sick(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_suspected_then_sick(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One campaign suspects, and says how to go on; a second one, of suspects alone, decides."""
     first = campaign(tmp_path / "a", named(10), slow_memory)
     status, out, _ = sick(capsys, first)
     assert status == 4 and "SUSPECT  n003  memory bandwidth 0.88 of its class" in out
     assert f"sbatch --nodelist=n003 jobs/suite.slurm --again {first}" in out
+    with monkeypatch.context() as narrow:
+        narrow.setenv("COLUMNS", "80")
+        *_, foot, more = sick(capsys, first)[1].splitlines()
+    assert foot.startswith("False alarms to expect: ") and "locus help suspect" in f"{foot} {more}"
+    assert max(len(foot), len(more)) <= 80
     status, out, _ = sick(capsys, first, "--again-list")
     assert status == 4 and out == "n003\n"
     campaign(first / "again-7", ["n003"], slow_memory, runs=3)

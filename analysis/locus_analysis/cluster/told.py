@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from ..base import units
+from ..compare import formats
 from . import together
 from .sick import SICK, Finding, Verdict
 
@@ -31,7 +32,7 @@ def table(verdict: Verdict, all_: bool, again: str) -> str:
     for name, host, said in rows:
         begin = f"{name:8} {host:{width}}  "
         lines += textwrap.wrap(
-            said, WIDTH, initial_indent=begin, subsequent_indent=" " * min(len(begin), 40)
+            said, formats.width(), initial_indent=begin, subsequent_indent=" " * min(len(begin), 40)
         ) or [begin.rstrip()]
     if not rows:
         lines.append("no node is sick")
@@ -40,7 +41,8 @@ def table(verdict: Verdict, all_: bool, again: str) -> str:
         lines += [*verdict.together.table(), ""]
     if verdict.suspects:
         lines.append(f"measure again: {again.format(','.join(verdict.suspects))}")
-    lines.append(foot(verdict, all_))
+    hint = "; what a suspect is: locus help suspect" * bool(verdict.suspects)
+    lines += textwrap.wrap(foot(verdict, all_) + hint, formats.width(), subsequent_indent="  ")
     return "\n".join(lines)
 
 
@@ -61,7 +63,7 @@ def foot(verdict: Verdict, all_: bool) -> str:
     looks = len(verdict.lookers)
     first = f"worth a look: {looks} (--all). " if looks and not all_ else ""
     return (
-        f"{first}Healthy nodes that this rule names: {verdict.healthy:.2g} a campaign of this size"
+        f"{first}False alarms to expect: {verdict.healthy:.2g} nodes a campaign of this size"
         " (simulated)"
     )
 
