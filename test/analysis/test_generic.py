@@ -42,13 +42,13 @@ def parameter(name: str, **changes: Any) -> Line:
 
 
 def bare(load: int, threads: int) -> dict[str, tuple[str, float]]:
-    """Metrics without a unit, up to 1: a share, and a count."""
-    return {"kept": ("1", 0.25 * threads), "turns": ("1", 1 / load)}
+    """Metrics without a unit, up to 1: a share, a count, and one that never changes."""
+    return {"kept": ("1", 0.25 * threads), "turns": ("1", 1 / load), "lost": ("1", 0.0)}
 
 
 def unknown() -> list[Line]:
     """A run of a benchmark that the analysis has never heard of: two variants and a curve, two
-    kinds, two numbers of threads; four metrics: a share, a count, a distribution; a ratio."""
+    kinds, two numbers of threads; five metrics: a share, a count, a distribution; a ratio."""
     points = [
         Point(
             "novel",
@@ -86,7 +86,8 @@ def unknown() -> list[Line]:
         "buckets": [[100, 400, 600]],
     }
     for trial in trials([lines]):
-        trial["metrics"]["delay"] = {"value": 2e-6, "ci": [1e-6, 3e-6]}
+        delay = 1e-6 * trial["parameters"]["load"]
+        trial["metrics"]["delay"] = {"value": delay, "ci": [delay / 2, 2 * delay]}
         of = {"type": "distribution", "run": RUN, "trial": trial["id"], "metric": "delay"}
         lines.insert(lines.index(trial), {**of, **spread})
     told["metrics"].append(
@@ -141,6 +142,11 @@ def test_every_metric_is_drawn_a_share_in_percent(novel: tuple[Page, list[Line]]
     assert said == {"throughput", "kept", "turns", "delay"}
     texts = {r["text"] for s in drawn for own in s["datasets"].values() for r in own if "text" in r}
     assert {"25 %", "50 %", "1.00"} <= texts and "100 %" not in texts
+
+
+def test_what_never_changes_is_a_sentence(novel: tuple[Page, list[Line]]) -> None:
+    page, _ = novel
+    assert "The same in all trials that have it: lost 0 %." in page.text
 
 
 def test_ratios_and_distributions_have_their_pictures(novel: tuple[Page, list[Line]]) -> None:

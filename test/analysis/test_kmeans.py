@@ -159,7 +159,11 @@ def test_what_is_unsound_is_not_told(status: str) -> None:
     ("lower", "verdict", "conclusion"),
     [
         (1.8, AGREES, "agrees, 1.80 to 2.04, in two modes ▲1"),
-        (0.9, UNSURE, "cannot be told, 0.900 to 2.04, in two modes ▲1: only part of its modes and"),
+        (
+            0.9,
+            UNSURE,
+            "cannot be told, 0.900 to 2.04, in two modes ▲1: only part of its modes and",
+        ),
     ],
 )
 def test_both_modes_have_to_agree(lower: float, verdict: str, conclusion: str) -> None:
@@ -303,11 +307,18 @@ def test_numbers_in_curves_are_those_of_the_record(whole: Whole) -> None:
         for row in page.rows("id", "value", "x")
         if row["id"]
     }
+    values: dict[str, set[float]] = {}
+    for metric in (m for trial in trials([lines]) for m in trial["metrics"]):
+        if metric["value"] is not None:
+            values.setdefault(metric["name"], set()).add(metric["value"])
+    drawn = set()
     for trial in trials([lines]):
         for metric in trial["metrics"]:
-            if metric["value"] is not None:
+            if metric["value"] is not None and len(values[metric["name"]]) > 1:
                 ends = metric["ci"] or (None, None)
                 assert (trial["id"], metric["value"], *ends) in shown, metric["name"]
+                drawn.add(metric["name"])
+    assert len(drawn) >= 3 and "The same in all trials that have it: iterations 108" in page.text
 
 
 def test_every_flagged_trial_is_marked(whole: Whole) -> None:
@@ -375,7 +386,7 @@ def test_one_number_of_threads_makes_bars(tmp_path: Path) -> None:
     lines = record(EIGHT, points(threads=(1,)), RUN)
     page = make(tmp_path, lines)
     found = names(tmp_path / "report-pictures")
-    assert {"kmeans.svg", "kmeans-claims.svg", "kmeans-values-1.svg"} <= set(found)
+    assert {"kmeans.svg", "kmeans-claims.svg", "kmeans-values.svg"} <= set(found)
     shown = {row["id"] for row in page.rows("id", "value", "end")} - {None}
     assert shown == {t["id"] for t in trials([lines])}
 

@@ -56,6 +56,7 @@ class OfSeries(TypedDict):
 
 class _OfRuns(TypedDict, total=False):
     results: list[str]  # sentences
+    alike: dict[str, str]  # by run, a sentence of the metrics that no picture has
     metrics: list[str]
     measured: dict[tuple[str, str], dict[str, Metric]]
     ratios: list[ratio_pictures.Line]
@@ -119,6 +120,7 @@ def section(
         "pictures": pictures,
         "first": [p for p in first if p] or pictures[:1],
         "results": _results(of, judged, names, claimed, own),
+        "alike": _alike(of, left),
         "series": _series(measured, series),
         "metrics": generic.other_metrics(of, measured),
         "measured": {(t["whole"], t["id"]): t["metrics"] for t in measured},
@@ -180,6 +182,14 @@ def _pictures(
         by_cpu = cpus.pictures(each, f"{file}-cpus", title)
         drawn += [p for p in (*by_cpu, first, *told, *others) if p]
     return drawn
+
+
+def _alike(of: Described, trials: Sequence[Trial]) -> dict[str, str]:
+    told = {
+        whole: generic.said_alike(generic.alike(of, [t for t in own if not t["in_matrix"]]))
+        for whole, own in database.by_run(trials)
+    }
+    return {whole: said for whole, said in told.items() if said}
 
 
 def _not_drawn(told: Sequence[claims.Told], trials: Sequence[Trial]) -> list[claims.Told]:
