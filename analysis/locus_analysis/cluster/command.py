@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..base import units
 from ..compare import command_line
-from ..records import likwid, sources
+from ..records import likwid, sources, store
 from ..records.sources import BadInput
 from .components import NAMES
 
@@ -126,7 +126,9 @@ def _sick(options: argparse.Namespace) -> int:
     if options.again_list:
         print(",".join(verdict.suspects), flush=True)
         return verdict.status
-    again = f"sbatch --nodelist={{}} jobs/suite.slurm --again {_folder(options.file)} --runs 3"
+    again = (
+        f"sbatch --nodelist={{}} jobs/suite.slurm --again {_folder(options.file, side)} --runs 3"
+    )
     text = {
         "table": lambda: told.table(verdict, options.all, again),
         "json": lambda: told.as_json(verdict),
@@ -137,6 +139,8 @@ def _sick(options: argparse.Namespace) -> int:
     return verdict.status
 
 
-def _folder(paths: Sequence[Path]) -> str:
-    first = paths[0]
-    return shlex.quote(str(first if first.is_dir() else first.parent)).replace("{", "{{")
+def _folder(paths: Sequence[Path], side: Side) -> str:
+    """Where records of another job belong: a store has none."""
+    first = Path(side.runs[-1]["file"]) if store.is_one(paths[0]) else paths[0]
+    name = shlex.quote(str(first if first.is_dir() else first.parent))
+    return name.replace("{", "{{").replace("}", "}}")
