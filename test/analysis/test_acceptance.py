@@ -103,8 +103,8 @@ def judged(rules: dict[str, Any], row: dict[str, Any]) -> list[str]:
 
 
 def test_rules_judge_the_results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Those that the rules were made of are within them; a node that is slower, or has a wrong
-    result, is not."""
+    """Nodes whose records made the rules keep them; a node that is slower, or has a wrong result,
+    does not."""
     files = runs(tmp_path, TWO)
     told = yaml(exported(capsys, "superbench", *files)[0])
     assert told.keys() == {"version", "superbench"}

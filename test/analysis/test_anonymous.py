@@ -90,8 +90,8 @@ def of_pattern(pattern: str, secret: str) -> str:
 
 
 def of_object(form: Line, secret: str, within: str = "") -> Line:
-    """All members that the schema knows, and one of each kind that it allows beside them. What may
-    be within itself is there twice."""
+    """All members that the schema knows, and one of each kind that it allows beside them. A member
+    that may contain its own kind is nested once."""
     own = form.get("properties", {}).items()
     found = {k: filled(v, secret, k) for k, v in own if v is not True and k != within}
     if "_why$" in form.get("patternProperties", {}):
@@ -113,7 +113,7 @@ def poisoned(kind: str, secret: str) -> Line:
 @pytest.mark.parametrize("kind", sorted(schema.types() - {"benchmark"}))
 @pytest.mark.parametrize("secret", [*SECRETS, SERIAL])
 def test_no_text_of_a_line_is_sent(kind: str, secret: str) -> None:
-    """Also of a text that a later version of the schema adds: the lines are made from it."""
+    """The schema makes the lines, so a text that a later version adds is tested, too."""
     line = json.dumps(poisoned(kind, secret))
     assert any(mark in line for mark in MARKS) or kind in WITHOUT_TEXTS
     told = json.dumps(subject.clean(subject.Cleaner({}), json.loads(line)))

@@ -30,7 +30,7 @@ def side(fleet: Fleet, runs: int) -> Array:
 
 
 def compared(seed: int, runs: int, factor: float = 1, hosts: int = 64) -> list[HostChange]:
-    """Of the same hosts twice; the memory of the fourth then takes `factor` times as long."""
+    """The same hosts twice; the second time memory takes the fourth `factor` times as long."""
     fleet = Fleet.of(hosts, seed)
     y = side(fleet, runs)
     y = side(fleet, runs) - y
@@ -49,7 +49,7 @@ def test_hosts_that_did_not_change(runs: int) -> None:
 
 
 def test_one_host_lost_a_quarter_of_its_bandwidth() -> None:
-    """A run each shows it, and it alone."""
+    """One run a side names this host and no other."""
     found = [certain(compared(seed, 1, 4 / 3)) for seed in range(MANY // 2)]
     assert found.count([("3", "memory bandwidth")]) >= 0.9 * len(found)
 

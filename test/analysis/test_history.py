@@ -27,8 +27,8 @@ LEVEL = history.LEVEL / (2 * COMPONENTS)
 
 @pytest.mark.parametrize("n, kind", [(12, "heavy"), (30, "normal"), (30, "skewed")])
 def test_few_steady_nodes_are_named(n: int, kind: str) -> None:
-    """Whatever the distribution, if runs are independent: of their promised share, no more than
-    chance adds to 200 of them."""
+    """If runs are independent, whatever their distribution: at most the promised share of 200
+    nodes, and what chance adds."""
     rng = np.random.default_rng(7)
     draw: dict[str, Callable[[], Any]] = {
         "normal": lambda: rng.normal(size=n),
@@ -47,7 +47,8 @@ def is_named(times: Array, y: Array) -> bool:
 
 @pytest.mark.parametrize("n, at", [(12, 6), (20, 10), (20, 14), (50, 44)])
 def test_clear_steps_are_found_where_they_are(n: int, at: int) -> None:
-    """10 % at a spread of 1 %: nearly all, each within a run; single bad values do not matter."""
+    """Nearly all steps of 10 % are found, within a run, if values scatter by 1 %; outliers do
+    not matter."""
     rng = np.random.default_rng(11)
     found = 0
     for _ in range(100):

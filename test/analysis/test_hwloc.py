@@ -68,7 +68,7 @@ def times(points_of: list[Point]) -> dict[tuple[int, int], float]:
 
 @pytest.mark.parametrize("machine", [TWO, FOUR])
 def test_attributes_are_what_was_measured(machine: Machine, memattr: Path, tmp_path: Path) -> None:
-    """Within the noise of made-up samples; of a node without CPUs, too."""
+    """Also for a node without CPUs; made-up samples have noise."""
     measured = points(machine)
     made = xml(tmp_path, {machine: measured})
     for (a, b), seconds in some(times(measured).items()):

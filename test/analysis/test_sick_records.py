@@ -211,7 +211,7 @@ def test_odd_setting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def without_huge_pages(name: str, p: Point) -> float:
-    """Working sets beyond L2 take 15 % longer, and so much less is streamed."""
+    """Working sets beyond L2 take 15 % longer, and bandwidth is as much lower."""
     huge = name == "n003" and p.parameters["pages"] == "thp"
     return 1.15 if huge and p.parameters["size"] > 4 << 20 else 1.0
 

@@ -23,7 +23,7 @@ Slow = Callable[[int, int], float]  # times, of a pair of nodes
 
 
 def network(n: int, slow: Slow, each: int, seed: int = 1) -> Network:
-    """Of n nodes, `each` of which have a switch; a way through more switches takes longer."""
+    """A network of n nodes, `each` to a switch; a way through more switches takes longer."""
     dice = random.Random(seed)
     pairs = [*itertools.combinations(range(n), 2)]
     far = [
@@ -42,7 +42,7 @@ def level(n: int, each: int, letter: str = "s") -> Level:
 def found(
     n: int, each: int, slow: Slow, levels: list[Level], seed: int = 1
 ) -> tuple[set[tuple[str, str]], set[str]]:
-    """Switches with what is slow, and what else is named."""
+    """The slow switches that are named, with what is slow, and all else that is named."""
     slowly, rest, _ = switches.judge(network(n, slow, each, seed), levels)
     named = {(f.host, f.reason.partition(" (")[0]) for f in slowly}
     assert [f.reason for f in slowly if not f.reason.endswith("times the others')")] == []
@@ -55,7 +55,7 @@ def healthy(_: int, __: int) -> float:
 
 @pytest.mark.parametrize(("n", "each"), [(9, 3), (12, 4), (40, 10), (64, 8)])
 def test_each_fault_is_named_alone(n: int, each: int) -> None:
-    """Of the uplink of a switch, of a switch's own ports, of the way between two, of a node."""
+    """A slow uplink, slow ports of a switch, a slow way between two, or a slow node."""
 
     def of(*own: int) -> Callable[[int, int], bool]:
         return lambda a, b: sorted((a // each, b // each)) == sorted(own)
@@ -91,7 +91,7 @@ def test_each_fault_is_named_alone(n: int, each: int) -> None:
 
 
 def test_without_switches_all_nodes_of_a_slow_one_look_slow() -> None:
-    """That is why --group is there."""
+    """Without --group all nodes of the switch are named, not the switch."""
     slow = network(40, lambda a, b: 2.4 if (a < 10) != (b < 10) else 1, 10)
     assert {f"n{i:03}" for i in range(10)} <= {f.host for f in fabric.judge(slow)}
 

@@ -21,7 +21,7 @@ AT = {"at": "2026-11-01T10:00:00.000Z", "late": 0.0001}
 
 
 def points(machine: Machine) -> list[Point]:
-    """Two or more trials of each level."""
+    """Two or more trials for each level of memory."""
     chase = [p for p in latency(machine, octave=1) if p.variant == "cycle"]
     small = [p for p in chase if p.parameters["pages"] == "thp"][4::2]
     return small + numa(machine, kernels=("sum",))[:3]

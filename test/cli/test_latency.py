@@ -213,7 +213,7 @@ def test_rows_tell_what_differs(locus, cpus):
 
 
 def test_a_quick_suite_leaves_out_what_takes_its_time_to_prepare(locus):
-    """It says so beforehand, and how to measure it. A machine with 480 MiB of L3."""
+    """On a machine with 480 MiB of L3; the plan says so, and how to measure them."""
 
     def sizes(words):
         done = locus(f"{words} --dry-run --verbose --topology", "l3:1(size=503316480) core:2 pu:1")

@@ -187,7 +187,7 @@ def untold(block: str, name: str, why: str, then: Advice, safe: str = "") -> Lin
 
 
 def _supported(of: Sure) -> int:
-    """The significant digits of a value that its interval supports, two at least."""
+    """How many significant digits of a value its interval supports: at least two."""
     low, high, value = of["low"], of["high"], of["value"]
     half = max(value - low, high - value) if low and high and value else 0.0
     if half <= 0 or not value:

@@ -120,7 +120,7 @@ def _middle(y: Array) -> Array:
 
 
 def _columns(part: Side) -> dict[str, Array]:
-    """By component: logarithms of the headline of each trial, a row for each run; greater is
+    """Logarithms of each trial's headline by component, a row for each run; greater is
     worse. The clock has a column for each trial."""
     caches = components.caches_of(part.runs[-1])
     first: dict[str, Key] = {}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words that texts of an anonymous record may have (anonymous.py): those of locus's own sentences,
-of processors, vendors and compilers, and of settings of the kernel. A word that is not here is left
-out, so a new sentence needs its words here."""
+"""Words that may stay in an anonymous record (anonymous.py): words of locus's own sentences, and
+names of processors, vendors, compilers and settings of the kernel. Any other word is left out, so a
+new sentence needs its words here."""
 
 from __future__ import annotations
 
