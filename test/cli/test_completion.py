@@ -64,6 +64,12 @@ def test_each_option_of_each_benchmark(locus, offered, benchmarks):
     assert offered("latency", "--rat")["--rate"].startswith("bandwidth that all background threads")
 
 
+def test_benchmarks_of_a_suite(offered):
+    assert {"latency", "numa"} <= set(offered("suite", ""))
+    assert "latency" in offered("suite", "numa", "lat")
+    assert "latency" not in offered("suite", "--profile", "")
+
+
 def test_values_of_a_benchmarks_own(offered):
     assert "1" in offered("latency", "--threads", "")
 

@@ -242,6 +242,8 @@ def test_a_line_for_a_group_tells_what_differs(locus):
     """Also what is impossible, and threads; a variant may lack what others vary."""
     words = "latency --size 4K,1000T --variant cycle --pages base,thp --dry-run"
     assert "pages base, thp; 2 impossible here" in locus(words, outline=True).out
+    words = "kmeans --variant 2p --threads 1,2,3,4 --oversubscribe --prune none --dry-run"
+    assert "threads 1..4" in locus(words, outline=True).out  # of many numbers, first and last
     words = "kmeans --variant 2p,best --threads 1,2 --oversubscribe --prune none,auto --dry-run"
     assert re.search(
         "(?m)^group 1: .*2p, best; prune none, auto; threads 1, 2$", locus(words, outline=True).out
