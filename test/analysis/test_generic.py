@@ -301,6 +301,20 @@ def test_what_one_variant_alone_has_tells_its_lines_apart() -> None:
 
 
 @pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ([{"v": "a", "load": "1"}, {"v": "a", "load": "2"}, {"v": "b"}], ["v", "load"]),
+        ([{"v": "a", "load": "1"}, {"v": "b"}], ["v"]),
+        ([{"v": "a", "load": "1"}, {"v": "a"}], ["load"]),  # else they would be the same
+    ],
+)
+def test_a_constant_that_some_lack_is_not_told(
+    settings: list[description.Setting], told: list[str]
+) -> None:
+    assert description.differing(settings) == told
+
+
+@pytest.mark.parametrize(
     ("values", "least"),
     [
         ([(0.0, -0.01, 0.02), (0.5, 0.4, 0.6)], 0),  # shares

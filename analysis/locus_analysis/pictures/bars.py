@@ -315,11 +315,13 @@ def _values(
     room = (high - low) * after / (width - after) or 1
     scale = {"domain": [low, high + room], "nice": False}
     ticks = axes.round_ticks(low, high)
+    shown = f"datum.value / {factor!r}"
     axis = {
         "title": f"{column.title} ({unit})" if unit else column.title,
         "values": ticks[:: 2 if width == COLUMN and len(ticks) > 4 else 1],
-        "labelExpr": f"format(datum.value / {factor!r}, '~g')",
+        "labelExpr": f"format({shown}, {shown} < 10000 ? '~g' : '~s')",
         "labelOverlap": True,
+        "labelSeparation": 4,
     }
     bare = base.where(vl.unknown("end")).mark("text", align="left")
     nothing = bare.encode(x=vl.value(6), text=vl.nominal("text"))

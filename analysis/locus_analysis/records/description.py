@@ -199,9 +199,17 @@ class Bands:
 
 
 def differing(settings: Sequence[Setting]) -> list[str]:
-    """The names of parts that differ."""
+    """The names of parts that differ. One that some lack and the others have alike is told only if
+    the settings can't be told apart without it."""
     names = dict.fromkeys(k for s in settings for k in s)
-    return [k for k in names if len({s.get(k) for s in settings}) > 1]
+    differ = [k for k in names if len({s.get(k) for s in settings}) > 1]
+    told = [k for k in differ if len({s[k] for s in settings if k in s}) > 1]
+    return told if _kinds(settings, told) == _kinds(settings, differ) else differ
+
+
+def _kinds(settings: Sequence[Setting], names: Sequence[str]) -> int:
+    """How many settings these parts tell apart."""
+    return len({tuple(s.get(k) for k in names) for s in settings})
 
 
 class Worded(TypedDict):
