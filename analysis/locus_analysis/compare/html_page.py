@@ -19,7 +19,7 @@ from ..records.database import CannotWrite
 from . import formats
 from .comparison import Compared, Comparison
 
-WIDE, NAMES = 420, 70  # pixels of the picture; characters of a name
+WIDE, NAMES, LETTER = 420, 70, 6  # pixels of the picture; characters of a name, and their width
 MOST = 40  # points of a side: of more units, so many quantiles
 OLD, NEW = colours.GREY, colours.BLUE
 HELP = (
@@ -120,12 +120,17 @@ def picture(metrics: Sequence[Compared], name: str, title: str) -> charts.Pictur
         )
     )
     height = charts.ROW * len(rows)
+    long = LETTER * max(len(str(row["label"])) for row in rows)
     names, said = (
-        charts.spec_of(text, width=width, height=height, view={"stroke": None})
-        for text, width in (
-            (_text(line.mark("text", align="right", fontSize=11, color=colours.INK), "label"), 1),
-            (_text(line.mark("text", align="left", fontSize=11, color=colours.INK), "said"), 180),
+        charts.spec_of(
+            line.mark("text", align=align, fontSize=11, color=colours.INK).encode(
+                x=vl.value(at), text=vl.nominal(key)
+            ),
+            width=width,
+            height=height,
+            view={"stroke": None},
         )
+        for key, align, at, width in (("label", "right", long, long), ("said", "left", 0, 180))
     )
     middle = charts.joined("layer", *layers, width=WIDE, height=height)
     panel = charts.joined("hconcat", names, middle, said, spacing=8)
@@ -143,7 +148,3 @@ def _few(ratios: Sequence[float]) -> list[float]:
     if len(ratios) <= MOST:
         return list(ratios)
     return [float(r) for r in np.quantile(ratios, np.linspace(0, 1, MOST))]
-
-
-def _text(chart: vl.Chart, field: str) -> vl.Chart:
-    return chart.encode(x=vl.value(0), text=vl.nominal(field))
