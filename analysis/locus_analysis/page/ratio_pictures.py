@@ -17,7 +17,9 @@ from ..records import description, published
 from ..records.description import Described, Meaning
 from ..records.rows import Judged, Metric, Trial, Value
 
-HELP = "Both sides were sampled in turn. Above 1, the side after the slash is better."
+HELP = "Both sides were sampled in turn."
+SIDES = "Above 1, the side after the slash is better."
+THREADS = "Of threads: above 1, more threads are better than the fewest."
 
 
 class RatioRow(Trial):
@@ -129,7 +131,9 @@ def _bars(of: Described, rows: Sequence[RatioRow], name: str, title: str) -> lis
                 "theirs": False,
             }
         )
-    return bars.ratios(drawn, "ratio", name, title, HELP)
+    of_sides = ["/" in r["variant"] for r in rows]
+    meant = [SIDES] * any(of_sides) + [THREADS] * (not all(of_sides))
+    return bars.ratios(drawn, "ratio", name, title, " ".join([HELP, *meant]))
 
 
 class Line(Value):

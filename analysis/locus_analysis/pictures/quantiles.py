@@ -38,10 +38,18 @@ def pictures(of: Described, trials: Sequence[Trial], name: str, title: str) -> l
             for i, t in enumerate(own)
         ]
         panel = Panel(metric, SHARES, axes.y_axis(of, metric, curves.points(series)), series)
-        file, of_what = f"{name}-{metric}", f"{title}: distribution of {metric}"
-        meant = [f"{metric}: {told['help'] or metric}"]
+        file, of_what = (
+            f"{name}-{metric}",
+            f"{title}: distribution of {metric.removesuffix('-median')}",
+        )
+        meant = [f"{metric}: {_of_each(told['help'] or metric)}"]
         drawn.append(curves.draw(file, of_what, HELP, own, [panel], meant))
     return drawn
+
+
+def _of_each(help_text: str) -> str:
+    """What is distributed: the metric's value is the median of it."""
+    return help_text.removeprefix("median of ").removeprefix("median ")
 
 
 def _point(trial: Trial, quantile: float, value: float, unit: str) -> Point:
