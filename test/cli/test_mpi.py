@@ -302,7 +302,7 @@ def test_the_end_of_the_budget_within_a_sample(mpi):
     if not re.search(r"Open MPI\) 4\.", version.stdout):
         lacking("Open MPI 4", "Debian: openmpi-bin")
     done = mpi(
-        "dummy --variant stuck --where collect --delay 1e9 --threads 1 --oversubscribe --quiet"
+        "dummy --variant stuck --where collect --delay 1e9 --threads 1 --oversubscribe"
         " --time-budget 1s",
         env={"OMPI_MCA_orte_allowed_exit_without_sync": "1"},
     )
