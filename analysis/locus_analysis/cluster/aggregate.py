@@ -114,7 +114,7 @@ def _short(flaw: str) -> str:
 
 
 def _into(store: Path, files: Sequence[Path]) -> Added:
-    from ..records import bulk, database, nodes, shards
+    from ..records import bulk, database, nodes, reader, shards
     from ..records import store as layout
 
     db = database.connect("256MiB")
@@ -123,7 +123,7 @@ def _into(store: Path, files: Sequence[Path]) -> Added:
     shards.clean(store)
     known = shards.known(db, store)
     added = Added(runs=sum(one.runs for path in files if (one := known.get(str(path)))))
-    taker = bulk.Bulk(db)
+    taker = bulk.Bulk(reader.Reader(db, reader.SAMPLES))
     shard = max(layout.shards(store), default=0)
     new = [path for path in files if not _is_known(path, known)]
     for batch in bulk.batches(new, BATCH):

@@ -16,7 +16,7 @@ from typing import IO, Optional
 
 import duckdb
 
-from . import reader, sources, store
+from . import sources, store
 from .reader import Copy, Reader
 from .schema import types
 from .sources import BadInput
@@ -67,17 +67,11 @@ class _NotPlain(Exception):
 
 
 class Bulk:
-    """Fills the table `line` of a database."""
+    """Fills the table `line` of a database, and skips what the reader skips."""
 
-    def __init__(
-        self,
-        db: duckdb.DuckDBPyConnection,
-        skipped: Optional[re.Pattern[bytes]] = None,
-        lean: bool = False,
-    ) -> None:
-        self.db = db
-        self.reader = Reader(db, skipped or reader.SAMPLES, lean)
-        self.skipped = skipped  # lines that are only counted, beside samples
+    def __init__(self, reader: Reader) -> None:
+        self.db = reader.db
+        self.reader = reader
         self._text: IO[bytes] = tempfile.NamedTemporaryFile(prefix="locus-lines-")  # noqa: SIM115
 
     def take(self, path: Path) -> Taken:
@@ -170,7 +164,7 @@ class Bulk:
         name = sources.name(taken.path)
         headers: dict[bytes, Copy] = {}
         known = {kind.encode() for kind in types()}
-        write = self._text.write
+        write, skipped = self._text.write, self.reader.skipped
         for number, text in self._lines(taken):
             found = LINE.match(text)
             if not found:
@@ -190,7 +184,7 @@ class Bulk:
                 continue
             if kind == b"trial":
                 copy.ended.add(trial)
-            if self.skipped and self.skipped.match(text):
+            if skipped and skipped.match(text):
                 continue
             write(b"%d\x01%d\x01%s\x01%s\n" % (copy.number, number, kind, text))
         if not headers:

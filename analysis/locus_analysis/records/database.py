@@ -60,10 +60,10 @@ def read(
     stores, others = store.split(paths)
     files = sources.find(others)
     large = not lines and sources.size(files) > LARGE
+    taken = reader.Reader(records.db, None if samples and not large else skipped, values)
     if large:
-        _take_many(records, bulk.Bulk(records.db, skipped, values), files)
+        _take_many(records, bulk.Bulk(taken), files)
     else:
-        taken = reader.Reader(records.db, None if samples else skipped, values)
         for path in files:
             try:
                 taken.take(path)
@@ -325,8 +325,8 @@ def _choose(db: duckdb.DuckDBPyConnection) -> list[str]:
         " QUALIFY shard = max(shard) OVER (PARTITION BY run, file)"  # a file that has grown
     )
     db.execute(
-        "CREATE TABLE chosen AS SELECT shard, copy FROM latest QUALIFY row_number() OVER"
-        " (PARTITION BY run ORDER BY ended DESC, trials DESC, lines DESC, shard, copy) = 1"
+        "CREATE TABLE chosen AS SELECT shard, copy FROM latest"
+        f" QUALIFY row_number() OVER ({store.MOST_COMPLETE}, shard, copy) = 1"
     )
     left = select(
         db,

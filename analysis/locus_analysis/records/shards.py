@@ -22,8 +22,8 @@ OF_TRIAL = f"t.*, {BESIDE}, c.component"
 OF_METRIC = f"m.*, {BESIDE}, t.benchmark, t.variant, t.threads, t.status, c.component"
 JOIN_COMPONENT = """
 LEFT JOIN component c ON c.id = t.id AND c.machine = r.machine"""
-KEPT = """(FROM parsed.run QUALIFY row_number() OVER (PARTITION BY run
-	ORDER BY ended DESC, trials DESC, lines DESC, copy) = 1) r"""
+KEPT = f"""(FROM parsed.run
+	QUALIFY row_number() OVER ({store.MOST_COMPLETE}, copy) = 1) r"""
 QUERIES = {
     "run": "SELECT r.* FROM parsed.run r WHERE {month} ORDER BY started, run, copy",
     "machine": "SELECT * FROM parsed.machine WHERE hash IN (SELECT machine FROM parsed.run r"
@@ -47,16 +47,15 @@ OF_MANIFEST = (
 )
 
 MANY = 2  # shards
-COMPACT = """
+COMPACT = f"""
 CREATE TEMP TABLE latest AS
 SELECT shard AS old, copy AS old_copy, run, ended, trials, lines,
 	row_number() OVER (ORDER BY shard, copy) - 1 AS copy
 FROM parsed.run_all QUALIFY shard = max(shard) OVER (PARTITION BY run, file);
 CREATE TEMP TABLE best AS
-SELECT old, run FROM latest QUALIFY row_number() OVER (PARTITION BY run
-	ORDER BY ended DESC, trials DESC, lines DESC, copy) = 1;
+SELECT old, run FROM latest QUALIFY row_number() OVER ({store.MOST_COMPLETE}, copy) = 1;
 CREATE VIEW parsed.run AS
-SELECT r.* REPLACE ({shard} AS shard, l.copy AS copy) FROM parsed.run_all r
+SELECT r.* REPLACE ({{shard}} AS shard, l.copy AS copy) FROM parsed.run_all r
 	JOIN latest l ON r.shard = l.old AND r.copy = l.old_copy;
 CREATE VIEW parsed.machine AS
 FROM parsed.machine_all QUALIFY row_number() OVER (PARTITION BY hash) = 1;
@@ -83,7 +82,7 @@ def known(db: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, Known]:
         return {}
     rows = db.execute(
         "SELECT file, device, inode, size, mtime_ns, runs FROM read_parquet(?) ORDER BY shard",
-        [f"{folder}/{store.MANIFEST}/*.parquet"],
+        [store.manifests(folder)],
     ).fetchall()
     return {file: Known(*others) for file, *others in rows}
 

@@ -23,6 +23,7 @@ TABLES = ("run", "machine", "definition", "trial", "metric", "pair", "distributi
 OF_BENCHMARK = ("trial", "metric")  # tables with a column of it
 APART = 1_000_000  # shards of several stores are told apart by so much
 FEW = 8  # hosts whose samples are read
+MOST_COMPLETE = "PARTITION BY run ORDER BY ended DESC, trials DESC, lines DESC"  # of its copies
 SHARD = re.compile(r"([0-9]+)\.parquet")
 
 
