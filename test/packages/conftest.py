@@ -10,6 +10,8 @@ import pytest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = pathlib.Path(os.environ["BUILD"]) / "packages"
+# In PREFIX/share/locus.
+FOR_CLUSTERS = ("jobs/numa.slurm", "slurm/locus-health", "nhc/locus.nhc", "reframe/locus_test.py")
 
 
 def empty(name):

@@ -6,7 +6,7 @@ import re
 import shutil
 
 import pytest
-from conftest import SOURCE, empty
+from conftest import FOR_CLUSTERS, SOURCE, empty
 from elsewhere import good, need, run
 from some import some
 
@@ -52,7 +52,8 @@ def test_each_file_is_in_one_package(packages):
             if kind != "d":
                 assert owner.setdefault(path, package) == package
     assert owner["usr/bin/locus"] == "locus"
-    assert owner["usr/share/locus/jobs/numa.slurm"] == "locus"
+    for file in FOR_CLUSTERS:
+        assert owner[f"usr/share/locus/{file}"] == "locus"
     assert owner["usr/bin/locus-mpi"] == "locus-mpi"
     assert owner["usr/share/locus/analysis/locus_analysis/__main__.py"] == "locus-analysis"
     assert not [path for path in some(owner) if "__pycache__" in path or "/local/" in path]

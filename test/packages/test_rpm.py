@@ -6,7 +6,7 @@ import re
 import shutil
 
 import pytest
-from conftest import SOURCE, empty
+from conftest import FOR_CLUSTERS, SOURCE, empty
 from elsewhere import good, need, run
 
 SPEC = "packaging/rpm/locus.spec"
@@ -38,7 +38,7 @@ def test_each_package_has_its_files(packages):
     assert set(PACKAGES) <= set(packages)
     files = {name: good("rpm", "-qpl", file).splitlines() for name, file in packages.items()}
     assert "/usr/bin/locus" in files["locus"]
-    assert "/usr/share/locus/jobs/numa.slurm" in files["locus"]
+    assert {f"/usr/share/locus/{file}" for file in FOR_CLUSTERS} <= set(files["locus"])
     assert "/usr/bin/locus-mpi" in files["locus-mpi"]
     assert "/usr/share/locus/analysis/locus_analysis/__main__.py" in files["locus-analysis"]
     assert not [path for own in files.values() for path in own if "__pycache__" in path]
