@@ -105,16 +105,25 @@ struct throttle {
 
 struct throttle throttle_find(const double *rate, unsigned rounds);
 
-/* A round: what is not known is NaN. Its end: s since the soak began. */
+enum { SOAK_LOADS = 8 };
+
+/* A round: what is not known is NaN. Its end: s since the soak began; the rate of each load. */
 struct soak_round {
-	double at, work, bandwidth, clock, temperature, power;
+	double at, rate[SOAK_LOADS], clock, temperature, power;
+};
+
+struct soak_load {
+	const char *name, *unit; /* of its trial; of its rate */
+	/* the fault of its answer; why it could not go on; NULL: neither */
+	const char *wrong, *failure;
 };
 
 struct soak_rounds {
-	const struct soak_round *round;
+	struct soak_round *round;
 	unsigned n;
-	unsigned faults; /* threads that computed a wrong number */
-	json_t *errors;	 /* of hardware, during the soak: {corrected, ...}, or null */
+	struct soak_load load[SOAK_LOADS];
+	unsigned loads;
+	json_t *errors; /* of hardware, during the soak: {corrected, ...}, or null */
 	const char *no_temperature, *no_power; /* why; "": they are known */
 };
 
@@ -122,8 +131,8 @@ struct soak_rounds {
 int soak_judge(const struct soak_rounds *, FILE *);
 /* The line `soak-verdict` of the record. */
 json_t *soak_verdict_json(const struct soak_rounds *);
-/* The line `soak`. */
-json_t *soak_round_json(const struct soak_round *);
+/* The line `soak` of a round. */
+json_t *soak_round_json(const struct soak_rounds *, const struct soak_round *);
 
 /* {NAME: after - before}; null where one is not known. */
 json_t *soak_errors_since(const json_t *before, const json_t *after);

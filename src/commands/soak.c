@@ -3,39 +3,56 @@
 #include <argp.h>
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
 #include "base/message.h"
 #include "base/numbers.h"
+#include "base/statistics.h"
 #include "base/sysfs.h"
 #include "base/text.h"
 #include "commands/commands.h"
 #include "harness/run/run.h"
 #include "kit/instructions.h"
-#include "kit/opaque.h"
 #include "machine/provenance/provenance.h"
 #include "machine/threads/team.h"
 #include "machine/topology/topology.h"
 #include "machine/watchdog.h"
 
-#define ROUND 1.0	    /* s */
-#define LINKS 49152	    /* of clock_cycle(): 16 us */
-enum { LINE = 60 };	    /* rounds between two lines on the terminal */
-enum { STREAM = 32 << 20 }; /* bytes of a thread, if memory has room: beyond its caches */
+#define ROUND  1.0   /* s */
+#define SAMPLE 0.1   /* of a load's part of a round, where the trial leaves it open */
+#define LINKS  49152 /* of clock_cycle(): 16 us */
+/* beyond the time asked for, and s: a load that hangs is cut off */
+#define OVERTIME_SHARE 1.1
+#define OVERTIME       10.0
+#define GRACE	       0.7 /* s to end a round after a signal */
+enum { LINE = 60 };	   /* rounds between two lines on the terminal */
+enum { WORDS = 32 };	   /* of a load's command line */
+enum { SAMPLES = 20 };	   /* of a load in a round, at most */
+
+/* A trial that is run in each round. */
+struct load {
+	char *text, *word[WORDS]; /* "numa", "--variant", "static": parts of `text` */
+	struct options options;
+	struct plan plan;
+	struct series series;
+	bool opened;
+	char unit[32]; /* of its rate */
+};
 
 struct soak {
+	const struct program *program;
 	double seconds; /* asked for */
 	const char *output;
 	bool quiet;
 	struct options options;
 	struct run run; /* its setting, record and header */
-	sigset_t signals;
 	struct sensors sensors;
-	struct soak_round *round;
-	unsigned rounds, faults, room;
+	json_t *errors; /* of hardware, before */
+	struct load load[SOAK_LOADS];
+	unsigned loads;
+	struct soak_rounds told;
+	unsigned room; /* of its rounds */
 };
 
 /* ---- the command line ---- */
@@ -49,6 +66,29 @@ static const struct argp_option known[] = {
 	{ "help", HELP, NULL, 0, "print this help", -1 },
 	{ 0 }
 };
+
+/* Adds "numa --variant static": 0, or EINVAL after a message. */
+static int add_load(struct soak *s, const char *program, const char *text)
+{
+	struct load *l = &s->load[s->loads];
+	char *rest = NULL;
+	unsigned n = 0;
+
+	if (s->loads == SOAK_LOADS) {
+		message("%s: '%s': at most %d loads can share a round", program, text, SOAK_LOADS);
+		return EINVAL;
+	}
+	l->text = strdup(text);
+	for (char *w = l->text ? strtok_r(l->text, " ", &rest) : NULL; w && n + 1 < WORDS;
+	     w = strtok_r(NULL, " ", &rest))
+		l->word[n++] = w;
+	s->loads++;
+	if (l->text && n && !rest[strspn(rest, " ")])
+		return 0;
+	message("%s: '%s': expected a benchmark and its options, as in 'numa --variant static'",
+		program, text);
+	return EINVAL;
+}
 
 static error_t take(int key, char *text, struct argp_state *state)
 {
@@ -73,294 +113,313 @@ static error_t take(int key, char *text, struct argp_state *state)
 		return 0;
 	case HELP:
 		argp_state_help(state, state->out_stream,
-				ARGP_HELP_LONG | ARGP_HELP_PRE_DOC | ARGP_HELP_USAGE);
+				ARGP_HELP_LONG | ARGP_HELP_PRE_DOC | ARGP_HELP_POST_DOC |
+					ARGP_HELP_USAGE);
 		return ECANCELED;
 	case ARGP_KEY_ARG:
-		message("%s: '%s' is not an option; options begin with --, as in --for 20m",
-			state->name, text);
-		return EINVAL;
+		return add_load(s, state->name, text);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-/*
- * ---- the load: in each round all threads multiply and add in registers, with the widest
- * vectors of the CPU, then stream through memory: the two things that draw most power ----
- */
+/* ---- the loads: trials of benchmarks, which take turns in each round ---- */
 
-/* What the team did in a round, a second; faults: threads that computed a wrong number. */
-struct load_rates {
-	double work, bandwidth; /* multiply-adds; bytes */
-	unsigned faults;
-};
-
-enum { LANES = 128, BLOCK = 4000, CHUNK = 4000 }; /* lanes; steps; doubles of a piece */
-#define COMPUTING 0.6				  /* of a round; the rest streams */
-
-/* Of a thread, apart from others'. */
-struct part {
-	_Alignas(APART) double *array;
-	double first; /* what its first block computed: so must each */
-	unsigned faults;
-};
-
-struct load {
-	struct team *team;
-	size_t doubles; /* of an array */
-	void (*multiply)(double *);
-	struct part part[];
-};
-
-/* LANES chains of dependent multiply-adds, BLOCK long, which stay within 1 and 2. */
-#define MULTIPLY(NAME, ATTRIBUTE)                             \
-	ATTRIBUTE static void NAME(double *x)                 \
-	{                                                     \
-		for (unsigned n = 0; n < BLOCK; n++)          \
-			for (unsigned i = 0; i < LANES; i++)  \
-				x[i] = x[i] * 0.999 + 0.0015; \
-	}
-MULTIPLY(multiply_baseline, )
-#ifdef __x86_64__
-MULTIPLY(multiply_avx2, TARGET_AVX2)
-MULTIPLY(multiply_avx512, TARGET_AVX512)
-#endif
-
-static void (*widest(void))(double *)
+/* The two things that draw most power: the widest vectors, and all memory channels. */
+static int add_usual(struct soak *s, const char *program)
 {
-#ifdef __x86_64__
-	if (isa_usable(ISA_AVX512))
-		return multiply_avx512;
-	if (isa_usable(ISA_AVX2))
-		return multiply_avx2;
-#endif
-	return multiply_baseline;
-}
-
-static void compute(void *load, struct worker *w)
-{
-	struct load *l = load;
-	struct part *p = &l->part[w->index];
-	double x[LANES], sum;
-
-	w->done = 0;
-	while (!*w->stop) {
-		sum = 0;
-		for (unsigned i = 0; i < LANES; i++)
-			x[i] = 1 + (double)i / LANES;
-		l->multiply(x);
-		for (unsigned i = 0; i < LANES; i++)
-			sum += x[i];
-		p->first = p->first > 0 ? p->first : sum;
-		p->faults += sum != p->first; /* NaN, too */
-		w->done++;
-	}
-}
-
-/* Thread by thread, so that each lies on its own node. */
-static void touch(void *load, struct worker *w)
-{
-	struct load *l = load;
-
-	for (size_t i = 0; i < l->doubles; i++)
-		l->part[w->index].array[i] = 1;
-}
-
-static void stream(void *load, struct worker *w)
-{
-	struct load *l = load;
-	double *a = l->part[w->index].array;
-	size_t at = w->count % (l->doubles / CHUNK);
-
-	w->done = 0;
-	while (!*w->stop) {
-		for (size_t i = at * CHUNK; i < (at + 1) * CHUNK; i++)
-			a[i] = a[i] * 0.999 + 0.0015;
-		OPAQUE(a);
-		at = (at + 1) % (l->doubles / CHUNK);
-		w->done++;
-	}
-}
-
-static struct load *load_open(struct team *team, size_t bytes)
-{
-	const unsigned threads = team_threads(team);
-	const size_t doubles = bytes / sizeof(double) / CHUNK * CHUNK;
-	struct load *l = aligned_alloc(APART, sizeof(*l) + threads * sizeof(*l->part));
-	double *all = l ? aligned_alloc(APART, threads * doubles * sizeof(double)) : NULL;
-
-	if (!all) {
-		free(l);
-		return NULL;
-	}
-	*l = (struct load){ .team = team, .doubles = doubles, .multiply = widest() };
-	for (unsigned i = 0; i < threads; i++)
-		l->part[i] = (struct part){ .array = all + i * doubles };
-	team_run(team, touch, l);
-	return l;
-}
-
-/* Units a second of all threads, each over its own time. */
-static double rate(const struct load *l, void (*task)(void *, struct worker *), double seconds)
-{
-	double sum = 0;
-
-	team_time(l->team, task, (void *)l, seconds, 0, 0);
-	for (unsigned i = 0; i < team_threads(l->team); i++) {
-		const struct attendance *a = team_attendance(l->team, i);
-
-		sum += (double)team_worker(l->team, i)->done / (a->end - a->begin);
-	}
-	return sum;
-}
-
-static struct load_rates load_round(struct load *l, double seconds)
-{
-	struct load_rates r = {
-		.work = rate(l, compute, COMPUTING * seconds) * BLOCK * LANES,
-		.bandwidth =
-			rate(l, stream, (1 - COMPUTING) * seconds) * CHUNK * 2 * sizeof(double),
+	static const char *const computing[ISAS] = {
+		[ISA_SCALAR] = "cores --variant together --width 64 --quanta 10000",
+		[ISA_BASELINE] = "cores --variant together --width 128 --quanta 10000",
+		[ISA_AVX2] = "cores --variant together --width 256 --quanta 10000",
+		[ISA_AVX512] = "cores --variant together --width 512 --quanta 10000",
 	};
+	enum isa widest = ISA_AVX512;
 
-	for (unsigned i = 0; i < team_threads(l->team); i++)
-		r.faults += l->part[i].faults > 0;
-	return r;
+	while (widest > ISA_SCALAR && !isa_usable(widest))
+		widest--;
+	return add_load(s, program, computing[widest]) ||
+			       add_load(s, program,
+					"numa --variant static --kernel triad --layout all")
+		       ? EXIT_COMMAND_LINE
+		       : 0;
 }
 
-static void load_close(struct load *l)
+/* Reads a load's words. 0, or the status to exit with after a message. */
+static int read_load(const struct soak *s, struct load *l)
 {
-	free(l->part[0].array);
-	free(l);
+	const struct benchmark *b = command_named(s->program, l->word[0]);
+	const struct options *o = &l->options;
+	char name[64];
+	int words = 0, status;
+
+	if (!b)
+		return EXIT_COMMAND_LINE;
+	while (l->word[words])
+		words++;
+	snprintf(name, sizeof(name), "locus %s", b->name);
+	l->word[0] = name; /* messages begin with it */
+	status = options_parse(&l->options, b, words, l->word);
+	l->word[0] = (char *)b->name;
+	if (status)
+		return status == OPTIONS_HELPED ? EXIT_COMMAND_LINE : status;
+	if (!o->output && !o->bind && !o->counters && !o->dry_run && !o->topology && !o->tags &&
+	    !o->runs && !o->repeats && !(o->time_budget > 0) && !(o->case_budget > 0) &&
+	    !(o->begin_at > 0))
+		return 0;
+	message("%s: only options that choose its trial have a meaning in a soak", name);
+	return EXIT_COMMAND_LINE;
+}
+
+static int plan_load(struct soak *s, struct load *l)
+{
+	const struct benchmark *b = l->options.benchmark;
+	int status = plan_make(&l->plan, b, &l->options, &s->run.setting);
+
+	if (status)
+		return status;
+	if (b->protocol.scored == IN_PAIRS) {
+		message("locus %s: no load of a soak: its workers meet in pairs", b->name);
+		return EXIT_COMMAND_LINE;
+	}
+	if (l->plan.trials != 1) {
+		message("locus %s: a load of a soak is one trial, and these are %u: choose by "
+			"--variant and others; --dry-run lists them",
+			b->name, l->plan.trials);
+		return EXIT_COMMAND_LINE;
+	}
+	if (!l->plan.trial->refusal)
+		return 0;
+	message_own("soak: %s: %s", l->plan.trial->name, l->plan.trial->refusal);
+	return EXIT_IMPOSSIBLE;
+}
+
+/* Plans all loads. 0, or the status to exit with after a message. */
+static int plan_loads(struct soak *s)
+{
+	int status = 0;
+
+	for (unsigned i = 0; i < s->loads && !status; i++)
+		status = read_load(s, &s->load[i]);
+	if (!status)
+		status = setting_find(&s->run.setting, &s->options, NULL);
+	for (unsigned i = 0; i < s->loads && !status; i++)
+		status = plan_load(s, &s->load[i]);
+	return status;
+}
+
+/* The first metric that is an amount over time; NULL: none, so its units over time count. */
+static const struct metric *rate_metric(const struct benchmark *b)
+{
+	for (unsigned i = 0; i < b->n_metrics; i++)
+		if (b->metrics[i].amount)
+			return &b->metrics[i];
+	return NULL;
+}
+
+static double rate_of(const struct load *l, double time)
+{
+	const struct metric *m = rate_metric(l->plan.benchmark);
+
+	return (m ? m->amount(&l->plan.trial->trial) : 1) / time;
+}
+
+/* Its memory, and how much work a sample is. Whether it can go on. */
+static bool open_load(struct soak *s, struct load *l, double part)
+{
+	struct planned *p = l->plan.trial;
+	const struct metric *m = rate_metric(l->plan.benchmark);
+
+	p->sample = part * SAMPLE;
+	l->opened = !series_open(&l->series, p, NULL);
+	if (!l->opened)
+		return false;
+	l->series.task.overhead = s->run.clock.overhead;
+	l->series.task.conditions = &s->run.setting.conditions;
+	if (m)
+		snprintf(l->unit, sizeof(l->unit), "%s", m->unit);
+	else
+		snprintf(l->unit, sizeof(l->unit), "%s/s", l->plan.benchmark->unit.name);
+	if (allocation_open(&l->series, s->run.team))
+		batch_calibrate(&l->series, s->run.team, part, INFINITY);
+	return l->series.ready;
+}
+
+/*
+ * Takes samples for this part of a round (s). The rate of the median one; of very many, of the last
+ * ones. NAN: it failed.
+ */
+static double run_load(struct soak *s, struct load *l, double part)
+{
+	const double end = clock_now() + part;
+	double times[SAMPLES], median;
+	struct noise unused = { 0 };
+	size_t n = 0;
+
+	if (!sample_seat(&l->series, s->run.team))
+		return NAN;
+	run_take(&s->run, l->plan.trial);
+	do
+		times[n++ % SAMPLES] = sample_take(&l->series, s->run.team, &unused,
+						   sample_turn(&l->series, 0), false)
+					       .time;
+	while (clock_now() < end && !watchdog_signal() && !l->series.evidence.failure);
+	n = n < SAMPLES ? n : SAMPLES;
+	statistics_sort(times, n);
+	median = statistics_quantile(times, n, 0.5);
+	return l->series.evidence.failure ? NAN : rate_of(l, median);
 }
 
 /* ---- rounds ---- */
 
-/* The signal that ends it, since signals are blocked; 0: none. */
-static int ended_by(const struct soak *s)
+static void show(const struct soak *s, const struct soak_round *r)
 {
-	const struct timespec at_once = { 0 };
-	const int signal = sigtimedwait(&s->signals, NULL, &at_once);
+	char clock[32], temperature[32], power[32], rate[32];
 
-	return signal > 0 ? signal : 0;
-}
-
-static void show(const struct soak_round *r)
-{
-	char work[32], bandwidth[32], clock[32], temperature[32], power[32];
-
-	printf("%6.0f s  %12s  %12s  %12s  %10s  %10s\n", r->at,
-	       quantity_show(r->work, "/s", work, sizeof(work)),
-	       quantity_show(r->bandwidth, "B/s", bandwidth, sizeof(bandwidth)),
+	printf("%6.0f s  %10s  %10s  %10s", r->at,
 	       quantity_show(r->clock, "Hz", clock, sizeof(clock)),
 	       quantity_show(r->temperature, "°C", temperature, sizeof(temperature)),
 	       quantity_show(r->power, "W", power, sizeof(power)));
+	for (unsigned i = 0; i < s->loads; i++)
+		printf("  %16s", quantity_show(r->rate[i], s->load[i].unit, rate, sizeof(rate)));
+	printf("\n");
 	fflush(stdout);
 }
 
-/* Reads sensors between rounds: no other thread wakes up. */
-static bool add_round(struct soak *s, struct load *load)
+static void show_head(const struct soak *s)
 {
-	const struct load_rates rates = load_round(load, ROUND);
-	const double cycle = clock_cycle(LINKS), now = clock_now();
-	const struct sensed seen = sensors_look(&s->sensors, now);
-	struct soak_round *more = s->round;
+	printf("%8s  %10s  %10s  %10s", "time", "clock", "temp.", "power");
+	for (unsigned i = 0; i < s->loads; i++)
+		printf("  %16.16s", s->told.load[i].name);
+	printf("\n");
+}
 
-	if (s->rounds == s->room)
-		more = realloc(s->round, (s->room = 2 * s->room + 64) * sizeof(*more));
-	if (!more)
+static struct soak_round *new_round(struct soak *s)
+{
+	struct soak_round *more = s->told.round;
+
+	if (s->told.n == s->room)
+		more = realloc(more, (s->room = 2 * s->room + 64) * sizeof(*more));
+	if (more)
+		s->told.round = more;
+	return more ? &more[s->told.n] : NULL;
+}
+
+/* False: a load failed, a signal came, or there is no memory or disk. */
+static bool add_round(struct soak *s)
+{
+	struct soak_round *r = new_round(s);
+	struct sensed seen;
+	double cycle;
+
+	if (!r)
 		return false;
-	s->round = more;
-	s->faults = rates.faults;
-	s->round[s->rounds] = (struct soak_round){
-		.at = now - s->run.budget.began,
-		.work = rates.work,
-		.bandwidth = rates.bandwidth,
-		.clock = cycle > 0 ? 1 / cycle : NAN,
-		.temperature = seen.temperature,
-		.power = seen.power,
-	};
-	record_line(s->run.record, "soak", soak_round_json(&s->round[s->rounds]), false);
-	if (!s->quiet && s->rounds % LINE == 0)
-		show(&s->round[s->rounds]);
-	s->rounds++;
+	for (unsigned i = 0; i < s->loads; i++)
+		r->rate[i] = run_load(s, &s->load[i], ROUND / s->loads);
+	for (unsigned i = 0; i < s->loads; i++)
+		if (isnan(r->rate[i]))
+			return false;
+	if (watchdog_signal())
+		return false; /* a part of a round */
+	cycle = clock_cycle(LINKS);
+	r->at = budget_elapsed(&s->run.budget);
+	/* between rounds: no other thread wakes up */
+	seen = sensors_look(&s->sensors, clock_now());
+	r->clock = cycle > 0 ? 1 / cycle : NAN;
+	r->temperature = seen.temperature;
+	r->power = seen.power;
+	record_line(s->run.record, "soak", soak_round_json(&s->told, r), false);
+	if (!s->quiet && s->told.n % LINE == 0)
+		show(s, r);
+	s->told.n++;
 	return !record_failed(s->run.record);
 }
 
-static int judge(struct soak *s, const json_t *errors)
+/* ---- the end ---- */
+
+static void note_faults(struct soak_load *told, const struct evidence *e)
+{
+	told->wrong = e->wrong;
+	told->failure = e->failure ? e->failure : e->impossible;
+}
+
+/* The verdict, in the record and on the terminal. Returns the exit status. */
+static int judge(struct soak *s)
 {
 	json_t *after = provenance_errors(SYSFS_ROOT);
-	const struct soak_rounds of = {
-		.round = s->round,
-		.n = s->rounds,
-		.faults = s->faults,
-		.errors = soak_errors_since(errors, after),
-		.no_temperature = s->sensors.no_temperature,
-		.no_power = s->sensors.no_power,
-	};
-	int status = EXIT_BAD;
+	int status;
 
-	if (s->rounds) {
-		record_line(s->run.record, "soak-verdict", soak_verdict_json(&of), false);
-		status = soak_judge(&of, stdout);
-		for (const char *const *why =
-			     (const char *const[]){ of.no_temperature, of.no_power, NULL };
-		     *why && !s->quiet; why++)
-			if (**why)
-				message_own("not known in the last round: %s", *why);
-	}
-	json_decref(of.errors);
+	s->told.errors = soak_errors_since(s->errors, after);
+	s->told.no_temperature = s->sensors.no_temperature;
+	s->told.no_power = s->sensors.no_power;
+	for (unsigned i = 0; i < s->loads; i++)
+		note_faults(&s->told.load[i], &s->load[i].series.evidence);
+	record_line(s->run.record, "soak-verdict", soak_verdict_json(&s->told), false);
+	status = soak_judge(&s->told, stdout);
+	if (*s->told.no_temperature && !s->quiet)
+		message_own("not known in the last round: %s", s->told.no_temperature);
+	if (*s->told.no_power && !s->quiet)
+		message_own("not known in the last round: %s", s->told.no_power);
+	json_decref(s->told.errors);
 	json_decref(after);
+	status = s->run.signal ? EXIT_SIGNAL + s->run.signal : status;
+	run_end(&s->run, status);
+	fflush(stdout);
 	return status;
 }
 
-static int with_load(struct soak *s, struct load *load)
+/* On the watchdog's thread: the load does not come back. */
+static int cut(void *soak, int signal, const char *what)
 {
-	json_t *errors = provenance_errors(SYSFS_ROOT);
-	struct budget *b = &s->run.budget;
-	int status;
+	struct soak *s = soak;
 
-	load_round(load, ROUND / 4); /* warm-up: caches, clock, answers */
-	budget_begin(b, NULL, s->seconds);
-	sensors_look(&s->sensors, clock_now());
-	if (!s->quiet)
-		printf("%8s  %12s  %12s  %12s  %10s  %10s\n", "time", "multiply-adds", "bandwidth",
-		       "clock", "temperature", "power");
-	while (budget_elapsed(b) < s->seconds && !(s->run.signal = ended_by(s)) &&
-	       add_round(s, load))
-		;
-	status = judge(s, errors);
-	json_decref(errors);
-	return s->run.signal ? EXIT_SIGNAL + s->run.signal : status;
+	message_own("%s: cut off while %s %s",
+		    signal ? watchdog_signal_name(signal) : "far beyond its time", what,
+		    s->run.hand ? s->run.hand->name : "a load");
+	s->run.signal = signal;
+	return judge(s);
+}
+
+static void watch(struct soak *s)
+{
+	const struct watch watch = {
+		.grace = GRACE,
+		.deadline = clock_now() + OVERTIME_SHARE * s->seconds + OVERTIME,
+		.cut = cut,
+		.argument = s,
+	};
+
+	if (watchdog_start(&watch))
+		message_own("no thread for the watchdog (%s): a signal ends the soak only after a "
+			    "round",
+			    strerror(errno));
 }
 
 static int with_team(struct team *team, void *soak)
 {
 	struct soak *s = soak;
-	const struct setting *setting = &s->run.setting;
-	const unsigned threads = setting->affinity->cpus;
-	struct place places[threads];
-	const char *why = "";
-	unsigned culprit = 0;
-	struct load *load;
-	int status;
+	bool ready = true;
 
-	if (machine_bind(setting->machine, "close", threads, false, places, &why) ||
-	    team_seat(team, places, threads, &culprit)) {
-		message_own("soak: %u threads can't be pinned: %s", threads,
-			    *why ? why : strerror(errno));
-		return EXIT_BAD;
-	}
-	load = load_open(team,
-			 (size_t)fmin(STREAM, (double)setting->memory.available / 2 / threads));
-	if (!load) {
-		message_own("soak: no memory for its arrays: %s", strerror(errno));
-		return EXIT_BAD;
-	}
+	s->run.team = team;
 	run_header(&s->run);
-	status = with_load(s, load);
-	run_end(&s->run, status);
-	load_close(load);
-	return status;
+	for (unsigned i = 0; i < s->loads && ready && !watchdog_signal(); i++) {
+		run_take(&s->run, s->load[i].plan.trial);
+		ready = open_load(s, &s->load[i], ROUND / s->loads);
+		s->told.load[i] =
+			(struct soak_load){ s->load[i].plan.trial->name, s->load[i].unit, NULL };
+	}
+	s->told.loads = s->loads;
+	sensors_look(&s->sensors, clock_now());
+	budget_begin(&s->run.budget, NULL, s->seconds);
+	if (!s->quiet && ready)
+		show_head(s);
+	while (ready && budget_elapsed(&s->run.budget) < s->seconds && !watchdog_signal() &&
+	       add_round(s))
+		;
+	s->run.signal = watchdog_signal();
+	for (unsigned i = 0; i < s->loads; i++)
+		allocation_close(&s->load[i].series, team); /* checks its answer */
+	return judge(s);
 }
 
 /* ---- the command ---- */
@@ -368,7 +427,8 @@ static int with_team(struct team *team, void *soak)
 static int soak(struct soak *s)
 {
 	struct run *r = &s->run;
-	int status = setting_find(&r->setting, &s->options, NULL);
+	unsigned threads = 1;
+	int status = plan_loads(s);
 
 	if (status)
 		return status;
@@ -376,7 +436,12 @@ static int soak(struct soak *s)
 	if (status)
 		return status;
 	r->clock = clock_measure();
-	status = team_open(r->setting.affinity->cpus, with_team, s);
+	s->errors = provenance_errors(SYSFS_ROOT);
+	for (unsigned i = 0; i < s->loads; i++)
+		threads = s->load[i].plan.threads > threads ? s->load[i].plan.threads : threads;
+	watch(s);
+	status = team_open(threads, with_team, s);
+	watchdog_stop();
 	if (status < 0)
 		message_own("soak: no threads: %s", strerror(errno));
 	if (record_close(r->record) && status == EXIT_GOOD)
@@ -384,31 +449,45 @@ static int soak(struct soak *s)
 	return status < 0 ? EXIT_BAD : status;
 }
 
+static void soak_free(struct soak *s)
+{
+	for (unsigned i = 0; i < s->loads; i++) {
+		if (s->load[i].opened)
+			series_close(&s->load[i].series);
+		plan_free(&s->load[i].plan);
+		free(s->load[i].text);
+	}
+	setting_free(&s->run.setting);
+	json_decref(s->errors);
+	free(s->told.round);
+}
+
 int soak_command(const struct program *p, int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = known,
 		.parser = take,
+		.args_doc = "['BENCHMARK OPTION...'...]",
 		.doc = "Loads all CPUs and memory, and says whether the machine keeps its speed, "
-		       "or throttles, and when."
+		       "or throttles, and when.\vEach load is a trial of a benchmark, as in "
+		       "'hashmap --variant best'. Without any: multiply-adds with the widest "
+		       "vectors (cores), and memory bandwidth (numa)."
 	};
-	struct soak s = { .seconds = 1200,
+	struct soak s = { .program = p,
+			  .seconds = 1200,
 			  .options = { .name = "soak", .seed = 1, .argc = argc, .argv = argv } };
+	int status = EXIT_COMMAND_LINE;
 	error_t failed;
-	int status;
 
-	(void)p;
 	failed = argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &s);
-	if (failed)
-		return failed == ECANCELED ? EXIT_GOOD : EXIT_COMMAND_LINE;
-	s.run.options = &s.options;
-	/* before the first threads, which inherit it: add_round() asks for signals */
-	watchdog_signals(&s.signals);
-	pthread_sigmask(SIG_BLOCK, &s.signals, NULL);
-	sensors_find(&s.sensors, SYSFS_ROOT);
-	budget_begin(&s.run.budget, NULL, s.seconds);
-	status = soak(&s);
-	setting_free(&s.run.setting);
-	free(s.round);
+	if (failed == ECANCELED)
+		status = EXIT_GOOD;
+	else if (!failed && (s.loads || !add_usual(&s, argv[0]))) {
+		s.run.options = &s.options;
+		sensors_find(&s.sensors, SYSFS_ROOT);
+		budget_begin(&s.run.budget, NULL, s.seconds);
+		status = soak(&s);
+	}
+	soak_free(&s);
 	return status;
 }

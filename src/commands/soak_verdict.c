@@ -105,27 +105,24 @@ struct throttle throttle_find(const double *rate, unsigned rounds)
 
 enum { EXIT_CANNOT_TELL = 4 };
 
-static const struct {
-	const char *name, *key, *unit;
-	size_t field;
-} rates[] = {
-	{ "multiply-adds", "work", "/s", offsetof(struct soak_round, work) },
-	{ "bandwidth", "bandwidth", "B/s", offsetof(struct soak_round, bandwidth) },
-};
-enum { RATES = sizeof(rates) / sizeof(*rates) };
-
 static double value(const struct soak_round *r, size_t field)
 {
 	return *(const double *)((const char *)r + field);
 }
 
-static struct throttle find(const struct soak_rounds *of, unsigned rate)
+/* The field of a load's rate. */
+static size_t rate_field(unsigned load)
+{
+	return offsetof(struct soak_round, rate) + load * sizeof(double);
+}
+
+static struct throttle find(const struct soak_rounds *of, unsigned load)
 {
 	struct throttle found = { .known = false };
 	double *x = malloc(of->n * sizeof(*x) + 1);
 
 	for (unsigned i = 0; x && i < of->n; i++)
-		x[i] = value(&of->round[i], rates[rate].field);
+		x[i] = of->round[i].rate[load];
 	if (x)
 		found = throttle_find(x, of->n);
 	free(x);
@@ -164,21 +161,22 @@ static bool is_steady(const struct throttle *t)
 	return t->known && !t->found && t->visible <= THROTTLE_HIDDEN;
 }
 
-static void print_rate(const struct soak_rounds *of, unsigned rate, const struct throttle *t,
+static void print_rate(const struct soak_rounds *of, unsigned load, const struct throttle *t,
 		       FILE *f)
 {
+	const struct soak_load *l = &of->load[load];
 	char from[32], duration[TEXT_DURATION];
 
-	quantity_show(mean(of, rates[rate].field, 0, t->found ? t->at : of->n), rates[rate].unit,
-		      from, sizeof(from));
+	quantity_show(mean(of, rate_field(load), 0, t->found ? t->at : of->n), l->unit, from,
+		      sizeof(from));
 	text_duration(duration, of->round[of->n - 1].at);
 	if (!t->found) {
 		fprintf(f, "%s: %s for %s: %s, noise %.1f %% a round; falls from %.0f %% on show\n",
-			rates[rate].name, is_steady(t) ? "steady" : "cannot tell", duration, from,
+			l->name, is_steady(t) ? "steady" : "cannot tell", duration, from,
 			100 * t->noise, ceil(100 * t->visible));
 		return;
 	}
-	fprintf(f, "%s: throttles after %.0f s: %.1f %% less than %s", rates[rate].name,
+	fprintf(f, "%s: throttles after %.0f s: %.1f %% less than %s", l->name,
 		of->round[t->at - 1].at, 100 * (1 - t->share), from);
 	print_change(of, "clock", "Hz", offsetof(struct soak_round, clock), t->at, f);
 	print_change(of, "temperature", "°C", offsetof(struct soak_round, temperature), t->at, f);
@@ -203,11 +201,28 @@ static bool print_errors(const json_t *errors, FILE *f)
 	return grave;
 }
 
+/* Prints what is graver than any throttling; whether there is any. */
+static bool print_faults(const struct soak_rounds *of, FILE *f)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < of->loads; i++) {
+		const struct soak_load *l = &of->load[i];
+
+		if (l->wrong)
+			fprintf(f, "%s: WRONG: %s: take this node out of use\n", l->name, l->wrong);
+		if (l->failure)
+			fprintf(f, "%s: failed: %s\n", l->name, l->failure);
+		any |= l->wrong || l->failure;
+	}
+	return print_errors(of->errors, f) || any;
+}
+
 int soak_judge(const struct soak_rounds *of, FILE *f)
 {
-	bool bad = of->faults > 0, steady = true, known = true;
+	bool bad = false, steady = of->loads > 0, known = of->loads > 0;
 
-	for (unsigned i = 0; i < RATES; i++) {
+	for (unsigned i = 0; i < of->loads; i++) {
 		const struct throttle t = find(of, i);
 
 		known = known && t.known;
@@ -219,41 +234,46 @@ int soak_judge(const struct soak_rounds *of, FILE *f)
 	if (!known)
 		fprintf(f, "too short for a verdict: %u rounds of a second, %d needed\n", of->n,
 			2 * THROTTLE_EDGE);
-	if (of->faults)
-		fprintf(f, "WRONG: %s computed a wrong number: take this node out of use\n",
-			text_count(of->faults, "thread").of);
-	bad |= print_errors(of->errors, f);
+	bad |= print_faults(of, f);
 	return bad ? EXIT_BAD : steady ? EXIT_GOOD : EXIT_CANNOT_TELL;
 }
 
-json_t *soak_round_json(const struct soak_round *r)
+json_t *soak_round_json(const struct soak_rounds *of, const struct soak_round *r)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "at", record_number(r->at), "work",
-			 record_number(r->work), "bandwidth", record_number(r->bandwidth), "clock",
-			 record_number(r->clock), "temperature", record_number(r->temperature),
-			 "power", record_number(r->power));
+	json_t *loads = json_array();
+
+	for (unsigned i = 0; i < of->loads; i++)
+		json_array_append_new(loads, json_pack("{s:s, s:s, s:o}", "name", of->load[i].name,
+						       "unit", of->load[i].unit, "rate",
+						       record_number(r->rate[i])));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "at", record_number(r->at), "loads", loads,
+			 "clock", record_number(r->clock), "temperature",
+			 record_number(r->temperature), "power", record_number(r->power));
 }
 
-static json_t *rate_json(const struct soak_rounds *of, unsigned rate)
+static json_t *load_json(const struct soak_rounds *of, unsigned load)
 {
-	const struct throttle t = find(of, rate);
+	const struct throttle t = find(of, load);
 
-	return json_pack("{s:s, s:o, s:o, s:o}", "verdict",
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:s?, s:s?}", "name", of->load[load].name,
+			 "verdict",
 			 !t.known	 ? "too short"
 			 : t.found	 ? "throttles"
 			 : is_steady(&t) ? "steady"
 					 : "cannot tell",
 			 "after", record_number(t.found ? of->round[t.at - 1].at : NAN), "share",
 			 record_number(t.known ? t.share : NAN), "noise",
-			 record_number(t.known ? t.noise : NAN));
+			 record_number(t.known ? t.noise : NAN), "wrong", of->load[load].wrong,
+			 "failure", of->load[load].failure);
 }
 
 json_t *soak_verdict_json(const struct soak_rounds *of)
 {
-	json_t *line = json_pack("{s:i, s:O?}", "faults", (int)of->faults, "errors", of->errors);
+	json_t *loads = json_array(), *line;
 
-	for (unsigned i = 0; i < RATES; i++)
-		json_object_set_new(line, rates[i].key, rate_json(of, i));
+	for (unsigned i = 0; i < of->loads; i++)
+		json_array_append_new(loads, load_json(of, i));
+	line = json_pack("{s:o, s:O?}", "loads", loads, "errors", of->errors);
 	if (*of->no_temperature)
 		json_object_set_new(line, "temperature_why", json_string(of->no_temperature));
 	if (*of->no_power)

@@ -13,19 +13,18 @@ from locus_analysis.page import soak
 from make_records import ONE, Line, record, run_id
 from pages import Page
 
-STEADY: Any = {"verdict": "steady", "after": None, "share": 1.0, "noise": 0.005}
-FELL: Any = {"verdict": "throttles", "after": 401.0, "share": 0.9, "noise": 0.005}
+FINE: Any = {"wrong": None, "failure": None}
+STEADY: Any = {**FINE, "verdict": "steady", "after": None, "share": 1.0, "noise": 0.005}
+FELL: Any = {**FINE, "verdict": "throttles", "after": 401.0, "share": 0.9, "noise": 0.005}
 UNSURE: Any = {**STEADY, "verdict": "cannot tell", "noise": 0.0805}
-SHORT: Any = {"verdict": "too short", "after": None, "share": 1.0, "noise": None}
+SHORT: Any = {**FINE, "verdict": "too short", "after": None, "share": 1.0, "noise": None}
+FAILED = "numa/static failed: no thread; cores/together steady; numa/static too short"
+WRONG: Any = {**STEADY, "wrong": "CPU 3 computes wrong"}
 
 
-def verdict(work: Any, bandwidth: Any, faults: int = 0, lost: Optional[int] = None) -> soak.Verdict:
-    return {
-        "faults": faults,
-        "errors": {"uncorrected": lost},
-        "work": work,
-        "bandwidth": bandwidth,
-    }
+def verdict(work: Any, bandwidth: Any, lost: Optional[int] = None) -> soak.Verdict:
+    loads: Any = [{"name": "cores/together", **work}, {"name": "numa/static", **bandwidth}]
+    return {"errors": {"uncorrected": lost}, "loads": loads}
 
 
 @pytest.mark.parametrize(
@@ -35,14 +34,16 @@ def verdict(work: Any, bandwidth: Any, faults: int = 0, lost: Optional[int] = No
         (verdict(SHORT, SHORT), "too short"),
         (
             verdict(FELL, STEADY),
-            "throttles after 401 s to 0.90 of its multiply-adds; bandwidth steady",
+            "cores/together throttles after 401 s to 0.90 of its rate; numa/static steady",
         ),
         (
             verdict(STEADY, UNSURE),
-            "multiply-adds steady; cannot tell for bandwidth (noise 8.05 % a round)",
+            "cores/together steady; cannot tell for numa/static (noise 8.05 % a round)",
         ),
-        (verdict(STEADY, STEADY, 2), "WRONG: 2 threads computed a wrong number; steady"),
-        (verdict(STEADY, STEADY, 0, 1), "WRONG: 1 uncorrected error of memory; steady"),
+        (verdict(WRONG, STEADY), "WRONG: cores/together: CPU 3 computes wrong; steady"),
+        (verdict(STEADY, {**SHORT, "failure": "no thread"}), FAILED),
+        (verdict(STEADY, STEADY, 1), "WRONG: 1 uncorrected error of memory; steady"),
+        (verdict(UNSURE, UNSURE), "cannot tell (noise 8.05 % a round)"),
         (None, "no verdict, the record was cut off"),
     ],
 )
@@ -51,7 +52,7 @@ def test_the_verdict_in_words(given: Optional[soak.Verdict], words: str) -> None
 
 
 def soaked(name: str, rounds: int, told: Optional[soak.Verdict], **sensors: Any) -> list[Line]:
-    """A record; from the second third on it has 0.9 of its multiply-adds."""
+    """A record; from the second third on it has 0.9 of its work."""
     run = run_id(name)
     header, end = record(ONE, [], run, host=name)
     lines = [
@@ -59,8 +60,14 @@ def soaked(name: str, rounds: int, told: Optional[soak.Verdict], **sensors: Any)
             "type": "soak",
             "run": run,
             "at": i + 1.0,
-            "work": 4e12 * (0.9 if 3 * i >= rounds else 1),
-            "bandwidth": 352e9,
+            "loads": [
+                {
+                    "name": "cores/together",
+                    "unit": "quantum/s",
+                    "rate": 4e12 * (0.9 if 3 * i >= rounds else 1),
+                },
+                {"name": "numa/static", "unit": "B/s", "rate": 352e9},
+            ],
             "clock": 3.2e9,
             "temperature": None if sensors else 60 + i / rounds,
             "power": sensors.get("power"),
@@ -89,13 +96,13 @@ def test_on_the_page(tmp_path: Path) -> None:
     found = page(tmp_path, soaked("n1", 1201, verdict(FELL, STEADY), power=280.0))
     assert found.figures == ["soak"]
     (spec,) = found.specs
-    title = "Soak on n1, 20 min: throttles after 401 s to 0.90 of its multiply-adds"
-    assert spec["title"]["text"] == f"{title}; bandwidth steady"
+    title = "Soak on n1, 20 min: cores/together throttles after 401 s to 0.90 of its rate"
+    assert spec["title"]["text"] == f"{title}; numa/static steady"
     assert "Not known on this machine: temperature." in json.dumps(spec["datasets"])
     sizes = [len(rows) for rows in spec["datasets"].values()]
     assert sizes.count(401) == 4  # rates, clock, power
     falls = [rows for rows in spec["datasets"].values() if [*rows] == [{"at": 401.0}]]
-    assert len(falls) == 3  # of multiply-adds, clock, power; bandwidth is steady
+    assert len(falls) == 3  # of cores, clock, power; numa is steady
     assert [row["value"] for row in found.rows("at", "value")][:1] == [4.0]
     assert "soak on n1" in found.text
 

@@ -140,13 +140,18 @@ static struct soak_rounds soak_of(unsigned at, double share)
 	plant(rate, at, share);
 	for (unsigned i = 0; i < ROUNDS; i++)
 		rounds[i] = (struct soak_round){ .at = i + 1,
-						 .work = rate[i],
-						 .bandwidth = 10 * other[i],
+						 .rate = { rate[i], 10 * other[i] },
 						 .clock = i < at ? 3e9 : 2.5e9,
 						 .temperature = i < at ? 80 : 97,
 						 .power = NAN };
 	return (struct soak_rounds){
-		.round = rounds, .n = ROUNDS, .no_temperature = "", .no_power = "no RAPL"
+		.round = rounds,
+		.n = ROUNDS,
+		.load = { { .name = "cores/together", .unit = "quantum/s" },
+			  { .name = "numa/static", .unit = "B/s" } },
+		.loads = 2,
+		.no_temperature = "",
+		.no_power = "no RAPL",
 	};
 }
 
@@ -173,16 +178,16 @@ static void test_verdict(void **state)
 	(void)state;
 	text = judged(&of, &status);
 	assert_int_equal(status, 1);
-	assert_int_equal(sscanf(text, "multiply-adds: throttles after %lf s: ", &after), 1);
+	assert_int_equal(sscanf(text, "cores/together: throttles after %lf s: ", &after), 1);
 	assert_true(fabs(after - 312) <= 5);
 	assert_non_null(strstr(text, "less than 998"));
 	assert_non_null(strstr(text, "; temperature 80"));
 	assert_null(strstr(text, "power"));
-	assert_non_null(strstr(text, "bandwidth: steady for 20 min: "));
+	assert_non_null(strstr(text, "numa/static: steady for 20 min: "));
 	line = soak_verdict_json(&of);
-	assert_string_equal(
-		json_string_value(json_object_get(json_object_get(line, "work"), "verdict")),
-		"throttles");
+	assert_string_equal(json_string_value(json_object_get(
+				    json_array_get(json_object_get(line, "loads"), 0), "verdict")),
+			    "throttles");
 	assert_string_equal(json_string_value(json_object_get(line, "power_why")), "no RAPL");
 	json_decref(line);
 	of = soak_of(ROUNDS, 0);
@@ -193,11 +198,14 @@ static void test_verdict(void **state)
 	assert_int_equal(status, 4);
 	assert_non_null(strstr(text, "too short for a verdict: 12 rounds"));
 	for (unsigned i = 0; i < ROUNDS; i++)
-		rounds[i].work *= i % 2 ? 3 : 1;
+		rounds[i].rate[0] *= i % 2 ? 3 : 1;
 	of.n = 60;
 	text = judged(&of, &status);
 	assert_int_equal(status, 4);
-	assert_non_null(strstr(text, "multiply-adds: cannot tell"));
+	assert_non_null(strstr(text, "cores/together: cannot tell"));
+	of.loads = 0; /* it ended before its loads had begun */
+	text = judged(&of, &status);
+	assert_int_equal(status, 4);
 }
 
 /* Graver than any throttling. */
@@ -224,10 +232,12 @@ static void test_errors(void **state)
 	assert_int_equal(status, 1);
 	json_decref(of.errors);
 	of.errors = NULL;
-	of.faults = 1;
+	of.load[0].wrong = "CPU 3 computes wrong";
+	of.load[1].failure = "no thread";
 	text = judged(&of, &status);
 	assert_int_equal(status, 1);
-	assert_non_null(strstr(text, "WRONG: 1 thread"));
+	assert_non_null(strstr(text, "cores/together: WRONG: CPU 3 computes wrong: take"));
+	assert_non_null(strstr(text, "numa/static: failed: no thread\n"));
 	json_decref(before);
 	json_decref(after);
 }

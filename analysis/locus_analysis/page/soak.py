@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A soak over time: rates of both loads, clock, temperature, power; its verdict as title."""
+"""A soak over time: rates of its loads, clock, temperature, power; its verdict as title."""
 
 from __future__ import annotations
 
@@ -31,25 +31,36 @@ HELP = (
 
 
 class Curve(NamedTuple):
-    key: str
     title: str
     unit: str
+    values: list[Optional[float]]  # by round
+    load: Optional[int] = None  # whose rate it is
 
 
-CURVES = (
-    Curve("work", "multiply-adds", "/s"),
-    Curve("bandwidth", "bandwidth", "B/s"),
-    Curve("clock", "clock, first core", "Hz"),
-    Curve("temperature", "temperature", "°C"),
-    Curve("power", "power", "W"),
-)
+class _Rate(TypedDict):
+    name: str
+    unit: str
+    rate: float
+
+
+class Round(TypedDict):
+    """A line of a record."""
+
+    at: float
+    loads: list[_Rate]
+    clock: Optional[float]
+    temperature: Optional[float]
+    power: Optional[float]
 
 
 class _OfLoad(TypedDict):
+    name: str
     verdict: str
     after: Optional[float]
     share: float
     noise: Optional[float]
+    wrong: Optional[str]
+    failure: Optional[str]
 
 
 class _Errors(TypedDict):
@@ -59,19 +70,14 @@ class _Errors(TypedDict):
 class Verdict(TypedDict):
     """A line of a record."""
 
-    faults: int
     errors: _Errors
-    work: _OfLoad
-    bandwidth: _OfLoad
+    loads: list[_OfLoad]
 
 
 class _Told(TypedDict):
     run: str
     type: str
     json: str
-
-
-Round = Mapping[str, Optional[float]]
 
 
 def pictures(db: duckdb.DuckDBPyConnection, names: Mapping[str, str]) -> list[Picture]:
@@ -95,30 +101,32 @@ def said(verdict: Optional[Verdict]) -> str:
     """The verdict in words, the gravest first."""
     if not verdict:
         return "no verdict, the record was cut off"
-    told = []
-    if verdict["faults"]:
-        told.append(f"WRONG: {units.several(verdict['faults'], 'thread')} computed a wrong number")
+    loads = verdict["loads"]
+    told = [f"WRONG: {load['name']}: {load['wrong']}" for load in loads if load["wrong"]]
     if lost := verdict["errors"]["uncorrected"]:
         told.append(f"WRONG: {units.several(lost, 'uncorrected error')} of memory")
-    both = verdict["work"], verdict["bandwidth"]
-    if both[0]["verdict"] == both[1]["verdict"] and both[0]["verdict"] in ("steady", "too short"):
-        return "; ".join([*told, both[0]["verdict"]])
-    return "; ".join([*told, *map(_said, ("multiply-adds", "bandwidth"), both)])
+    told += [f"{load['name']} failed: {load['failure']}" for load in loads if load["failure"]]
+    verdicts = {load["verdict"] for load in loads}
+    if len(verdicts) == 1 and verdicts <= {"steady", "too short"}:
+        return "; ".join([*told, *verdicts])
+    if verdicts == {"cannot tell"}:
+        noise = max(load["noise"] or 0 for load in loads)
+        return "; ".join([*told, f"cannot tell (noise {units.percent(noise)} a round)"])
+    return "; ".join([*told, *map(_said, loads)])
 
 
-def _said(name: str, one: _OfLoad) -> str:
+def _said(one: _OfLoad) -> str:
+    name = one["name"]
     if one["after"] is not None:
-        return f"throttles after {one['after']:.0f} s to {one['share']:.2f} of its {name}"
+        return f"{name} throttles after {one['after']:.0f} s to {one['share']:.2f} of its rate"
     if one["verdict"] == "cannot tell" and one["noise"]:
         return f"cannot tell for {name} (noise {units.percent(one['noise'])} a round)"
     return f"{name} {one['verdict']}"
 
 
-def _thinned(rounds: Sequence[Round]) -> list[dict[str, Optional[float]]]:
-    each = math.ceil(len(rounds) / MOST)
-    parts = [rounds[i : i + each] for i in range(0, len(rounds), each)]
-    keys = ("at", *(curve.key for curve in CURVES))
-    return [{key: _middle([r.get(key) for r in part]) for key in keys} for part in parts]
+def _thinned(values: Sequence[Optional[float]]) -> list[Optional[float]]:
+    each = math.ceil(len(values) / MOST)
+    return [_middle(values[i : i + each]) for i in range(0, len(values), each)]
 
 
 def _middle(values: Sequence[Optional[float]]) -> Optional[float]:
@@ -126,13 +134,28 @@ def _middle(values: Sequence[Optional[float]]) -> Optional[float]:
     return median(known) if known else None
 
 
+def _curves(rounds: Sequence[Round]) -> list[Curve]:
+    """Each load's rate, then what the sensors say; without a value they are drawn, too."""
+    loads = [
+        Curve(load["name"], load["unit"], _thinned([r["loads"][i]["rate"] for r in rounds]), i)
+        for i, load in enumerate(rounds[0]["loads"])
+    ]
+    sensed = [
+        Curve("clock, first core", "Hz", _thinned([r["clock"] for r in rounds])),
+        Curve("temperature", "°C", _thinned([r["temperature"] for r in rounds])),
+        Curve("power", "W", _thinned([r["power"] for r in rounds])),
+    ]
+    return [*loads, *sensed]
+
+
 def _picture(name: str, host: str, rounds: Sequence[Round], verdict: Optional[Verdict]) -> Picture:
-    found = _thinned(rounds)
-    last = float(rounds[-1]["at"] or 0)
-    shown = [c for c in CURVES if any(r[c.key] is not None for r in found)]
-    lacking = [c.title for c in CURVES if c not in shown]
+    at = _thinned([r["at"] for r in rounds])
+    last = rounds[-1]["at"]
+    curves = _curves(rounds)
+    shown = [c for c in curves if any(v is not None for v in c.values)]
+    lacking = [c.title for c in curves if c not in shown]
     data = charts.Data()
-    panels = [_panel(data, c, found, verdict, last, c is shown[-1]) for c in shown]
+    panels = [_panel(data, c, at, verdict, last, c is shown[-1]) for c in shown]
     notes = [f"Not known on this machine: {', '.join(lacking)}."] if lacking else []
     title = f"Soak on {host}, {_duration(last)}: {said(verdict)}"
     return charts.picture(name, title, HELP, [], panels, data, notes)
@@ -145,17 +168,17 @@ def _duration(seconds: float) -> str:
 def _panel(
     data: charts.Data,
     curve: Curve,
-    found: Sequence[Mapping[str, Optional[float]]],
+    at: Sequence[Optional[float]],
     verdict: Optional[Verdict],
     last: float,
     lowest: bool,
 ) -> Spec:
-    factor, unit = _scale(curve, found)
+    factor, unit = _scale(curve)
     rows: list[Row] = [
-        {"at": r["at"], "value": v / factor} for r in found if (v := r[curve.key]) is not None
+        {"at": when, "value": v / factor} for when, v in zip(at, curve.values) if v is not None
     ]
     after = [one["after"] for one in _of(curve, verdict) if one["after"] is not None]
-    falls: list[Row] = [{"at": at} for at in after]
+    falls: list[Row] = [{"at": when} for when in after]
     axis = {"title": "time (s)" if lowest else None, "labels": lowest, "tickCount": 10}
     x = vl.quantitative("at", scale={"domain": [0, last], "nice": False}, axis=axis)
     y = vl.quantitative("value", title=[curve.title, f"({unit})"], scale={"zero": False})
@@ -174,17 +197,12 @@ def _panel(
 
 
 def _of(curve: Curve, verdict: Optional[Verdict]) -> list[_OfLoad]:
-    """The loads whose falls a panel shows: its own, or both."""
-    if not verdict:
-        return []
-    if curve.key == "work":
-        return [verdict["work"]]
-    if curve.key == "bandwidth":
-        return [verdict["bandwidth"]]
-    return [verdict["work"], verdict["bandwidth"]]
+    """The loads whose falls a panel shows: its own, or all."""
+    loads = verdict["loads"] if verdict else []
+    return loads if curve.load is None else loads[curve.load : curve.load + 1]
 
 
-def _scale(curve: Curve, found: Sequence[Mapping[str, Optional[float]]]) -> tuple[float, str]:
+def _scale(curve: Curve) -> tuple[float, str]:
     if curve.unit in ("°C", "W"):
         return 1.0, curve.unit
-    return units.scale([r[curve.key] for r in found], curve.unit)
+    return units.scale(curve.values, curve.unit)
