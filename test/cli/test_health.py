@@ -9,6 +9,7 @@ import signal
 import subprocess
 
 import pytest
+from some import some
 from waits import wait_for
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -78,6 +79,24 @@ def test_facts_that_differ(locus, expect):
     done = locus("health --expect", expect({"topology.cpus": 0, "memory.total": {"most": 1}}))
     assert done.status == 1 and done.err == ""
     assert " topology cpus " in done.out and done.out.endswith(", 0 expected; 1 more\n")
+
+
+def test_a_record_of_facts_alone(locus, expect, read, tmp_path):
+    """Each run appends the machine, and why it measured no trial."""
+    file = tmp_path / "record.jsonl"
+    for facts in ({"topology.cpus": 0}, {}, {"no.such": 1}):
+        locus("health --expect", expect(facts), "--record", file)
+    lines = read(file)
+    assert [line["type"] for line in lines] == ["header", "health", "end"] * 3
+    assert all(line["machine"]["topology"]["cpus"] for line in some(lines[::3]))
+    bad, good, unknown = lines[1::3]
+    assert bad["no_trials"] == "the facts are not as expected" and bad["findings"] == 1
+    assert bad["finding"].startswith("topology cpus ")
+    assert good["no_trials"] == "the file names none" and good["finding"] is None
+    assert unknown["no_trials"] == "no.such: this machine has no such fact"
+    assert [line["status"] for line in lines[2::3]] == [1, 0, 0]
+    done = locus("health --expect", expect(), "--record", tmp_path)
+    assert done.status == 0 and "nothing was appended: locus: " in done.err, done
 
 
 def test_what_cannot_be_told_drains_no_node(locus, expect, tmp_path):
@@ -175,15 +194,17 @@ def test_trials_that_cannot_be_judged(locus, measured, expect, tmp_path):
     assert "no record: line 1: this line is not JSON" in kept.err
 
 
-def test_beside_other_work_facts_alone(locus, measured):
+def test_beside_other_work_facts_alone(locus, measured, read, tmp_path):
     """Else the trial would be a finding."""
+    file = tmp_path / "record.jsonl"
     with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as work:
         try:
-            done = locus("health --expect", measured("steady", 1e-9, 1e-8))
+            done = locus("health --expect", measured("steady", 1e-9, 1e-8), "--record", file)
         finally:
             work.kill()
     assert (done.status, done.err) == (0, "")
     assert re.search(r" as expected: 1 fact; no trials: other work takes \d+\.\d CPUs$", done.out)
+    assert read(file)[1]["no_trials"].startswith("other work takes")
 
 
 def test_a_trial_that_hangs_is_named(locus, measured):

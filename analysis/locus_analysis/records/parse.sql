@@ -155,7 +155,7 @@ FROM (SELECT copy, number, from_json(json, '{"trial": "VARCHAR", "metric": "VARC
 INSERT INTO parsed.other
 SELECT getvariable('shard'), run, number, type, json
 FROM line JOIN counts USING (copy)
-WHERE type IN ('row', 'peer', 'samples', 'soak', 'soak-verdict');
+WHERE type IN ('row', 'peer', 'samples', 'soak', 'soak-verdict', 'health');
 
 DELETE FROM copied;
 DROP TABLE heading;

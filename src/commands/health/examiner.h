@@ -30,6 +30,7 @@ struct examiner {
 	const struct asked *asked;
 	struct health health;
 	double began;		  /* clock_now() */
+	bool measured;		  /* some trial was, so the record has a run */
 	bool done;		  /* the examination has come to its end */
 	char does[HEALTH_TEXT];	  /* "reading facts of the machine" */
 	char trial[OPTIONS_HAND]; /* that is being measured; "": none */
@@ -43,6 +44,8 @@ struct examiner {
  * runs.
  */
 void trials_examine(struct examiner *, const json_t *of_class);
+/* Appends a run without trials to the record: the machine, and why there are none. */
+void trials_append_none(struct examiner *);
 /* Holds lines of a record ({id: line}) against the bounds. */
 void trials_judge(struct health *, const json_t *of_class, const json_t *lines);
 

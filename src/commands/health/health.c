@@ -51,6 +51,8 @@ static void examine(struct examiner *e)
 		of_class = facts_judge(&e->health, classes, machine);
 	if (of_class && !e->health.findings)
 		trials_examine(e, of_class);
+	if (machine && a->record && !e->measured)
+		trials_append_none(e);
 	json_decref(machine);
 	json_decref(classes);
 }
@@ -78,7 +80,7 @@ static const char usage[] =
 	"      --expect=FILE      expected facts and trials of each class of machines\n"
 	"      --foreign=CPUS     look at facts alone where other work takes more CPUs\n"
 	"                         (default: 0.5)\n"
-	"      --record=FILE      append the record of the trials to this file\n"
+	"      --record=FILE      append the record to this file\n"
 	"      --time-budget=TIME of the trials, at most 20s (default: 18s)\n"
 	"      --help             print this text\n";
 

@@ -15,6 +15,7 @@
 #include "commands/health/examiner.h"
 #include "harness/record/lines.h"
 #include "harness/run/engine.h"
+#include "harness/run/run.h"
 #include "machine/clock.h"
 
 #define LOOK 1.0 /* s in which other work shows */
@@ -272,7 +273,8 @@ static void measure(struct examiner *e, const json_t *of_class)
 	examiner_turns_to(e, "reading the record");
 	lines = read_trials(a->record ? a->record : scratch);
 	first_line(printed, said);
-	if (!json_object_size(lines))
+	e->measured = json_object_size(lines);
+	if (!e->measured)
 		health_unknown(&e->health, "no trial was measured: %s", said);
 	else
 		trials_judge(&e->health, of_class, lines);
@@ -301,6 +303,50 @@ static void wait_since(double begin)
 
 	if (left > 0)
 		nanosleep(&(struct timespec){ .tv_nsec = (long)(left * 1e9) - 1 }, NULL);
+}
+
+/* ---- a run that measured none ---- */
+
+static json_t *text_or_null(const char *text)
+{
+	return *text ? json_string(text) : json_null();
+}
+
+static json_t *health_json(const struct health *h)
+{
+	const char *why = *h->no_trials ? h->no_trials
+			  : h->findings ? "the facts are not as expected"
+			  : h->unknowns ? h->unknown
+					: "the file names none";
+
+	return json_pack("{s:i, s:i, s:o, s:s}", "facts", (int)h->facts, "findings",
+			 (int)h->findings, "finding", text_or_null(h->finding), "no_trials", why);
+}
+
+void trials_append_none(struct examiner *e)
+{
+	char said[HEALTH_TEXT], name[] = "health", *words[] = { name, NULL };
+	const struct options o = {
+		.name = name, .profile = QUICK, .seed = 1, .argc = 1, .argv = words
+	};
+	struct run r = { .options = &o };
+	const int printed = hush();
+
+	examiner_turns_to(e, "writing the record");
+	budget_begin(&r.budget, NULL, 0);
+	if (!record_open(&r.record, e->asked->record, RECORD_APPEND)) {
+		if (!setting_find(&r.setting, &o, NULL)) {
+			r.clock = clock_measure();
+			run_header(&r);
+			record_line(r.record, "health", health_json(&e->health), false);
+			run_end(&r, e->health.findings ? EXIT_BAD : EXIT_GOOD);
+		}
+		record_close(r.record);
+		setting_free(&r.setting);
+	}
+	first_line(printed, said);
+	if (*said)
+		health_unknown(&e->health, "nothing was appended: %s", said);
 }
 
 void trials_settle(struct examiner *e, const struct health *facts)
