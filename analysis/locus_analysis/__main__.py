@@ -125,9 +125,11 @@ def _report(options: argparse.Namespace) -> int:
     if len(tables) == len(options.file):
         raise BadInput(f"{tables[0]}: a table of LIKWID's: give the record of its run, too")
     draw.painters()
+    from .cluster import switches
     from .page import one_node, report  # while they start
     from .records import database
 
+    tree = switches.read(options.group) if options.group else []
     files, beside = [file for file in options.file if file not in tables], None
     if options.node:
         given, beside = one_node.read(files, options.node)
@@ -135,7 +137,7 @@ def _report(options: argparse.Namespace) -> int:
         given = database.read(files)
     with _noting(given):
         given.counted = likwid.read(tables)
-        for path in report.write(given, page, options.force, options.pictures, beside):
+        for path in report.write(given, page, options.force, options.pictures, beside, tree):
             print(path, flush=True)
     return GOOD
 
@@ -259,6 +261,12 @@ def _parser() -> argparse.ArgumentParser:
         "--node",
         metavar="NAME",
         help="of many hosts this one alone, with all components beside its class",
+    )
+    command.add_argument(
+        "--group",
+        metavar="FILE",
+        type=Path,
+        help="the switch of each node, as for locus sick: slow switches are told and shown",
     )
     command.add_argument(
         "--pictures",

@@ -5,6 +5,7 @@ say which switch a node has."""
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +17,11 @@ from locus_analysis.cluster import fabric, switches
 from locus_analysis.cluster.fabric import Network
 from locus_analysis.cluster.switches import Level
 from locus_analysis.records.sources import BadInput
+from make_records import as_written, record
+from pages import Page
 from some import some
 from test_fabric import lines
+from test_parts import FEW, PAIR, RUN, put
 
 Slow = Callable[[int, int], float]  # times, of a pair of nodes
 
@@ -218,3 +222,26 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert [f.host for f in named] == ["switch s1"] and not fabric.judge(rest)
     assert program.main(["sick", "--group", str(tmp_path / "none"), str(tmp_path)]) == 2
     assert "none: cannot be read" in capsys.readouterr().err
+
+
+SPREAD = "".join(f"n[{i:04},{i + 4:04},{i + 8:04},{i + 12:04}] s{i}\n" for i in range(1, 5))
+
+
+def test_on_the_page(tmp_path: Path) -> None:
+    """The nodes of a switch stand together in the maps, and the slow switch is named."""
+    (tmp_path / "groups").write_text(SPREAD, encoding="utf-8")
+    own = {0, 4, 8, 12}
+    slow = {(min(a, b), max(a, b)) for a in own for b in {*range(16)} - own}
+    header, *rest = as_written(record(FEW, [PAIR], RUN))
+    trial = next(line["id"] for line in rest if line["type"] == "trial")
+    rows = [json.loads(line) for line in lines(16, pairs=slow)]
+    rows = [{**row, "run": RUN, "trial": trial} for row in rows if row["type"] == "row"]
+    put(tmp_path / "fabric.jsonl", [header, *rest[:-2], *rows, *rest[-2:]])
+    words = ["report", "--pictures", "--group", str(tmp_path / "groups"), str(tmp_path)]
+    assert program.main(words) == 0
+    page = Page(tmp_path / "report.html")
+    assert "switch s1" in page.text and "pairs across it are slow" in page.text
+    cells = some([*page.rows("node", "switches")])
+    across = [ends for i in (2, 3, 4) for ends in (f"s1 - s{i}", f"s{i} - s1")]
+    assert {c["switches"] for c in cells if c["ratio"] > 1.5} == {*across}
+    assert program.main([*words, "--group", str(tmp_path / "none")]) == 2

@@ -100,9 +100,9 @@ def _levels(file: Path, nodes: Mapping[str, str], above: Mapping[str, str]) -> l
     most = max(len(chain) for chain in chains.values())
     levels: list[Level] = []
     for up in range(most - 1, -1, -1):
-        of = {node: chains[leaf][up] for node, leaf in nodes.items() if len(chains[leaf]) > up}
-        if len({*of.values()}) > 1:  # a switch above all nodes tells nothing
-            levels.append(of)
+        own = {node: chains[leaf][up] for node, leaf in nodes.items() if len(chains[leaf]) > up}
+        if len({*own.values()}) > 1:  # a switch above all nodes tells nothing
+            levels.append(own)
     return levels
 
 
@@ -141,7 +141,7 @@ def judge(network: Network, levels: Sequence[Level]) -> tuple[list[Finding], Net
     """Findings on switches; the network without what they explain; notes."""
     if not network.nodes:
         return [], network, []
-    lacking = [n for n in network.nodes if not any(_of(n, level) for level in levels)]
+    lacking = [n for n in network.nodes if not any(of(n, level) for level in levels)]
     if len(lacking) == len(network.nodes):
         raise BadInput(f"--group: names no node of these records, such as {lacking[0]}")
     found: dict[tuple[str, str], list[str]] = {}
@@ -162,16 +162,16 @@ def judge(network: Network, levels: Sequence[Level]) -> tuple[list[Finding], Net
     return findings, replace(network, y=y), notes
 
 
-def _of(node: str, level: Level) -> str:
+def of(node: str, level: Level) -> str:
     """The switch of a node, by its name with or without the domain."""
     return level.get(node) or level.get(node.partition(".")[0], "")
 
 
 def _grouped(network: Network, level: Level) -> _Grouped:
-    of = [_of(node, level) for node in network.nodes]
-    names = sorted({s for s in of if s and of.count(s) >= LEAST_NODES})
+    each = [of(node, level) for node in network.nodes]
+    names = sorted({s for s in each if s and each.count(s) >= LEAST_NODES})
     place = {name: i for i, name in enumerate(names)}
-    number = np.array([place.get(name, -1) for name in of])
+    number = np.array([place.get(name, -1) for name in each])
     ends = np.stack([number[network.a], number[network.b]])
     return _Grouped(names, ends.min(0), ends.max(0))
 

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 
 import duckdb
 import numpy as np
 
-from ..cluster import fabric
+from ..cluster import fabric, switches
 from ..cluster.fabric import Network
 from ..cluster.rule import Array
+from ..cluster.switches import Level
 from ..pictures import charts, colours
 from ..pictures import vega_lite as vl
 from ..pictures.vega_lite import Row, Spec
@@ -32,17 +34,19 @@ HELP = (
     " pairs a pair of nodes is. A node that is slow to all has a red row and column, a slow pair"
     " two red cells. White: not measured."
 )
+BY_SWITCH = " Nodes of a switch stand together: one that is slow has red stripes or a red square."
 
 
 def of(db: duckdb.DuckDBPyConnection) -> Network:
     return fabric.read(db)
 
 
-def pictures(network: Network) -> list[charts.Picture]:
+def pictures(network: Network, levels: Sequence[Level] = ()) -> list[charts.Picture]:
     if len(network.nodes) < 3:
         return []
     shown = fabric.PREEMPTED if network.noisy else fabric.QUIET
-    return [_map(network, name) for name in shown if np.isfinite(network.y[name]).any()]
+    named = [name for name in shown if np.isfinite(network.y[name]).any()]
+    return [_map(network, name, levels[-1] if levels else {}) for name in named]
 
 
 def _drawn(network: Network, far: Array) -> list[int]:
@@ -54,10 +58,11 @@ def _drawn(network: Network, far: Array) -> list[int]:
     return sorted([*dict.fromkeys(ends)][:WORST])
 
 
-def _map(network: Network, metric: str) -> charts.Picture:
+def _map(network: Network, metric: str, leaves: Level) -> charts.Picture:
     far = network.y[metric] - np.nanmedian(network.y[metric])
     drawn = _drawn(network, far)
-    names = [network.nodes[i] for i in drawn]
+    switch = {n: switches.of(n, leaves) for n in network.nodes}
+    names = sorted((network.nodes[i] for i in drawn), key=lambda n: switch[n])
     own = {*drawn}
     rows: list[Row] = []
     for a, b, effect in zip(network.a, network.b, far):
@@ -66,7 +71,9 @@ def _map(network: Network, metric: str) -> charts.Picture:
         ratio = float(np.exp(effect))
         cell = {"ratio": round(ratio, 3), "shown": min(max(ratio, 1 / FURTHEST), FURTHEST)}
         for one, other in ((a, b), (b, a)):
-            rows.append({"node": network.nodes[one], "with": network.nodes[other], **cell})
+            ends = {"node": network.nodes[one], "with": network.nodes[other]}
+            between = f"{switch[ends['node']]} - {switch[ends['with']]}"
+            rows.append({**ends, **cell, **({"switches": between} if leaves else {})})
     fewer = f", the {len(names)} worst" if len(names) < len(network.nodes) else ""
     size = max(6, min(40, SIDE // len(names)))
     word = metric.partition("-")[0]
@@ -83,6 +90,7 @@ def _map(network: Network, metric: str) -> charts.Picture:
             tooltip=[
                 vl.nominal("node"),
                 vl.nominal("with"),
+                *([vl.nominal("switches")] if leaves else []),
                 vl.quantitative("ratio", title="times worse", format=".3f"),
             ],
         )
@@ -90,4 +98,6 @@ def _map(network: Network, metric: str) -> charts.Picture:
     side = size * len(names)
     chart = charts.joined("layer", drawing, width=side, height=side, view={"stroke": None})
     title = f"{word.capitalize()} between {len(network.nodes)} nodes{fewer}"
-    return charts.picture(f"network-{word}", title, HELP, [], [chart], data)
+    return charts.picture(
+        f"network-{word}", title, HELP + (BY_SWITCH if leaves else ""), [], [chart], data
+    )

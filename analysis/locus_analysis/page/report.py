@@ -27,7 +27,8 @@ from ..base import glossary, units
 from ..base.folders import PACKAGE, TEMPLATES
 from ..card.content import MEANING as TRUST
 from ..card.summary import MOST, cards, findings
-from ..cluster import fabric, sick, together, told
+from ..cluster import fabric, sick, switches, together, told
+from ..cluster.switches import Level
 from ..compare import observations
 from ..pictures import axes, charts, colours, draw, drift
 from ..pictures.charts import Picture
@@ -55,11 +56,12 @@ def write(
     force: bool,
     files: bool = False,
     beside: Optional[Beside] = None,
+    levels: Sequence[Level] = (),
 ) -> Generator[Path, None, None]:
     """Writes the page and, if `files`, its pictures to a folder beside it: all or nothing. Yields
     the path of each as soon as it is there: a reader waits for the page, not for the files. With
     `force` it replaces an older page and the pictures that this shows; other files in the folder
-    stay."""
+    stay. `levels`: the switches of the nodes."""
     pictures = page.with_name(page.stem + "-pictures")
     for path in (page, pictures) if files else (page,):
         if path.exists() and not force:
@@ -81,7 +83,7 @@ def write(
             with ExitStack() as undone:
                 with Drawing(new if files else None) as drawing:
                     link = quote(os.fsencode(pictures.name)) if files else ""
-                    text = _compose(given, drawing, link, beside)
+                    text = _compose(given, drawing, link, beside, levels)
                     made = _replace(page, text, Path(scratch), undone)
                     yield page
                 if pictures.is_dir() and (files or made):
@@ -137,9 +139,12 @@ class _Sick(TypedDict):
     rows: list[tuple[str, str, str]]  # verdict, nodes, what is seen
     pictures: list[Picture]
     together: Optional[together.Together]
+    notes: list[str]
 
 
-def _sick(db: duckdb.DuckDBPyConnection, many: bool, runs: Sequence[ShownRun]) -> Optional[_Sick]:
+def _sick(
+    db: duckdb.DuckDBPyConnection, many: bool, runs: Sequence[ShownRun], levels: Sequence[Level]
+) -> Optional[_Sick]:
     """Of few hosts only what was measured between them, or by all at one moment."""
     between = network.of(db)
     at_once = any(r["parsed"].get("begin") or "together" in r["parsed"]["tags"] for r in runs)
@@ -147,19 +152,27 @@ def _sick(db: duckdb.DuckDBPyConnection, many: bool, runs: Sequence[ShownRun]) -
         return None
     side = observations.of(db, "these records")
     verdict = sick.judge(db, side, {}, {}) if many else sick.nobody(side)
+    slow, rest, notes = switches.judge(between, levels) if levels else ([], between, [])
     if between.nodes:
-        verdict.add(fabric.judge(between), between.head)
+        verdict.add([*slow, *fabric.judge(rest)], between.head)
     found = [(f.verdict, f.host, told.text(f)) for f in verdict.findings]
     return {
         "head": told.head(verdict) if many or between.nodes else "",
         "foot": told.foot(verdict, True),
         "rows": told.joined(found),
-        "pictures": [*health.pictures(verdict.campaigns), *network.pictures(between)],
+        "pictures": [*health.pictures(verdict.campaigns), *network.pictures(between, levels)],
         "together": verdict.together,
+        "notes": notes,
     }
 
 
-def _compose(given: Records, drawing: Drawing, link: str, beside: Optional[Beside]) -> str:
+def _compose(
+    given: Records,
+    drawing: Drawing,
+    link: str,
+    beside: Optional[Beside],
+    levels: Sequence[Level],
+) -> str:
     """The text of the page, with its pictures."""
     db = database.tables(given)
     runs = _runs(db)
@@ -192,7 +205,8 @@ def _compose(given: Records, drawing: Drawing, link: str, beside: Optional[Besid
     soaks = soak.pictures(db, names)
     for picture in soaks:
         drawing.begin(picture)
-    judged = _sick(db, many, runs)
+    judged = _sick(db, many, runs, levels)
+    given.notes += judged["notes"] if judged else []
     for picture in judged["pictures"] if judged else []:
         drawing.begin(picture)
     flaws = (
