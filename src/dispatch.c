@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "benchmarks.h"
 #include "commands/commands.h"
-#include "harness/ask/contract.h"
 #include "harness/ask/options.h"
 #include "kit/agree.h"
 #include "base/message.h"

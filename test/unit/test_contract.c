@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "benchmarks.h"
-#include "harness/ask/contract.h"
+#include "harness/ask/options.h"
 
 enum { KIND, COUNT, PARAMETERS };
 enum { TIME, COST, METRICS };

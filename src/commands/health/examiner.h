@@ -52,7 +52,7 @@ void trials_judge(struct health *, const json_t *of_class, const json_t *lines);
 /* Takes back what trials have told beside `facts`, if other work has run since e->load was read. */
 void trials_settle(struct examiner *, const struct health *facts);
 
-/* ---- foreign.c ---- */
+/* ---- examiner.c ---- */
 
 /*
  * Reads the host's times of /proc/stat (`root` as in base/sysfs.h), and the own ones: `who` is of
@@ -61,8 +61,6 @@ void trials_settle(struct examiner *, const struct health *facts);
 void foreign_read(const char *root, struct foreign *, int who);
 /* CPUs that others used between the two; 0 where that is unknown. */
 double foreign_cpus(const struct foreign *before, const struct foreign *after);
-
-/* ---- examiner.c ---- */
 
 /* Notes what the child does from now on. */
 void examiner_turns_to(struct examiner *, const char *does);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/ask/contract.h"
+#include "harness/ask/options.h"
 #include "harness/ask/parameters.h"
 #include "base/message.h"
 #include "base/text.h"

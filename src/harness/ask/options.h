@@ -104,4 +104,15 @@ void help_meanings(const struct parameter *, int column, FILE *);
 /* Prints --help of a benchmark; NULL: of the suite. The program is "locus numa". */
 void help_options(const char *program, const struct benchmark *, FILE *);
 
+/* ---- contract.c ---- */
+
+/*
+ * The first fault of the table, a sentence that names benchmark, row and the expected content; to
+ * be freed. NULL: none. Takes microseconds; calls no function of the benchmark.
+ */
+char *contract_fault(const struct benchmark *);
+
+/* Checks a list of benchmarks that ends with NULL. False, after a message, at the first fault. */
+bool contract_check(const struct benchmark *const *);
+
 #endif
