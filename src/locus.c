@@ -10,6 +10,8 @@ static const struct command commands[] = {
 	  false },
 	{ "suite", "[BENCHMARK...]", "run every benchmark, or these, within --time-budget",
 	  suite_command, true },
+	{ "lesson", "[LESSON [OPTION...]]", "predict, measure and explain, for teachers",
+	  lesson_command, true },
 	{ "soak", "[--for TIME]", "load the machine, and find whether it throttles", soak_command,
 	  true },
 	{ "report", "FILE|DIR...", "make an HTML page with plots from records", report_command,

@@ -61,6 +61,7 @@ int benchmark_command(const struct program *, const struct benchmark *, int argc
  * replaces this process by the Python program of analysis/ (analysis.h). Returns only on failure.
  */
 int report_command(const struct program *, int argc, char **argv);
+int lesson_command(const struct program *, int argc, char **argv);
 int soak_command(const struct program *, int argc, char **argv);
 int topology_command(const struct program *, int argc, char **argv);
 int doctor_command(const struct program *, int argc, char **argv);
@@ -82,6 +83,38 @@ void topology_print(const struct machine *, FILE *);
  * without an explanation; ":files" stands for any file.
  */
 void complete(const struct program *, unsigned n, char **word, FILE *);
+
+/* ---- lessons.c: what a class is shown, and sees measured ---- */
+
+enum { LESSON_BARS = 4, LESSON_OPTIONS = 8, LESSON_COMPARED = 2 };
+
+struct lesson {
+	const char *name, *title, *prediction;
+	const char *benchmark, *options[LESSON_OPTIONS];
+	const char *metric; /* of the bars */
+	struct lesson_bar {
+		const char *label;
+		const char *of; /* the trial: "layout=dense", or "variant=cycle,size=16384" */
+	} bar[LESSON_BARS];
+	struct lesson_compared {
+		const char *words; /* a sentence; the ratio of their times follows */
+		unsigned slow, fast;
+	} compared[LESSON_COMPARED];
+	const char *explanation, *next;
+	/* what the machine must have to show it; why it can't, if it has fewer */
+	unsigned cpus, nodes;
+	const char *lacking;
+	bool places; /* of the pages are shown */
+};
+
+/* Lesson i; NULL: there is none. */
+const struct lesson *lesson_at(unsigned i);
+/* NULL: there is no such lesson; a message has said so. */
+const struct lesson *lesson_find(const char *name);
+/* Prints a line for each; returns the exit status. */
+int lesson_list(FILE *);
+/* Prints the lines of C that the lesson measures, as they stand in the source. */
+void lesson_print_code(const struct lesson *, FILE *);
 
 /* ---- soak_verdict.c: a soak's rounds, and what they say of the machine ---- */
 

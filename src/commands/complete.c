@@ -229,6 +229,20 @@ static void complete_measuring(const struct benchmark *b, unsigned n, char **wor
 	offer_option("help", NULL, n, word, f);
 }
 
+/* Completes the name of a lesson, then options of its benchmark. */
+static void complete_lesson(const struct program *p, unsigned n, char **word, FILE *f)
+{
+	const struct lesson *l;
+
+	for (unsigned i = 0; (l = lesson_at(i)); i++)
+		if (n == 1)
+			complete_word(word[0], l->name, l->title, f);
+		else if (!strcmp(l->name, word[0]))
+			complete_measuring(command_benchmark(p, l->benchmark), n - 1, word + 1, f);
+	if (n == 1)
+		complete_word(word[0], "--help", NULL, f);
+}
+
 /* ---- from --help ---- */
 
 /* Words between braces, "{csv,json}": offers them, and says whether there are any. */
@@ -322,6 +336,8 @@ static void complete_command(const struct program *p, const struct command *c, u
 		complete_measuring(NULL, n, word, f);
 		if (typed[0] != '-' && (n == 1 || word[n - 2][0] != '-'))
 			complete_benchmark(typed, p->benchmarks, f);
+	} else if (strstr(c->arguments, "LESSON")) {
+		complete_lesson(p, n, word, f);
 	} else if (typed[0] == '-' && !c->has_help) {
 		complete_word(typed, "--help", NULL, f);
 	} else if ((typed[0] == '-' || (n > 1 && word[n - 2][0] == '-')) &&

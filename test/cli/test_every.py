@@ -37,6 +37,7 @@ COMMANDS = {
     "doctor",
     "health",
     "soak",
+    "lesson",
     "help",
     "version",
 }

@@ -23,10 +23,12 @@ static inline void put(struct crew *c, struct crew_hand *h, unsigned thread, str
 		crew_deliver(c, thread, a);
 }
 
+/* lesson moving */
 static void schedule_home(struct crew *c, struct crew_hand *h, struct actor *a)
 {
 	put(c, h, a->home, a);
 }
+/* lesson ends */
 
 /* The actor belongs to this thread, so it is queued here. */
 static struct actor *again_here(struct crew_hand *h, struct actor *a)
@@ -40,10 +42,12 @@ static void run_dedicated(struct crew_hand *h)
 	crew_loop(h, next, again_here);
 }
 
+/* lesson moving */
 static void schedule_anywhere(struct crew *c, struct crew_hand *h, struct actor *a)
 {
 	put(c, h, h ? crew_draw(h, c->threads) : a->home, a);
 }
+/* lesson ends */
 
 static struct actor *again_anywhere(struct crew_hand *h, struct actor *a)
 {

@@ -139,6 +139,7 @@ struct at {
 	struct entry **entry;
 };
 
+/* lesson lock-striping */
 static inline struct at lock_and_look(struct striped *m, const struct worker *self, uint64_t key)
 {
 	const uint64_t hash = map_hash(key);
@@ -150,6 +151,7 @@ static inline struct at lock_and_look(struct striped *m, const struct worker *se
 		at.entry = &(*at.entry)->next;
 	return at;
 }
+/* lesson ends */
 
 static enum map_answer find(void *map, struct worker *self, uint64_t key, uint64_t *value)
 {

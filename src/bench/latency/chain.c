@@ -124,13 +124,17 @@ CHASE(32)
 static __attribute__((noinline)) void chase_ints(union position *at, const void *base,
 						 uint64_t rounds)
 {
+	/* lesson cache-tlb */
 	const int *array = base;
 	uint64_t i = at[0].index;
 
-	for (; rounds; rounds--)
-		_Pragma("GCC unroll 16") for (unsigned step = 0; step < STEPS(1); step++) i =
-			(uint64_t)(int64_t)array[i];
+	for (; rounds; rounds--) {
+#pragma GCC unroll 16
+		for (unsigned step = 0; step < STEPS(1); step++)
+			i = (uint64_t)(int64_t)array[i];
+	}
 	at[0].index = i;
+	/* lesson ends */
 }
 
 static const struct {

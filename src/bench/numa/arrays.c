@@ -82,6 +82,7 @@ static void touch(const struct arrays *a, unsigned array, unsigned worker)
 {
 	double *base = a->base[array];
 
+	/* lesson first-touch */
 	switch (a->rule->touch) {
 	case EACH_ITS_PART:
 		contents_fill(array, base, arrays_border(a, worker), arrays_border(a, worker + 1));
@@ -90,6 +91,7 @@ static void touch(const struct arrays *a, unsigned array, unsigned worker)
 		if (worker == 0)
 			contents_fill(array, base, 0, a->elements);
 		return;
+		/* lesson ends */
 	case AT_RANDOM:
 		for (size_t g = 0; g < granules(a); g++)
 			if (dealt(a, array, g) == worker)

@@ -17,6 +17,7 @@
 		atomic_store_explicit(word, value + 1, memory_order_relaxed);  \
 	}
 
+/* lesson false-sharing */
 #define FETCH_ADD(WORD)                                                                \
 	_Atomic(WORD) *word = place;                                                   \
                                                                                        \
@@ -26,6 +27,7 @@
                                                                                        \
 		OPAQUE(value);                                                         \
 	}
+/* lesson ends */
 
 /* Until the exchange succeeds. */
 #define COMPARE_EXCHANGE(WORD)                                                                \
