@@ -71,7 +71,7 @@ struct parameter {
 	} type;
 	const char *choices; /* P_CHOICE: "loop,reverse" */
 	const char *value[PROFILES];
-	/* P_CHOICE: what each choice means, in their order; none if .help says it */
+	/* P_CHOICE: the meaning of each choice, in their order; none if .help gives it */
 	const char *meaning[MOST_MEANINGS];
 	/* P_COUNT, P_SIZE: what the words "auto" and "all" stand for; NULL: no such word */
 	uint64_t (*automatic)(const struct machine *, enum profile),
@@ -86,8 +86,8 @@ struct parameter {
 	 */
 	bool (*input)(const union value *);
 	/*
-	 * With input: returns a sentence on how the file is read, where that had to be guessed, or
-	 * NULL; the caller frees it. Users are told once for each file. NULL: nothing is guessed
+	 * With input: returns a sentence on how the file is read if that was a guess, or NULL; the
+	 * caller frees it. Users are told once for each file. NULL: nothing is guessed
 	 */
 	char *(*guess)(const char *path);
 	/* shown for 0 where that has a meaning of its own: "auto"; NULL: 0 */
@@ -123,8 +123,8 @@ struct metric {
 		M_ROW, /* report_with(): the median of all ranks; the record has each in a row */
 	} kind;
 	/*
-	 * The metric is an answer: no ratio compares two trials whose values differ by more than
-	 * this part of the larger one. 0: it is no answer.
+	 * The metric is an answer: a ratio is not given if the answers of its two trials differ by
+	 * more than this part of the larger one. 0: it is no answer.
 	 */
 	double same;
 };
@@ -152,10 +152,10 @@ static inline double threads_together(const struct trial *t)
 	}
 
 /*
- * Compares two trials that differ in one parameter: the time (or another metric) with `of` over
- * that with `to`. They are sampled in turn if memory has room for both. More than 1 always means
- * that `to` is better: if more of a metric is better, the quotient is inverted. P_THREADS: the
- * fewest threads are compared with each other number.
+ * Compares two trials that differ in one parameter: the time (or another metric) with `of`, divided
+ * by the time with `to`. They are sampled in turn if memory has room for both. More than 1 always
+ * means that `to` is better: if more of a metric is better, the quotient is inverted. P_THREADS:
+ * the fewest threads are compared with each other number.
  */
 struct ratio {
 	const char *name, *help;
@@ -167,7 +167,7 @@ struct ratio {
 
 /*
  * An event of `--counters default`, which helps to explain the result, by its name in PAPI or
- * perf::; of alternatives, separated by "|", the first that can be counted.
+ * perf::. Alternatives are separated by "|"; the first that can be counted is used.
  */
 struct explained {
 	const char *events, *what;
@@ -231,9 +231,9 @@ struct variant {
 	unsigned n_defaults, n_roles;
 	bool divided; /* can be divided over ranks: locus-mpi runs it */
 	/*
-	 * Differs from the others only where memory has several nodes: on a machine with one it is
-	 * left out, unless asked for by name or by a parameter that only such variants have.
-	 * Without it a suite would measure six variants of numa for nothing there.
+	 * Differs from the others only if memory has several nodes: on a machine with one it is
+	 * left out, unless requested by name or by a parameter that only such variants have.
+	 * Otherwise a suite would measure six variants of numa there for nothing.
 	 */
 	bool several_nodes;
 	/*
@@ -273,9 +273,10 @@ enum scored {
 	/* from the last one's start to the first one's end: work() sets worker.together */
 	TOGETHER,
 	/*
-	 * Workers meet in pairs, each with each other, in rounds of disjoint pairs: the median time
-	 * of the pairs, each from when both workers have started. worker.group is the pair,
-	 * worker.role which of the two; a worker without a pair in a round does not call work().
+	 * Workers meet in pairs, each worker with each other one, in rounds of disjoint pairs. The
+	 * length is the median time of the pairs, each measured from the moment when both workers
+	 * have started. worker.group is the pair, worker.role the side; a worker without a pair in
+	 * a round does not call work().
 	 */
 	IN_PAIRS,
 };
@@ -310,7 +311,7 @@ struct benchmark {
 		const char *part;
 		double (*parts)(const struct trial *);
 	} unit;
-	/* ROWS of each; ratios, counters and parameters may have none */
+	/* ROWS of each; there may be no ratios, counters or parameters */
 	const struct parameter *parameters;
 	const struct metric *metrics;
 	const struct ratio *ratios;

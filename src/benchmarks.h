@@ -29,7 +29,10 @@
 	X(atomics)             \
 	X(locks)
 
-/* Measure between the ranks of an MPI job: locus-mpi has them beside those that can be divided. */
+/*
+ * Benchmarks that measure between the ranks of an MPI job: locus-mpi offers them beside those that
+ * can be divided.
+ */
 #define BENCHMARKS_OF_RANKS(X) X(fabric)
 
 /* For tests: run by name, but neither listed nor in the suite. */

@@ -35,7 +35,7 @@ static const struct {
 	{ "diff,change,changed,regression", "compare" },
 };
 
-/* The command that measures a topic; NULL: the word names none. */
+/* The command that measures a topic; NULL: the word names no topic. */
 static const char *command_for(const char *word)
 {
 	char name[64];
@@ -100,7 +100,7 @@ static int obey(const struct program *p, const struct command *c, int argc, char
 	return status;
 }
 
-/* `locus help TERM`: what the word means. */
+/* `locus help TERM`: the meaning of the word. */
 static int explain(const struct program *p, const char *term)
 {
 	char head[128];
@@ -172,8 +172,8 @@ static bool asks_for_version(const char *word)
 }
 
 /*
- * Turns --help and -h into the command help, --version and -V, also behind a command, into the
- * command version, and `help NAME` into `NAME --help`. Returns the new number of words.
+ * Turns --help and -h into the command help; --version and -V, even after a command, into the
+ * command version; and `help NAME` into `NAME --help`. Returns the new number of words.
  */
 static int reword(int argc, char **argv)
 {

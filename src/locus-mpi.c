@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	for (const struct benchmark *const *b = benchmarks_of_ranks; *b; b++)
 		if (n < MOST_BENCHMARKS - 1)
 			divided[n++] = *b;
-	/* completion: a shell asks at each press of a key, outside a job, so without MPI */
+	/* completion runs without MPI: a shell asks at each press of a key, outside a job */
 	if (argc > 2 && !strcmp(argv[1], "list") && !strcmp(argv[2], "--complete"))
 		return program_main(&program, argc, argv);
 	program.ranks = cluster_open(&argc, &argv);

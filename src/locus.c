@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command locus: which commands there are. */
+/* The command locus and its list of subcommands. */
 #include "benchmarks.h"
 #include "commands/commands.h"
 #include "harness/ask/options.h"

@@ -29,7 +29,7 @@ union value {
 	const char *text;
 };
 
-/* One point that is measured. */
+/* One point to be measured. */
 struct trial {
 	const struct benchmark *benchmark;
 	const struct variant *variant;
@@ -42,7 +42,7 @@ struct trial {
 	const struct machine *machine;
 	/* for all random numbers: the same in each run, unless --seed is given */
 	uint64_t seed;
-	/* 0, 1, ...: mix it into the seed where fresh memory means a fresh pattern */
+	/* 0, 1, ...: mix it into the seed if fresh memory should mean a fresh pattern */
 	unsigned allocation;
 	/* bytes it may map, the same on all ranks; 0: no limit */
 	size_t memory;
@@ -62,20 +62,20 @@ void report(struct result *, unsigned metric, double value);
  */
 void report_by_worker(struct result *, unsigned metric, unsigned worker, double value);
 /*
- * Adds a worker's histogram of this sample; the caller then clears it. `unit`: what a value of 1 is
- * in the metric's unit, such as 1e-9 for ns.
+ * Adds a worker's histogram of this sample; the caller then clears it. `unit`: the histogram's
+ * value 1 in the metric's unit, such as 1e-9 for ns.
  */
 struct histogram;
 void report_distribution(struct result *, unsigned metric, const struct histogram *, double unit);
 /*
- * The value of this rank with another one, or with itself, in this sample; of each pair only one
- * rank reports. Ranks may be left out.
+ * The value of this rank with another one, or with itself, in this sample; only one rank of each
+ * pair reports. Ranks may be left out.
  */
 void report_with(struct result *, unsigned metric, unsigned rank, double value);
 double elapsed(const struct result *); /* s: wall time of the sample */
 /*
- * s of the sample spent in the calls of struct ranks, on the rank that spends least: on the others
- * it includes waiting for the slowest rank. NAN without ranks.
+ * s of the sample spent in the calls of struct ranks, on the rank that spends least: the others'
+ * time includes waiting for the slowest rank. NAN without ranks.
  */
 double communicated(const struct result *);
 

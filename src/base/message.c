@@ -33,7 +33,7 @@ static int width_of(const char *text, size_t bytes)
 	return width - utf8_width(text + bytes);
 }
 
-/* Length of the next piece: up to and including one of `ends`, after which a line may end. */
+/* Length of the next piece: up to and including one of `ends`, where a line may be broken. */
 static size_t piece_of(const char *text, const char *ends)
 {
 	const size_t bytes = strcspn(text, ends);
@@ -42,8 +42,8 @@ static size_t piece_of(const char *text, const char *ends)
 }
 
 /*
- * `mark` stands at the end of each line but the last. A list that no line has room for is broken
- * after its commas, but not in a command, which has a mark.
+ * `mark` ends each line but the last. A list that is longer than a line is broken after its commas;
+ * a command, which has a mark, is not.
  */
 static void wrap(const char *head, const char *text, int indent, const char *mark, FILE *f)
 {

@@ -111,7 +111,7 @@ const char *number_list_text(hwloc_const_bitmap_t set, char text[NUMBER_LIST_TEX
 		for (last = first;
 		     (next = hwloc_bitmap_next(set, last)) > last && next == last + step; count++)
 			last = next;
-		if (step > 1 && count == 2) { /* "0,5" is better than "0-5:5" */
+		if (step > 1 && count == 2) { /* "0,5" reads better than "0-5:5" */
 			next = last;
 			last = first;
 		}

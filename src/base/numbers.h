@@ -23,9 +23,7 @@ int number_parse(const char *text, uint64_t *value);
  */
 bool number_at(const char **at, unsigned most, unsigned *number);
 
-/*
- * The largest number in a list: above any CPU or node number, yet a bitmap of that size is small.
- */
+/* The largest number in a list: above any CPU or node number, but small enough for a bitmap. */
 #define NUMBER_LIST_MOST ((1u << 20) - 1)
 
 /*

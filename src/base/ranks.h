@@ -32,19 +32,22 @@ struct ranks {
 	void *(*begin)(const struct piece *out, struct piece *in);
 	void (*finish)(void *exchange);
 	/*
-	 * Lets exchanges get on during long work: many MPIs move large messages only while they
+	 * Lets exchanges proceed during long work: many MPIs move large messages only while they
 	 * are called.
 	 */
 	void (*progress)(void);
 	/*
-	 * Single messages, for those who measure them: `spent` leaves them out. send() may return
-	 * before the bytes are received. swap() does both at once, with one rank, two, or this one.
-	 * At most 2^31 - 1 bytes; a message has the size that its receiver expects.
+	 * Single messages, for benchmarks that measure them: `spent` does not include them. send()
+	 * may return before the bytes are received. swap() does both at once, with one rank, two,
+	 * or this one. At most 2^31 - 1 bytes; a message has the size that its receiver expects.
 	 */
 	void (*send)(unsigned to, const void *, size_t);
 	void (*receive)(unsigned from, void *, size_t);
 	void (*swap)(unsigned to, const void *out, unsigned from, void *in, size_t size);
-	/* "Open MPI v4.1.4"; what moves its messages, as far as it says so; else why it is NULL */
+	/*
+	 * library: "Open MPI v4.1.4"; transport: what moves its messages, if it says so; else why
+	 * not
+	 */
 	const char *library, *transport, *transport_why;
 };
 

@@ -28,8 +28,8 @@ static inline void relax(unsigned turn, unsigned spins)
 
 /*
  * For waiting loops without a pause: leaves the CPU to another thread, and pauses once. An emulator
- * that runs all CPUs in turn, as QEMU may, goes on with the next one there, and not a tenth of a
- * second later. A call, so that the loop itself has no pause.
+ * that runs all CPUs in turn, as QEMU may, then switches to the next CPU at once, not after a tenth
+ * of a second. A call, so that the loop itself has no pause.
  */
 __attribute__((noinline, unused)) static void cpu_yield(void)
 {

@@ -41,7 +41,7 @@ bool statistics_is_look(size_t n);
 /* A value, its confidence interval, and the range of its groups' values; NAN where unknown. */
 struct estimate {
 	double value, low, high, least, most;
-	unsigned groups; /* that have a value */
+	unsigned groups; /* groups that have a value */
 };
 
 #define ESTIMATE_UNKNOWN                                                         \
@@ -109,7 +109,7 @@ struct modes {
 	double value[2], share[2]; /* median and share of the lower and the higher mode */
 	/*
 	 * MODES_NONE: after how many allocations values changed from one to the other, and back; 0:
-	 * they did not.
+	 * no change
 	 */
 	unsigned after, back;
 };

@@ -8,7 +8,7 @@
 
 #include "base/utf8.h"
 
-/* Also U+0080 to U+009F: to a terminal, U+009B begins a command as ESC [ does. */
+/* Includes U+0080 to U+009F: to a terminal, U+009B begins a command like ESC [. */
 static bool controls(const char *text)
 {
 	const unsigned char first = (unsigned char)text[0], second = (unsigned char)text[1];
@@ -17,8 +17,8 @@ static bool controls(const char *text)
 }
 
 /*
- * Length in bytes of the UTF-8 character at the start of text; 0: there is none that a record holds
- * as it is. jansson decides what is valid.
+ * Length in bytes of the UTF-8 character at the start of text; 0: none that a record stores
+ * unchanged. jansson decides what is valid.
  */
 static size_t character(const char *text)
 {

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The most room that n bytes of text need, the final zero included. */
+/* The most bytes that the encoding of n bytes needs, with the final zero. */
 #define UTF8_ROOM(n) ((size_t)4 * (n))
 
 /* Encodes text, as much as there is room for; returns `utf8`. */

@@ -269,8 +269,8 @@ static void finish(void)
 }
 
 /*
- * Variables in which launchers say how many processes they started, and which this is. srun comes
- * last: an mpirun in one of its tasks takes precedence.
+ * Variables in which launchers give the number of processes that they started, and the number of
+ * this one. srun comes last: an mpirun in one of its tasks takes precedence.
  */
 static const struct {
 	const char *tasks, *task;
@@ -294,7 +294,7 @@ static long number_in(const char *variable)
 	return text ? strtol(text, NULL, 10) : 0;
 }
 
-/* A launcher of one process means to start one, whatever is around it. */
+/* A launcher of one process means to start one, whatever surrounds it. */
 static bool is_single(void)
 {
 	for (unsigned i = 0; i < LENGTH(launchers) - 1; i++)

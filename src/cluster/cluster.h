@@ -12,9 +12,7 @@
  */
 const struct ranks *cluster_open(int *argc, char ***argv);
 
-/*
- * 0 where all ranks have the same arguments; else an exit status, after a message by rank 0.
- */
+/* 0 if all ranks have the same arguments; else an exit status, after a message by rank 0. */
 int cluster_same_arguments(const struct ranks *, int argc, char **argv);
 
 /* --- exchange.c: a message from and one to each other rank --- */

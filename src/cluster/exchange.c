@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An exchange has a step for each other rank: step i sends to the rank i further on, and receives
- * from the rank i before. Only a window of steps is open at a time, O(log ranks): MPI searches its
- * open requests for each message that arrives, so that a request for each rank would cost the
- * square of the ranks.
+ * An exchange has a step for each other rank: step i sends to the rank i places after this one, and
+ * receives from the rank i places before. Only a window of steps is open at a time, O(log ranks):
+ * MPI searches its open requests for each arriving message, so a request for each rank would cost
+ * the square of the ranks.
  */
 #include <mpi.h>
 #include <stdbool.h>
@@ -16,8 +16,8 @@
 enum { LEAST_OPEN = 16 };
 
 /*
- * Messages of exchanges that overlap differ by their tags: steps of a later one may begin earlier.
- * MPI has tags up to 32767 at least; lower ones are other calls'.
+ * Messages of overlapping exchanges differ by their tags: steps of a later exchange may begin
+ * earlier. MPI has tags up to 32767 at least; other calls use the lower ones.
  */
 enum { FIRST_TAG = 16, TAGS = 32000 };
 
@@ -38,7 +38,7 @@ struct exchange {
 
 /* Globals: MPI exists once per process. */
 static unsigned rank, ranks, window;
-static struct exchange *first; /* exchanges that are not finished, the oldest first */
+static struct exchange *first; /* unfinished exchanges, the oldest first */
 static unsigned number;	       /* of exchanges begun so far, the same on all ranks */
 
 void exchange_open(unsigned own, unsigned all)
@@ -116,7 +116,10 @@ void exchange_progress(void)
 		advance(x);
 }
 
-/* Other exchanges get on, too: a rank may wait for one of them before it begins to finish this. */
+/*
+ * Other exchanges proceed, too: a rank may wait for one of them before it begins to finish this
+ * one.
+ */
 void exchange_finish(void *exchange)
 {
 	struct exchange *x = exchange, **at = &first;

@@ -90,7 +90,7 @@ const char *analysis_python(void)
 	return LOCUS_PYTHON_PATH;
 }
 
-/* Whether a file can be made there. */
+/* Whether a file can be created there. */
 static bool may_make(const char *file)
 {
 	char copy[ANALYSIS_FOLDER];
@@ -152,7 +152,7 @@ int report_command(const struct program *p, int argc, char **argv)
 	words[ANALYSIS_BEGIN] = folder;
 	words[ANALYSIS_BEGIN + 1] = strrchr(argv[0], ' ') + 1; /* the command's name */
 	for (int i = 1; i <= argc; i++)
-		words[ANALYSIS_BEGIN + 1 + i] = argv[i]; /* the NULL at the end too */
+		words[ANALYSIS_BEGIN + 1 + i] = argv[i]; /* and the NULL at the end */
 	execvp(words[0], words);
 	message("%s: %s could not be run: %s; LOCUS_PYTHON names another interpreter", argv[0],
 		words[0], strerror(errno));

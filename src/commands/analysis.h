@@ -19,9 +19,10 @@ enum {
 };
 
 /*
- * The begin of each command line that starts Python, which must not be NULL. Python is isolated: it
- * runs nothing that lies in the current folder, where others may write, and nothing that PYTHONPATH
- * and PYTHONHOME of other software name. It has the modules of its own installation, or venv.
+ * The beginning of each command line that starts Python, which must not be NULL. Python is
+ * isolated: it runs no code from the current folder, where others may write, nor from PYTHONPATH
+ * and PYTHONHOME, which other software may have set. It has the modules of its own installation, or
+ * venv.
  */
 void analysis_isolate(char *words[ANALYSIS_BEGIN], const char *code);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands: what each is given, what several of them do, and the function of each. */
+/* The commands: their arguments, what several of them share, and the function of each. */
 #ifndef LOCUS_COMMANDS_H
 #define LOCUS_COMMANDS_H
 
@@ -24,7 +24,7 @@ struct program {
 	const struct benchmark *const *benchmarks;
 	const struct benchmark *const *quick;	  /* of a quick suite; NULL: all */
 	const struct benchmark *const *for_tests; /* run by name, not listed */
-	/* locus-mpi's own, which this program only describes in the man page; NULL: none */
+	/* locus-mpi's own, which this program only describes in its man page; NULL: none */
 	const struct benchmark *const *of_ranks;
 	const struct ranks *ranks; /* NULL: a single process */
 };
@@ -122,18 +122,18 @@ void lesson_print_code(const struct lesson *, FILE *);
  * When a machine throttles: the first moment from which on its rate stays lower. The rule, and how
  * often it errs: doc/methods/soak.md.
  */
-enum { THROTTLE_EDGE = 10 }; /* rounds: neither side of a change has fewer */
+enum { THROTTLE_EDGE = 10 }; /* rounds: each side of a change has at least so many */
 
 struct throttle {
 	bool known; /* false: fewer than 2 THROTTLE_EDGE rounds, or no memory */
 	bool found;
 	unsigned at;	/* the first round after the change */
-	double share;	/* the rate after it over that before */
-	double noise;	/* of a round, relative: a standard deviation */
-	double visible; /* the least fall that would be found, in the middle: a share */
+	double share;	/* the rate after the change over the rate before */
+	double noise;	/* standard deviation of a round, relative */
+	double visible; /* the least fall that would be found in the middle, as a share */
 };
 
-/* Where smaller falls than this are hidden by noise, steadiness can't be told. */
+/* If noise hides even falls as large as this, steadiness is unknown. */
 #define THROTTLE_HIDDEN 0.1
 
 struct throttle throttle_find(const double *rate, unsigned rounds);
@@ -167,7 +167,7 @@ json_t *soak_verdict_json(const struct soak_rounds *);
 /* The line `soak` of a round. */
 json_t *soak_round_json(const struct soak_rounds *, const struct soak_round *);
 
-/* {NAME: after - before}; null where one is not known. */
+/* {NAME: after - before}; null if one of them is not known. */
 json_t *soak_errors_since(const json_t *before, const json_t *after);
 
 #endif

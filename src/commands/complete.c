@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Completion for shells: what a word of the command line may become. */
+/* Completion for shells: the words that the last word of a command line may become. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

@@ -40,7 +40,7 @@ bool runs_is_one(struct options *o)
 	    sscanf(told, FORMAT, &o->series.id, &o->series.run, &mode, &seconds, scratch) != 5)
 		return false;
 	unsetenv(VARIABLE);
-	/* a parent that is killed can pass no signal on */
+	/* a parent that is killed cannot pass on signals */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	o->resume = mode == MODE_RESUME;
 	o->append = mode == MODE_APPEND;
@@ -59,9 +59,9 @@ struct runs {
 	const char *name; /* the benchmark's name, or "suite" */
 	uint64_t id;
 	double began;
-	const char *scratch; /* path of the record where the user wants none; "-": none */
+	const char *scratch; /* path of the record if the user wants none; "-": none */
 	sigset_t before;     /* the signals that were blocked */
-	int signal;	     /* that ends the series; 0: none */
+	int signal;	     /* the signal that ends the series; 0: none */
 };
 
 /* ---- one run ---- */
@@ -97,7 +97,7 @@ static void watched(sigset_t *set)
 	sigaddset(set, SIGCHLD);
 }
 
-/* Passes signals on to the run until it ends. Returns its status, as wait() has it. */
+/* Passes signals on to the run until it ends. Returns its status, as from wait(). */
 static int follow(struct runs *r, pid_t child)
 {
 	sigset_t set;
@@ -114,7 +114,7 @@ static int follow(struct runs *r, pid_t child)
 	return status;
 }
 
-/* The exit status of a run, after a message if it did not come to its end. */
+/* The exit status of a run, after a message if it did not complete. */
 static int run_once(struct runs *r, unsigned run, char mode, double seconds)
 {
 	const unsigned of = r->options->runs;
@@ -140,7 +140,7 @@ static bool is_file(const char *path)
 	return path && strcmp(path, RECORD_STDOUT);
 }
 
-/* A new id, and the first run; with --resume the ones of the file's last series. */
+/* A new id, and the first run; with --resume the id and the next run of the file's last series. */
 static unsigned first_run(struct runs *r, char *mode)
 {
 	const struct options *o = r->options;
@@ -213,7 +213,8 @@ int runs_all(const struct program *p, const struct options *o, const char *name)
 			o->argv[0]);
 	watched(&set);
 	sigprocmask(SIG_BLOCK, &set, &r.before);
-	r.began += fmax(0, run_moment_left(o)); /* the first run waits, at no cost of time */
+	/* the first run waits, which costs none of the time */
+	r.began += fmax(0, run_moment_left(o));
 	r.scratch = o->scratch ? o->scratch : RECORD_STDOUT;
 	status = run_all(&r);
 	if (record && !o->quiet && !o->brief && status != EXIT_COMMAND_LINE &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A series: the same command --runs N times, each run in a new process, one after the other. So
- * each has new threads, page frames and addresses, and meets the machine at another time. How far
- * the runs lie apart is a variation of its own, which no interval of a single run contains.
+ * each has new threads, page frames and addresses, and meets the machine at another time. The runs'
+ * differences are a variation of their own, which no interval of a single run contains.
  */
 #ifndef LOCUS_RUNS_H
 #define LOCUS_RUNS_H

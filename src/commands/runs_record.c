@@ -113,7 +113,7 @@ static void add_trial(json_t *found, json_t *line, unsigned run)
 		json_object_set_new(trials, id, json_object());
 	lines = json_object_get(trials, id);
 	snprintf(key, sizeof(key), "%u", run);
-	/* what one part measured is not undone by another that was interrupted */
+	/* results of one part stay even if a later part was interrupted */
 	if (!json_object_get(lines, key) || !is_interrupted(line))
 		json_object_set(lines, key, line);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table at the end of a series: how far its runs lie apart, for each trial and metric. */
+/* The table at the end of a series: how much its runs differ, for each trial and metric. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -103,7 +103,7 @@ struct results {
 	size_t n, ok;
 };
 
-/* Values of trials that are not ok count only as long as there are no others. */
+/* Values of trials that are not ok count only while there are no others. */
 static void add(struct results *v, double value, bool ok)
 {
 	double *grown;
@@ -164,7 +164,7 @@ static void add_metric(json_t *rows, const json_t *benchmark, const json_t *line
 	free(v.of);
 }
 
-/* The ratio that a run has in place of this one of another run; NULL: it has none. */
+/* The ratio of another run that corresponds to this one; NULL: none does. */
 static const json_t *same_ratio(const json_t *line, const json_t *ratio)
 {
 	const json_t *one;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verdict of a soak: steady, or throttles after t; and what else went wrong. */
+/* The verdict of a soak: steady, or throttles after t; and other faults. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -13,10 +13,11 @@
 
 /* ---- the rule ---- */
 
-#define LEAST	0.02  /* a smaller fall is no throttling */
-#define FLOOR	0.003 /* noise: no machine is steadier */
-#define BEYOND	6.0   /* standard errors of the difference of two means */
-#define OUTLIER 3.0   /* times the noise: farther from its neighbours' median counts as so far */
+#define LEAST  0.02  /* a smaller fall is not throttling */
+#define FLOOR  0.003 /* noise: no machine is steadier */
+#define BEYOND 6.0   /* standard errors of the difference of two means */
+/* times the noise: a value farther from its neighbours' median counts as this far */
+#define OUTLIER 3.0
 enum { FAR = 10, WINDOW = 7 };
 
 /* Sorts the values. */
@@ -27,8 +28,8 @@ static double median(double *x, size_t n)
 }
 
 /*
- * The noise of a round, from differences of rounds `lag` apart: a fall changes few of them. Those
- * far apart also have what neighbours share, such as slow drifts.
+ * The noise of a round, from differences of rounds `lag` apart: a fall changes few of them. Rounds
+ * far apart also show what neighbouring rounds share, such as slow drifts.
  */
 static double noise_at(const double *x, unsigned n, unsigned lag, double *scratch)
 {
@@ -37,7 +38,7 @@ static double noise_at(const double *x, unsigned n, unsigned lag, double *scratc
 	return 1.4826 / sqrt(2) * median(scratch, n - lag);
 }
 
-/* Logarithms of rates, where a value far from the median of its neighbours counts as less far. */
+/* Logarithms of rates; a value far from its neighbours' median is moved towards it. */
 static void tame(const double *x, unsigned n, double noise, double *tamed)
 {
 	double near[WINDOW];
@@ -54,7 +55,7 @@ static void tame(const double *x, unsigned n, double noise, double *tamed)
 	}
 }
 
-/* The fall of the first n values that is the most certain; 0: none is certain and large enough. */
+/* The most certain fall among the first n values; 0: none is certain and large enough. */
 static unsigned find_fall(const double *x, unsigned n, double noise, double *fall)
 {
 	double sum = 0, before = 0, most = BEYOND;
@@ -129,7 +130,7 @@ static struct throttle find(const struct soak_rounds *of, unsigned load)
 	return found;
 }
 
-/* The mean over rounds in which it is known; NaN: in none. */
+/* The mean over rounds in which the value is known; NaN: in none. */
 static double mean(const struct soak_rounds *of, size_t field, unsigned begin, unsigned end)
 {
 	double sum = 0;
@@ -144,7 +145,7 @@ static double mean(const struct soak_rounds *of, size_t field, unsigned begin, u
 	return known ? sum / known : NAN;
 }
 
-/* "; clock 3.2 to 2.9 GHz": before and after; nothing where it is not known. */
+/* "; clock 3.2 to 2.9 GHz": before and after; nothing if unknown. */
 static void print_change(const struct soak_rounds *of, const char *name, const char *unit,
 			 size_t field, unsigned at, FILE *f)
 {
@@ -184,7 +185,7 @@ static void print_rate(const struct soak_rounds *of, unsigned load, const struct
 	fprintf(f, "\n");
 }
 
-/* Prints the errors of hardware; whether one was not corrected. */
+/* Prints the hardware errors; returns whether one was not corrected. */
 static bool print_errors(const json_t *errors, FILE *f)
 {
 	const char *name;

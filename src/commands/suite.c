@@ -43,18 +43,21 @@ enum { ANSWER_PATH = 64 };
 struct answer {
 	const char *of; /* "suite", or the benchmark's name */
 	bool wanted;
-	int file; /* of a record that nobody keeps; -1: none */
+	int file; /* file of a record that is not kept; -1: none */
 	char path[ANSWER_PATH];
 };
 
-/* Whether the output is for people, and something is measured. */
+/* Whether a person reads the output, and something is measured. */
 static bool is_read(const struct options *o)
 {
 	return !o->quiet && !o->dry_run && o->format == FORMAT_TABLE &&
 	       !(o->output && !strcmp(o->output, RECORD_STDOUT));
 }
 
-/* No answer for tests' benchmarks: the card knows none. Scripts refuse it by LOCUS_ANSWER=no. */
+/*
+ * No answer for tests' benchmarks, which the card does not know. Scripts switch it off by
+ * LOCUS_ANSWER=no.
+ */
 static bool is_wanted(const struct program *p, const struct options *o)
 {
 	const char *refused = getenv("LOCUS_ANSWER");
@@ -67,7 +70,7 @@ static bool is_wanted(const struct program *p, const struct options *o)
 	return !o->benchmark;
 }
 
-/* Runs Python; `file`: its standard input; -1: this program's. Whether it succeeded. */
+/* Runs Python; `file`: its standard input; -1: this program's. Returns whether it succeeded. */
 static bool run_python(char *const *words, int file, bool silent)
 {
 	posix_spawn_file_actions_t files;
@@ -109,7 +112,7 @@ static bool has_python(void)
 
 /*
  * Opens an unnamed file for a record that is not kept: in memory if it will be small. A series
- * passes the file on to its runs. -1: it could not be made.
+ * passes the file on to its runs. -1 on failure.
  */
 static int open_scratch(const struct options *o)
 {
@@ -144,7 +147,7 @@ static void answer_open(struct answer *a, struct options *o, const struct progra
 		   has_python();
 }
 
-/* `locus summary RECORD [--only BENCHMARK]`; whether that succeeded. */
+/* `locus summary RECORD [--only BENCHMARK]`; returns whether it succeeded. */
 static bool print_summary(const struct answer *a, const struct options *o)
 {
 	char folder[ANALYSIS_FOLDER], *words[ANALYSIS_BEGIN + 6];
@@ -217,7 +220,7 @@ static int run(const struct program *p, struct options *o, const struct benchmar
 	answer_open(&answer, o, p, series);
 	status = series ? runs_all(p, o, answer.of) : engine_run(o, table, p->ranks);
 	answer_print(&answer, o, status);
-	o->scratch = NULL; /* its path ends with `answer` */
+	o->scratch = NULL; /* its path is freed with `answer` */
 	return status;
 }
 
@@ -231,7 +234,7 @@ int benchmark_command(const struct program *p, const struct benchmark *b, int ar
 	return run(p, &options, p->benchmarks);
 }
 
-/* The benchmarks that are named, each once, in the order of the list. False: after a message. */
+/* The requested benchmarks, each once, in the order of the list. False: after a message. */
 static bool choose(const struct program *p, const struct options *o,
 		   const struct benchmark *chosen[OPTIONS_CHOSEN])
 {

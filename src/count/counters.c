@@ -13,7 +13,7 @@
 
 struct counters {
 	struct schedule schedule;
-	/* by worker: for the largest team so far, or fewer where memory ran out */
+	/* by worker: for the largest team so far, or fewer if memory ran out */
 	unsigned stations;
 	struct station *station;
 	struct pass pass; /* running, or the last one */
@@ -170,7 +170,7 @@ static void look_around(struct host *n, const struct place *place, unsigned thre
 
 /*
  * Which worker of this process counts for a package, or NOBODY. For a package without workers, and
- * for the host as a whole, worker 0 of the lowest rank does.
+ * for the host as a whole, worker 0 of the lowest rank counts.
  */
 static int who_counts(const struct host *n, int package, const struct place *place,
 		      unsigned threads, unsigned rank)

@@ -142,8 +142,8 @@ static bool keep(struct wishes *w, struct candidates *c)
 }
 
 /*
- * Each wish chooses its first event that has no `why`; if all have one, its first. Candidates that
- * no wish chose are dropped, since they would take passes. False: ENOMEM.
+ * Each wish chooses its first event that has no `why`; if all have one, its first event. Candidates
+ * that no wish chose are dropped, since they would take passes. False: ENOMEM.
  */
 static bool wishes_choose(struct wishes *w, struct candidates *c)
 {
@@ -175,7 +175,7 @@ void counting_close(struct counting *c)
 }
 
 /*
- * Events already ruled out get an empty name: this rank might be able to count them, and they would
+ * Events already ruled out get an empty name: otherwise this rank might count them, and they would
  * take counters.
  */
 static struct counters *open_counters(const struct counting *c)

@@ -12,7 +12,7 @@
 /* The options of the command line. */
 struct counting_asked {
 	const char *list; /* "default,PAPI_TOT_INS": no empty and no repeated names */
-	bool optional;	  /* the run goes on where nothing can be counted */
+	bool optional;	  /* the run continues if nothing can be counted */
 	bool multiplex;
 };
 
@@ -51,7 +51,7 @@ struct counting {
 	struct candidates events; /* of the run */
 	struct counters *counters;
 	/* over all trials */
-	bool tried, counted; /* some batch was to count an event; some batch did */
+	bool tried, counted; /* a batch was due to count an event; a batch did count one */
 	char *failure;	     /* the first reason for having no count */
 };
 
@@ -68,7 +68,7 @@ enum counting_outcome counting_open(struct counting **, struct counting_asked,
 
 void counting_close(struct counting *); /* NULL is fine */
 
-/* After a batch that was to count an event: whether it did, else why not. */
+/* After a batch that was due to count an event: notes whether it did, or why not. */
 void counting_learn(struct counting *, bool counted, const char *why);
 
 /*

@@ -38,7 +38,7 @@ static void finish(struct cputhread *t)
 	pthread_mutex_unlock(&all->lock);
 }
 
-/* Waits for a task. False: the thread is to end. */
+/* Waits for a task. False: the thread should end. */
 static bool await_call(struct cputhread *t)
 {
 	struct cputhreads *all = t->all;
@@ -63,7 +63,7 @@ static void *live(void *argument)
 	return NULL;
 }
 
-/* Pins the thread. A task does it, since likwid-pin pins new threads after pthread_create(). */
+/* Pins the thread. This is a task, since likwid-pin pins new threads after pthread_create(). */
 static void take_place(void *argument, unsigned thread)
 {
 	struct cputhread *t = &((struct cputhreads *)argument)->thread[thread];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event that was asked for, how this machine can count it, or why it can't. */
+/* A requested event, how this machine can count it, or why it cannot. */
 #ifndef LOCUS_EVENT_H
 #define LOCUS_EVENT_H
 
@@ -23,7 +23,7 @@ int package_of(int cpu);
 struct event {
 	const char *name;   /* as asked for */
 	const char *source; /* "papi", "perf", "kernel"; NULL: it can't be counted */
-	const char *unit;   /* "1"; "s", "J"... as the library says */
+	const char *unit;   /* "1"; or the library's: "s", "J"... */
 	enum scope scope;
 	int package;
 	unsigned pass; /* the pass that counts it, 0, 1, ... */
@@ -48,7 +48,7 @@ void reason_set_remedy(struct reason *, const char *format, ...)
 char *reason_line(const struct reason *);
 
 /*
- * Whether this errno means that file descriptors ran out; then sets the reason, with how to raise
+ * Whether this errno means that file descriptors ran out; if so, sets the reason, with how to raise
  * the limit.
  */
 bool reason_too_few_files(int error, struct reason *);

@@ -288,7 +288,7 @@ void likwid_init_thread(const struct likwid *l)
 	stay(l->thread_init);
 }
 
-/* LIKWID up to 5.4 does. */
+/* LIKWID up to 5.4 keeps them */
 bool likwid_keeps_groups(const struct likwid *l)
 {
 	unsigned major = 5, minor = 0;

@@ -28,7 +28,7 @@ bool perfctr_asked(void);
 const char *perfctr_missing(void);
 
 /*
- * Reads the variables, of which none may be missing; `one`: only the first group. False: ENOMEM. To
+ * Reads the variables, none of which may be missing; `one`: only the first group. False: ENOMEM. To
  * be freed in either case.
  */
 bool perfctr_read(struct perfctr *, bool one);
@@ -70,7 +70,7 @@ void likwid_init_thread(const struct likwid *);
 /* Whether counts of a region are kept separately by group. */
 bool likwid_keeps_groups(const struct likwid *);
 
-/* The best state of any event of a region on the calling thread's CPU so far. */
+/* The best state so far of any event of a region on the calling thread's CPU. */
 enum likwid_seen { LIKWID_NOT_ENTERED, LIKWID_UNREAD, LIKWID_ZERO, LIKWID_COUNTED };
 
 enum likwid_seen likwid_see(const struct likwid *, const char *region);

@@ -11,7 +11,7 @@
 
 #ifndef HAVE_PAPI
 
-/* open() fails, so that no other function is called. */
+/* open() fails, so no other function is called. */
 const struct provider papi_provider = { .source = "papi", .open = papi_open };
 
 #else
@@ -22,8 +22,8 @@ const struct provider papi_provider = { .source = "papi", .open = papi_open };
 struct part {
 	int set; /* PAPI_NULL: not made */
 	bool started, multiplexed;
-	int error;	   /* of the last reading that failed */
-	unsigned first, n; /* of the events below */
+	int error;	   /* error of the last failed reading */
+	unsigned first, n; /* index and number among the events below */
 };
 
 struct papi_set {
@@ -98,7 +98,7 @@ static int attach(struct papi *p, int set, int cpu)
 
 	if (error != PAPI_OK)
 		return error;
-	/* A component that does not know these options needs none. */
+	/* A component that does not know these options does not need them. */
 	p->set_opt(PAPI_GRANUL, &whole);
 	p->set_opt(PAPI_DOMAIN, &all);
 	return PAPI_OK;
@@ -146,7 +146,7 @@ static void explain(const struct papi *p, const struct wanted *w, int error, int
 		perf_explain_uncore(why);
 	} else if ((error == PAPI_EPERM || error == PAPI_ENOEVNT) && !w->type &&
 		   perf_no_hardware(why)) {
-		/* PAPI knows the processor, but the kernel or the hypervisor has no PMU */
+		/* PAPI supports the processor, but the kernel or the hypervisor has no PMU */
 		return;
 	} else if (error == PAPI_ECNFLCT || error == PAPI_ENOCNTR) {
 		reason_set(why, "no counter of the processor is free for it");

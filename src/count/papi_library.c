@@ -81,8 +81,8 @@ void *papi_open(bool multiplex, struct reason *why)
 {
 	char own[32];
 	/*
-	 * The version of papi.h; the name that development packages install; other versions, which
-	 * the message then names. The first one found decides.
+	 * The version of papi.h; the name that development packages install; other versions, for
+	 * the message. The first one found decides.
 	 */
 	const char *const names[] = { own,
 				      "libpapi.so",
@@ -93,7 +93,7 @@ void *papi_open(bool multiplex, struct reason *why)
 			  *const *name = names;
 	struct papi *p;
 
-	if (perf_owned(why)) /* PAPI_library_init() counts already, to probe the PMU */
+	if (perf_owned(why)) /* PAPI_library_init() already counts, to probe the PMU */
 		return NULL;
 	p = calloc(1, sizeof(*p));
 	if (!p) {

@@ -124,7 +124,7 @@ static void uncounted(const struct wanted *w, struct reason *why)
 		reason_set_remedy(
 			why, "# in a virtual machine, ask its host's admin for a virtual PMU "
 			     "(QEMU: -cpu host,pmu=on); in a cloud, use a bare-metal instance");
-	} else if (!perf_no_hardware(why)) { /* else perf_no_hardware() has set the reason */
+	} else if (!perf_no_hardware(why)) { /* otherwise perf_no_hardware() has set the reason */
 		reason_set(why, "this processor counts cycles, but not this");
 		reason_set_remedy(why, "perf list hw cache # lists what it counts");
 	}
@@ -235,8 +235,8 @@ struct reading {
 
 /*
  * Each event is read separately. One call could read a group (PERF_FORMAT_GROUP, as PAPI does),
- * with as many descriptors; but a group gets all of its counters or none, so that one event without
- * a counter would leave all without a value, and multiplexed events can't be grouped.
+ * with as many descriptors; but a group gets all of its counters or none: one event without a
+ * counter would leave all without a value, and multiplexed events cannot be grouped.
  */
 struct perf_event {
 	int file;

@@ -12,7 +12,7 @@
 /* A requested event, with what its provider needs to count it. */
 struct wanted {
 	struct event event;
-	unsigned index;			 /* in the list of requested events */
+	unsigned index;			 /* index in the list of requested events */
 	const struct provider *provider; /* NULL: it can't be counted */
 	uint64_t type, code;		 /* the provider's encoding of it */
 	double factor;			 /* multiplies a count to give the event's unit */
@@ -45,7 +45,10 @@ struct provider {
 	 * meaningful.
 	 */
 	void (*read)(void *set, bool after, double *value);
-	/* Whether, and why, an event could not be read since the start. NULL: it can't tell. */
+	/*
+	 * Whether, and why, an event could not be read since the start. NULL: the provider cannot
+	 * tell.
+	 */
 	bool (*unread)(const void *set, unsigned index, struct reason *);
 	void (*stop)(void *set); /* on the thread that started it; frees the set */
 	/* Calls each(argument, name) for all names that it knows; may be NULL. */

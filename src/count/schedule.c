@@ -68,7 +68,7 @@ static void compare(void *argument, const char *name)
 	bool some = s->nearest;
 	char *better;
 
-	/* the name exists: it can't be counted for another reason */
+	/* the name exists: the event cannot be counted for another reason */
 	s->known |= !strcmp(s->name, name);
 	if (names_nearest(s->name, names + !some, 1 + some) != some || !(better = strdup(name)))
 		return;
@@ -137,8 +137,8 @@ static bool find(struct schedule *s, struct wanted *w, struct station *trial)
 		if (has_packages(w, &why) && place(s, w, p, trial, &why))
 			return true;
 		/*
-		 * After PAPI, perf is tried: it may support a processor that PAPI does not. After
-		 * perf, PAPI is not: it would read 0 for an event that the kernel refuses.
+		 * After PAPI, perf is tried: it may support a processor that PAPI does not. PAPI is
+		 * not tried after perf: it would read 0 for an event that the kernel refuses.
 		 */
 		if (p != PROVIDER_PAPI)
 			break;

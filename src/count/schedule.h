@@ -48,7 +48,7 @@ struct pass {
 struct station {
 	_Alignas(APART) void *set[PROVIDERS]; /* of started events; NULL: none of this provider */
 	double *value;			      /* by event; NAN: not counted */
-	/* by event: why it could not be started or read; NULL: it could, or is not assigned */
+	/* by event: why it could not be started or read; NULL: no fault, or not assigned */
 	char **why;
 	struct wanted **list; /* room for all events */
 };
@@ -70,7 +70,7 @@ void station_read(struct station *, bool after);
 void station_stop(struct station *, unsigned n);
 
 /*
- * Which events count at all. A zero may be true, or the counter may be dead: in virtual machines
+ * Which events really count. A zero may be true, or the counter may be dead: in virtual machines
  * and on emulated processors some events can be opened and always read 0. So each event is tried on
  * work that does a little of everything; an event that counts there is proven.
  */

@@ -127,7 +127,7 @@ static double count_of_all(const struct tally *t, unsigned i)
 
 /*
  * With unit.parts, a unit is the work of all ranks together, and each rank counts every unit: the
- * sum over ranks has each unit this many times.
+ * sum over ranks contains each unit this many times.
  */
 static double ranks_that_count(const struct tally *t)
 {
@@ -172,7 +172,7 @@ static bool is_negative(const struct tally *t, unsigned i)
 }
 
 /*
- * Notes why a batch has no count of an event; agreed on by all ranks. `why` NULL: the event was
+ * Notes why a batch has no count of an event, as all ranks agree. `why` NULL: the event was
  * started, but counted in no sample.
  */
 static void explain(struct tally *t, unsigned i, const char *why)
@@ -199,7 +199,7 @@ static const char *why_negative(const struct tally *t)
 			 "sets it (pgrep -a 'perf|likwid|papi|pmda')";
 }
 
-/* At the end of a batch that was to count the event. */
+/* Ends a batch that was due to count the event. */
 static void finish_batch(struct tally *t, unsigned i, struct count_sum *sum)
 {
 	const unsigned threads = t->trial->threads;

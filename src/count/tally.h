@@ -29,7 +29,7 @@ struct tally {
 	const struct trial *trial;
 	bool *duty; /* by event of the run, and worker: see counters_duties() */
 	unsigned events, passes;
-	unsigned *event, *pass; /* their indices among the run's */
+	unsigned *event, *pass; /* their indices in the run's lists */
 	/* by event: why the last batch that failed to count it has no count; NULL: none failed */
 	char **why;
 	/* by event: counts of the current sample; at [events]: its units */

@@ -110,7 +110,7 @@ void agree_words(const struct ranks *ranks, char **words)
 	agree_copy(ranks, first, text, sizeof(text));
 	free(*words);
 	*words = strdup(text);
-	if (!*words) /* without them this rank would go on, and the others would not */
+	if (!*words) /* without a message this rank would continue, and the others would not */
 		abort();
 }
 

@@ -36,12 +36,12 @@ void agree_copy(const struct ranks *, unsigned from, void *, size_t);
 
 /*
  * `words`: why something failed, to be freed; NULL: it did not. All ranks get the words of the
- * first rank that has some; they name that rank unless it is rank 0.
+ * first rank that has some, which name that rank unless it is rank 0.
  */
 void agree_words(const struct ranks *, char **words);
 
 /*
- * Whether all ranks can go on; if not, rank 0 says why. Takes over this rank's words (NULL: it
+ * Whether all ranks can continue; if not, rank 0 says why. Takes over this rank's reason (NULL: it
  * can).
  */
 bool agree_go_on(const struct ranks *, char *why_not);
@@ -52,7 +52,7 @@ bool agree_go_on(const struct ranks *, char *why_not);
  * rank's messages. All ranks get the largest status.
  */
 struct mute {
-	/* descriptors: the real stderr, and the file in its place; -1: none */
+	/* descriptors: the real stderr, and the file that replaces it; -1: none */
 	int was, kept;
 };
 void mute_begin(struct mute *, const struct ranks *);

@@ -17,7 +17,7 @@
 struct line {
 	struct csv_mark mark;
 	size_t n, numbers, names, quoted;
-	size_t counted; /* fields that are their own index: 0,1,2 */
+	size_t counted; /* fields that equal their own index: 0,1,2 */
 	bool unnamed;	/* the first field is empty */
 };
 
@@ -67,7 +67,7 @@ static int refuse_value(const struct csv_reader *r, size_t value, struct csv_fie
 			value, why_quotable(f->text), expected);
 }
 
-/* Refuses the first field of the line that is no name, or if all may be names, the first. */
+/* Refuses the first field of the line that cannot be a name; if all can, the first field. */
 static int refuse_names(struct csv_reader *r, const struct line *l, const char *expected)
 {
 	struct csv_field f;
@@ -143,7 +143,7 @@ static int check_first_lines(const struct csv_reader *r, const struct line *name
 	return 0;
 }
 
-/* "x, y, z", or as many as there is room for, and "..."; '?' for control characters. */
+/* "x, y, z", or as many as fit, and "..."; '?' for control characters. */
 static void list_fields(struct csv_reader *r, struct csv_mark line, char *list, size_t size)
 {
 	struct csv_field f;
@@ -166,9 +166,9 @@ static void list_fields(struct csv_reader *r, struct csv_mark line, char *list, 
 }
 
 /*
- * Says how the first line was read, where that is a guess. A line of numbers is always read as a
+ * Says how the first line was read, if that was a guess. A line of numbers is always read as a
  * point, so that none gets lost, though it may hold names: pandas names columns 0,1,2, and some
- * programs quote text only.
+ * programs quote only text.
  */
 static void note_guess(struct csv *f, struct csv_reader *r, const struct line *names,
 		       const struct line *values, const struct line *next)
@@ -250,7 +250,7 @@ void csv_close(struct csv *f)
 	free(f->mark);
 }
 
-/* Stores the field's value, rounded to the type. NULL; or what was expected. */
+/* Stores the field's value, rounded to the type. NULL; or the expected content. */
 static const char *put_value(const struct csv_field *field, locale_t c, void *to, enum real as,
 			     size_t i)
 {

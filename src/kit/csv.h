@@ -21,11 +21,11 @@ struct csv {
 	char separator;
 	struct csv_mark *mark; /* of every 1024th row */
 	locale_t c;	       /* "C", with the decimal point */
-	char guess[192];       /* "line 1 taken for names: x, y"; "": nothing is */
+	char guess[192];       /* "line 1 taken for names: x, y"; "": no guess */
 };
 
 /*
- * Reads the whole file once to index its rows. -1, and why, if it is no text or has no numbers. To
+ * Reads the whole file once to index its rows. -1, and why, if it is not text or has no numbers. To
  * be closed in any case.
  */
 int csv_open(struct csv *, const struct input *, const char **why);
@@ -33,7 +33,7 @@ void csv_close(struct csv *);
 
 /*
  * Reads rows first..first+n-1, which must exist, as type `as`. Threads may read at once. -1, and
- * why, where a value is no finite number of that type, or a row has too few or too many.
+ * why, if a value is not a finite number of that type, or a row has too few or too many.
  */
 int csv_read(const struct csv *, const struct input *, size_t first, size_t n, enum real as,
 	     void *to, const char **why);
@@ -56,7 +56,7 @@ struct csv_reader {
 	bool failed; /* and said why */
 };
 
-/* In place of the separator, for a line that has two of comma, semicolon and tab. */
+/* Stands for the separator in a line with two of comma, semicolon and tab. */
 #define CSV_ANY '?'
 
 /* False, and why. The block is to be freed. */
@@ -73,10 +73,13 @@ bool csv_reader_find_row(struct csv_reader *, struct csv_mark *begin);
 /* The separator of the line's values: ' ' if there is no other. */
 char csv_reader_separator(struct csv_reader *);
 
-/* Refuses a first block that is no text; skips a byte order mark. -1, and why. */
+/* Refuses a first block that is not text; skips a byte order mark. -1, and why. */
 int csv_reader_check(struct csv_reader *);
 
-/* Without quotes, and blanks around it. Longer fields are cut, and then are no numbers. */
+/*
+ * A field without quotes and without blanks around it. Longer fields are cut, and then are not
+ * numbers.
+ */
 struct csv_field {
 	char text[512];
 	size_t length;
@@ -90,16 +93,16 @@ void csv_reader_take(struct csv_reader *, struct csv_field *);
 bool csv_reader_more(struct csv_reader *);
 
 /*
- * Whatever strtod takes, in this locale, except hexadecimal digits. NaN and infinity count: as
- * values they are refused later, and they are no names.
+ * Whether it is a number: whatever strtod takes in this locale, except hexadecimal digits. NaN and
+ * infinity count: as values they are refused later, and they are not names.
  */
 bool csv_field_number(const struct csv_field *, locale_t, double *value);
 
-/* False for a number written as an integer that the value, rounded to a double, is not. */
+/* False for a number written as an integer that a double cannot hold exactly. */
 bool csv_field_is_exact(const struct csv_field *, double value);
 
 /*
- * Whether it can name a column: it has a letter, does not begin as a number does, and is no word
+ * Whether it can name a column: it has a letter, does not begin like a number, and is not a word
  * for a value, such as NA. So a line with a missing or misspelt number is not taken for names.
  */
 bool csv_field_names(const struct csv_field *);

@@ -34,7 +34,7 @@ void csv_reader_go_to(struct csv_reader *r, struct csv_mark mark)
 	}
 }
 
-/* The next character; EOF at the end, and where the file can't be read. */
+/* The next character; EOF at the end, and if the file cannot be read. */
 static int peek(struct csv_reader *r)
 {
 	ssize_t n;
@@ -145,7 +145,7 @@ static int refuse_byte(const struct csv_reader *r, size_t i)
 			r->in->name, i, c);
 }
 
-/* Control characters are no text, nor is a carriage return that ends a line as Macs once did. */
+/* Control characters are not text, nor is a carriage return that ends a line as Macs once did. */
 static bool is_text(const struct csv_reader *r, size_t i)
 {
 	const unsigned char c = (unsigned char)r->block[i];
@@ -169,7 +169,7 @@ int csv_reader_check(struct csv_reader *r)
 	return r->failed ? -1 : 0;
 }
 
-/* Takes away quotes around the text, and blanks within them. */
+/* Removes quotes around the text, and blanks within them. */
 static void unquote(struct csv_field *f)
 {
 	size_t begin = 1, end = f->length - 1;
@@ -242,7 +242,7 @@ bool csv_field_is_exact(const struct csv_field *f, double value)
 	return !strcmp(text, digits);
 }
 
-/* Words that programs write in place of a number, besides the words that strtod takes. */
+/* Words that programs write instead of a number, besides those that strtod takes. */
 static const char *const no_names[] = { "na",	    "n/a",	 "n.a.",    "<na>",
 					"nat",	    "null",	 "(null)",  "nil",
 					"none",	    "\\n",	 "missing", "undefined",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A histogram of any positive numbers in constant memory: 64 buckets of equal width between each
- * power of two and the next, so a bucket is at most 1/64 of its values wide, and its middle at most
- * 1/128 off. After HdrHistogram (Tene 2012). One thread writes one; the histograms of all workers
- * are merged.
+ * power of two and the next. So a bucket's width is at most 1/64 of its values, and its middle is
+ * off by at most 1/128. After HdrHistogram (Tene 2012). One thread writes one; the histograms of
+ * all workers are merged.
  */
 #ifndef LOCUS_HISTOGRAM_H
 #define LOCUS_HISTOGRAM_H
@@ -26,7 +26,9 @@ enum {
 };
 
 struct histogram {
-	/* a bit for each octave that may hold something: others are neither read nor cleared */
+	/*
+	 * a bit for each octave that may hold something: other octaves are neither read nor cleared
+	 */
 	_Alignas(APART) uint64_t octaves[HISTOGRAM_OCTAVES / 64];
 	uint64_t count[HISTOGRAM_BUCKETS];
 };
@@ -56,12 +58,12 @@ static inline void histogram_add(struct histogram *h, double value)
 	h->count[bucket]++;
 }
 
-/* Empties it. A new histogram has to be all zero: octaves that are not marked are not cleared. */
+/* Empties it. A new histogram must be all zero: octaves that are not marked are not cleared. */
 void histogram_clear(struct histogram *);
 
 /*
- * Adds the values of `from`, each times `scale`: what a value of 1 in `from` is in `into`, such as
- * s per tick. With a scale that is no power of two a value is off by 1/64 at most, instead of
+ * Adds the values of `from`, each times `scale`: the worth of 1 in `from` in units of `into`, such
+ * as s per tick. If the scale is not a power of two, a value is off by 1/64 at most, instead of
  * 1/128.
  */
 void histogram_merge(struct histogram *into, const struct histogram *from, double scale);

@@ -99,7 +99,7 @@ static int open_standard_input(struct input *in, const char **why)
 				isatty(STDIN_FILENO)	  ? "a terminal"
 				: S_ISDIR(status.st_mode) ? "a folder"
 							  : "a device");
-	/* a regular file of which the beginning was read already: copy the rest */
+	/* a regular file whose beginning was already read: copy the rest */
 	if ((!S_ISREG(status.st_mode) || lseek(STDIN_FILENO, 0, SEEK_CUR)) && spool(in, why))
 		return -1;
 	in->file = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);

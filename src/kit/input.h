@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that several threads read at once, each at its own offset; also standard input, even from
- * a pipe.
+ * A file that several threads read at once, each at its own offset; or standard input, even from a
+ * pipe.
  */
 #ifndef LOCUS_INPUT_H
 #define LOCUS_INPUT_H
@@ -27,7 +27,7 @@ struct input {
 int input_open(struct input *, const char *path, const char **why);
 void input_close(struct input *);
 
-/* Returns the bytes read: fewer than asked for only at the end of the file. -1, and why. */
+/* Returns the bytes read: fewer than requested only at the end of the file. -1, and why. */
 ssize_t input_read_some(const struct input *, void *to, size_t bytes, size_t offset,
 			const char **why);
 /* Like input_read_some(), but the end of the file is an error. 0; -1, and why. */

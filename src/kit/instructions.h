@@ -16,10 +16,10 @@ enum isa {
 	ISAS
 };
 
-/* Attribute of a function compiled for one: TARGET_AVX512 static void f(...). */
+/* Attribute of a function compiled for one set: TARGET_AVX512 static void f(...). */
 #ifdef __x86_64__
 #define TARGET_AVX2 __attribute__((target("avx2,fma")))
-#if __has_attribute(min_vector_width) /* clang with -march=native would split vectors */
+#if __has_attribute(min_vector_width) /* otherwise clang with -march=native would split vectors */
 #define TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512cd"), min_vector_width(512)))
 #else
 #define TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512cd")))
@@ -47,7 +47,7 @@ static inline unsigned isa_width(enum isa set)
 	return widths[set];
 }
 
-/* Whether this CPU and its system have them. */
+/* Whether this CPU and its system support the set. */
 static inline bool isa_usable(enum isa set)
 {
 #ifdef __x86_64__

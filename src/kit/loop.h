@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loop of work() for a whole sample: operations until the deadline, or a given number of them.
- * Inline, since an operation may be one instruction.
+ * Inline, since an operation may be a single instruction.
  */
 #ifndef LOCUS_LOOP_H
 #define LOCUS_LOOP_H
@@ -34,9 +34,9 @@ static inline void start_reset(struct start *s)
 }
 
 /*
- * Operations until the next look at the stop flag: 1/LOOP_LOOKS of those done so far, or of those
- * to be done. So few looks (some ns each) cost little, and little work is done after the flag was
- * raised, whatever the operations are and whether they are contended.
+ * The stop flag is checked after each 1/LOOP_LOOKS of the operations done so far, or to be done. So
+ * checks (some ns each) are few and cost little, and little work is done after the flag was raised,
+ * whatever the operations are and whether they are contended.
  */
 enum { LOOP_LOOKS = 128 };
 static inline uint64_t loop_block(uint64_t done, uint64_t count)

@@ -16,7 +16,7 @@
 struct matrix;
 
 /*
- * NULL, and why, where it can't be read or has no numbers. "-" is standard input, a file or a pipe
+ * NULL, and why, if it cannot be read or has no numbers. "-" is standard input, a file or a pipe
  * (kit/input.h).
  */
 struct matrix *matrix_open(const char *path, const char **why);
@@ -24,15 +24,15 @@ size_t matrix_rows(const struct matrix *);
 unsigned matrix_columns(const struct matrix *);
 /*
  * Reads rows first..first+n-1, which must exist, as type `as`. Threads may read at once. -1, and
- * why, where a value is no finite number or a row has too few or too many.
+ * why, if a value is not a finite number or a row has too few or too many.
  */
 int matrix_read(const struct matrix *, size_t first, size_t n, enum real as, void *to,
 		const char **why);
 void matrix_close(struct matrix *);
 
 /*
- * How a file is read, where that is a guess, to be freed: "FILE: line 1 taken for names: x, y".
- * NULL: nothing is guessed, or it can't be read.
+ * How a file is read, if that is a guess, to be freed: "FILE: line 1 taken for names: x, y". NULL:
+ * no guess, or it cannot be read.
  */
 char *matrix_guess(const char *path);
 

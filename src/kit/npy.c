@@ -20,7 +20,7 @@ bool npy_is(const char *start, size_t bytes)
 	return bytes >= NPY_MAGIC && memcmp(start, magic, NPY_MAGIC) == 0;
 }
 
-/* Where the header begins, and how long it is. */
+/* Finds where the header begins, and its length. */
 static int find_header(const struct input *in, size_t *begin, size_t *length, const char **why)
 {
 	unsigned char start[12] = "";
@@ -126,7 +126,7 @@ struct reading {
 	const char **why;
 };
 
-/* Says which value, the i-th of the block and of index `at` in the file, is refused. */
+/* Says which value is refused: the i-th of the block, of index `at` in the file. */
 static int refuse_value(const struct reading *r, size_t i, size_t at)
 {
 	const struct npy *f = r->npy;
@@ -165,8 +165,8 @@ static int read_values(const struct reading *r, size_t from, size_t n, void *to,
 }
 
 /*
- * Rows of a file that is written column by column: for some rows at a time each column's values, so
- * many that reads are long, and so few that the rows stay in a cache.
+ * Rows of a file that is written column by column: reads each column's values for some rows at a
+ * time, enough for long reads, and few enough for the rows to stay in a cache.
  */
 static int read_columns(const struct reading *r, size_t first, size_t n, void *to)
 {
@@ -200,7 +200,7 @@ int npy_read(const struct npy *f, const struct input *in, size_t first, size_t n
 struct npy_writer {
 	const char *path;
 	FILE *file;
-	int error; /* errno of what failed first; 0: nothing did */
+	int error; /* errno of the first failure; 0: none */
 };
 
 struct npy_writer *npy_create(const char *path, const char *type, size_t rows, size_t columns,

@@ -26,17 +26,18 @@ struct npy {
 	unsigned columns;
 	struct npy_type type;
 	bool by_column; /* Fortran order: the first column's values, then the second's, ... */
-	size_t values;	/* where in the file they begin */
+	size_t values;	/* their offset in the file */
 };
 
-bool npy_is(const char *start, size_t bytes); /* the start of a file: NPY_MAGIC of it are enough */
+/* the start of a file: the bytes of NPY_MAGIC are enough */
+bool npy_is(const char *start, size_t bytes);
 #define NPY_MAGIC 6
 
-/* -1, and why, where the file is not supported, or not as long as its header says. */
+/* -1, and why, if the file is not supported, or not as long as its header says. */
 int npy_open(struct npy *, const struct input *, const char **why);
 
 /*
- * Reads rows first..first+n-1, which must exist, as type `as`. -1, and why, where a value is no
+ * Reads rows first..first+n-1, which must exist, as type `as`. -1, and why, if a value is not a
  * finite number of that type, or an integer that no double holds exactly.
  */
 int npy_read(const struct npy *, const struct input *, size_t first, size_t n, enum real as,
@@ -44,8 +45,8 @@ int npy_read(const struct npy *, const struct input *, size_t first, size_t n, e
 
 /*
  * Writes a new file of type "<f8", "<f4" or "<u4", rows x columns; columns 0: one dimension. Values
- * are added in pieces, in order. NULL or -1, and why: it exists, or can't be written whole and is
- * removed. The path must live until npy_finish(), which frees the writer.
+ * are added in pieces, in order. NULL or -1, and why: the file exists, or cannot be written
+ * completely and is removed. The path must live until npy_finish(), which frees the writer.
  */
 struct npy_writer;
 struct npy_writer *npy_create(const char *path, const char *type, size_t rows, size_t columns,
@@ -59,10 +60,10 @@ int npy_save(const char *path, const char *type, const void *, size_t rows, size
 
 /* Parts of a header (npy_header.c). */
 
-/* Parses what a header says, "<f8". NULL; or what it is instead, "complex numbers". */
+/* Parses a header's type, "<f8". NULL; or what it is instead, "complex numbers". */
 const char *npy_type_parse(struct npy_type *, const char *text);
 
-/* The i-th of values as a double; NAN where a double does not hold it exactly. */
+/* The i-th value as a double; NAN if a double does not hold it exactly. */
 double npy_type_get(const struct npy_type *, const void *values, size_t i);
 
 /* Prints the i-th of values, with all digits of an integer. Returns text. */

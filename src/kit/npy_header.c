@@ -109,7 +109,7 @@ const char *npy_header_parse(struct npy_header *h, char **at, const char *end)
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "values of NPY files in little endian are read and written as they are");
 
-/* The sizes that are read of each kind, and what the kind is called where one is not. */
+/* The sizes of each kind that are read, and the name of the kind, for refusals. */
 static const struct {
 	char kind;
 	const char *sizes, *called;
@@ -177,7 +177,7 @@ static int64_t signed_of(unsigned bytes, uint64_t bits)
 	return (int64_t)(bits << (64 - 8 * bytes)) >> (64 - 8 * bytes);
 }
 
-/* Whether a double holds it: from its first bit to its last, it has at most 53. */
+/* Whether a double holds it: at most 53 bits from its first set bit to its last. */
 static bool is_exact(uint64_t size)
 {
 	return size == 0 || 64 - __builtin_clzll(size) - __builtin_ctzll(size) <= 53;

@@ -22,8 +22,8 @@
 
 /*
  * Maps contiguous `pieces` of `bytes` each, on base pages, for the workers from `first` on: each
- * must touch its own first, so that it lies on its node. `alone`: no other worker uses it. The
- * arena owns it. Returns NULL as region_map() does.
+ * must touch its own piece first, so that it lies on the worker's node. `alone`: no other worker
+ * uses it. The arena owns it. Returns NULL as region_map() does.
  */
 void *trial_pieces(const struct trial *, const char *name, unsigned first, unsigned pieces,
 		   size_t bytes, bool alone);
@@ -31,7 +31,7 @@ void *trial_pieces(const struct trial *, const char *name, unsigned first, unsig
 struct pool_part {
 	_Alignas(APART) uintptr_t next, end;
 	uintptr_t begin;
-	char why[200]; /* what worker.failed says when it was used up */
+	char why[200]; /* the text for worker.failed when it was used up */
 };
 
 struct pool {
@@ -42,7 +42,7 @@ struct pool {
 
 /*
  * `each`: bytes for each of the trial's workers, rounded up to whole pages. `name`, which stays the
- * caller's, says what it is in messages: "the entries". NULL with errno, as region_map().
+ * caller's, names it in messages: "the entries". NULL with errno, as region_map().
  */
 struct pool *pool_open(const struct trial *, const char *name, size_t each, enum pages);
 /* NULL is fine. The memory is the arena's: the harness unmaps it. */
@@ -65,7 +65,8 @@ void *pool_used_up(struct pool *, struct worker *self, size_t bytes);
 
 /*
  * Takes bytes of the worker's own part, at a multiple of `align` (a power of two, at most a page).
- * NULL: it is used up, and the trial has failed; work() may return at once, or go on without.
+ * NULL: it is used up, and the trial has failed; work() may return at once, or continue without the
+ * memory.
  */
 static inline void *pool_take(struct pool *p, struct worker *self, size_t bytes, size_t align)
 {

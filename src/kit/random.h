@@ -34,8 +34,8 @@ static inline double random_unit(uint64_t word)
 
 /*
  * A pseudo-random permutation of 0..n-1: a Feistel network (Luby and Rackoff 1988) on the next
- * power of two, walked until it falls below n (Black and Rogaway 2002), on average less than twice.
- * The halves may differ by a bit.
+ * power of two, applied again until the result is below n (Black and Rogaway 2002), on average less
+ * than twice. The halves may differ by a bit.
  */
 static inline size_t random_permute(size_t x, size_t n, uint64_t seed)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Even shares of n items for workers or ranks; the first shares have one more where n does not
- * divide evenly.
+ * Even shares of n items for workers or ranks; if n does not divide evenly, the first shares have
+ * one more.
  */
 #ifndef LOCUS_SHARES_H
 #define LOCUS_SHARES_H

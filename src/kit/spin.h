@@ -14,8 +14,8 @@
 #include "base/relax.h"
 
 /*
- * Turns before a waiting thread yields: longer than the queue of a large machine takes, since a
- * yield would distort the result; shorter than a time slice.
+ * Turns before a waiting thread yields: more than the queue of a large machine takes, since a yield
+ * would distort the result; but shorter than a time slice.
  */
 #define LOCK_SPINS (1u << 14)
 
@@ -29,7 +29,7 @@ struct spin_lock {
 
 #define SPIN_MOST_BACKOFF 64u
 
-/* One try: whether it is held now. */
+/* One try: whether this thread holds it now. */
 static inline bool spin_lock_try(struct spin_lock *l)
 {
 	return !atomic_exchange_explicit(&l->held, 1, memory_order_acquire);

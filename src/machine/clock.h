@@ -53,7 +53,7 @@ static inline uint64_t clock_ticks_now(void)
 	return clock_ticks();
 }
 
-/* Seconds per tick of clock_ticks(): compares it with clock_now() for 2 ms. */
+/* Seconds per tick of clock_ticks(), compared with clock_now() for 2 ms. */
 double clock_tick(void);
 
 /*

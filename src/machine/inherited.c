@@ -21,13 +21,13 @@ static void open_streams(void)
 {
 	for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
 		if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
-			(void)!open("/", O_PATH); /* no /dev: it fails to be read or written */
+			(void)!open("/", O_PATH); /* without /dev: reads and writes then fail */
 }
 
 /*
- * A signal that is blocked would not end a run. Without SIGCHLD's default, children leave no status
- * to wait for. At the limit of a file's size, write() shall fail, not the process end. Any other
- * signal that is ignored stays so; which of them end a run nevertheless: machine/watchdog.c.
+ * A blocked signal would not end a run. Without SIGCHLD's default, children leave no status to wait
+ * for. At the limit of a file's size, write() should fail, and not end the process. Any other
+ * ignored signal stays ignored; machine/watchdog.c says which of them end a run nevertheless.
  */
 static void unblock_signals(void)
 {
@@ -39,7 +39,7 @@ static void unblock_signals(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Events take a descriptor on each thread. */
+/* Counted events take a descriptor on each thread. */
 static void raise_soft_limits(void)
 {
 	static const __rlimit_resource_t raised[] = { RLIMIT_NOFILE, RLIMIT_NPROC };
@@ -54,8 +54,9 @@ static void raise_soft_limits(void)
 }
 
 /*
- * At the hard limit of CPU time the kernel kills; at the soft one it sends SIGXCPU. So the soft one
- * is set lower: by what all CPUs may use in 3 s while the record is closed, or a tenth at most.
+ * At the hard limit of CPU time the kernel kills; at the soft limit it sends SIGXCPU. So the soft
+ * limit is set lower: by the time that all CPUs may use in 3 s while the record is closed, but at
+ * most a tenth.
  */
 static void warn_before_cpu_limit(void)
 {
@@ -70,8 +71,9 @@ static void warn_before_cpu_limit(void)
 }
 
 /*
- * The main thread, which measures too, needs about 100 KiB; OpenMP needs up to 9 MiB more, to start
- * the most threads that --threads takes. A stack may grow up to the soft limit of that moment.
+ * The main thread, which also measures, needs about 100 KiB; OpenMP needs up to 9 MiB more, to
+ * start the most threads that --threads allows. A stack may grow up to the soft limit of that
+ * moment.
  */
 static bool raise_stack(void)
 {
@@ -106,7 +108,7 @@ static void set_stacks_of_threads(void)
 	pthread_attr_destroy(&usual);
 }
 
-/* As many threads as a trial asks for, in at least one parallel region. */
+/* Requests as many threads as a trial asks for, in at least one parallel region. */
 static void set_up_openmp(void)
 {
 	omp_set_dynamic(0);
@@ -115,8 +117,8 @@ static void set_up_openmp(void)
 }
 
 /*
- * Other sizes of stacks, in variables that OpenMP reads before main(): the program begins anew
- * without them. It goes on with them if that fails, as without /proc.
+ * Removes variables that set other stack sizes. OpenMP reads them before main(), so the program
+ * executes itself anew without them. If that fails, as without /proc, it continues with them.
  */
 static void unset_stack_sizes(char **argv)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inherited from the parent process: descriptors, signals, limits, environment. They are rarely
- * meant for locus, so a program begins by putting them in order.
+ * meant for locus, so the program first puts them in order.
  */
 #ifndef LOCUS_INHERITED_H
 #define LOCUS_INHERITED_H
@@ -10,7 +10,7 @@
 
 /*
  * To be called first, in main(), with its argv: may execute the program anew. The source lists what
- * it does. False after a message: the program can't run as it was started.
+ * it does. False after a message: the program cannot run in this environment.
  */
 bool inherited_prepare(char **argv);
 

@@ -49,7 +49,7 @@ static double run_delay(void)
 	if (n <= 0)
 		return NAN;
 	text[n] = 0;
-	/* If schedstat is disabled all are 0; else `ran` can't be. */
+	/* If schedstat is disabled all values are 0; otherwise `ran` cannot be 0. */
 	return sscanf(text, "%llu %llu", &ran, &delay) == 2 && ran ? (double)delay * 1e-9 : NAN;
 }
 

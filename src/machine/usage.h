@@ -8,7 +8,7 @@
 /* Running totals of the calling thread. */
 struct usage {
 	double wall, cpu; /* s: clock_now(), CPU time */
-	/* s spent runnable, but not running; NAN: no schedstat, or it can't be opened */
+	/* s spent runnable, but not running; NAN: schedstat is missing, or cannot be opened */
 	double delay;
 	uint64_t involuntary, voluntary; /* context switches */
 	uint64_t minor_faults, major_faults;
@@ -24,14 +24,14 @@ int usage_error(void);
 
 /* Times of a set of CPUs by the host's /proc/stat, in steps of a tick (10 ms). */
 struct cpu_time {
-	double busy, steal, idle; /* s, summed over the CPUs; busy without steal */
+	double busy, steal, idle; /* s, summed over the CPUs; busy excludes steal */
 };
 
-/* CPUs whose times are summed; the caller sets the first two. */
+/* CPUs whose times are summed; the caller sets the first two fields. */
 struct cpu_time_set {
 	const int *cpu;
 	unsigned cpus;
-	unsigned found; /* CPUs of which there is a line */
+	unsigned found; /* CPUs with a line */
 	struct cpu_time sum;
 };
 

@@ -22,22 +22,17 @@
 
 /*
  * How long closing the books may take: LEAST_LOOKS, one each half second, since a disk or a reader
- * may hang. On a busy machine, or below a quota, the thread that has the books may only have waited
- * for a CPU: while it works, or would with a CPU, it has up to MOST_LOOKS.
+ * may hang. On a busy machine, or under a quota, the thread with the books may only have waited for
+ * a CPU: while it works, or would with a CPU, it has up to MOST_LOOKS.
  */
 enum { LEAST_LOOKS = 2, MOST_LOOKS = 20 };
 static const struct itimerval each_look = { { 0, 500000 }, { 0, 500000 } }, no_look;
-#define IDLE 1e-4 /* s of CPU time between looks: what hangs uses less */
+#define IDLE 1e-4 /* s of CPU time between looks: a thread that hangs uses less */
 
-/* The exit status after signal n is 128 + n. */
+/* Written by the signal handler, which has no other access. */
 enum { SIGNALLED = 128 };
 
-/*
- * From users, batch systems and limits; SIGALRM from a timer that was set before exec(). Two may be
- * left ignored: nohup means SIGHUP, a script's background SIGINT. The others announce the end of
- * the job: a wrapper that ignores them, to outlive locus, does not mean that locus should miss
- * them.
- */
+/* The exit status after signal n is 128 + n. */
 static const struct {
 	int number;
 	const char *name;
@@ -49,7 +44,11 @@ static const struct {
 };
 enum { SIGNALS = sizeof(signals) / sizeof(*signals) };
 
-/* Written by the signal handler, which has no other access. */
+/*
+ * Signals from users, batch systems and limits; SIGALRM from a timer that was set before exec().
+ * Two may stay ignored: nohup ignores SIGHUP, a script's background SIGINT. The others announce the
+ * end of the job: if a wrapper ignores them, to outlive locus, locus should still obey them.
+ */
 static struct {
 	_Atomic int signal; /* the first one caught */
 	int wake;	    /* an eventfd on which the watchdog sleeps */
@@ -62,7 +61,7 @@ static struct {
 	_Atomic bool over, late; /* main has finished; main has not come back in time */
 	pthread_mutex_t books;
 	unsigned away;		 /* nested calls of watchdog_away(); only main uses it */
-	const char *what;	 /* of the outermost call; protected by `books` */
+	const char *what;	 /* the activity of the outermost call; protected by `books` */
 	_Atomic clockid_t clock; /* CPU time of the thread that has the books */
 	_Atomic double used;	 /* s on this clock at the last look */
 	/* the watchdog's /proc/thread-self/stat; -1: it does not have the books */
@@ -101,7 +100,7 @@ static bool has_worked(void)
 
 /*
  * Whether the watchdog would run if it got a CPU: it does not wait for a disk, a reader or a lock.
- * Below a quota (cpu.max), other threads may use up all that there is for seconds.
+ * Under a quota (cpu.max), other threads may use up the time for seconds.
  */
 static bool is_ready(void)
 {
@@ -113,8 +112,8 @@ static bool is_ready(void)
 }
 
 /*
- * Handles SIGALRM, at each look: exits where the books can't be closed in time. The record then has
- * whole lines, but no end.
+ * Handles SIGALRM, at each look: exits if the books cannot be closed in time. The record then has
+ * whole lines, but no end line.
  */
 static void look(int number)
 {
@@ -161,7 +160,7 @@ static bool wait_until_late(void)
 	return true;
 }
 
-/* From now on it is this thread that has the books, and that is to work. */
+/* From now on this thread has the books, and should be working. */
 static void look_at_me(void)
 {
 	clockid_t clock;
@@ -298,7 +297,7 @@ void watchdog_away(const char *what)
 
 void watchdog_back(void)
 {
-	const int error = errno; /* set by what main was away for */
+	const int error = errno; /* set while main was away */
 
 	if (dog.on && --dog.away == 0) {
 		while (atomic_load(

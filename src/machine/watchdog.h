@@ -16,11 +16,11 @@
 #include <signal.h>
 
 struct watch {
-	double grace;	 /* s from a signal until main has to be back */
-	double deadline; /* clock_now() at which main has to be back; INFINITY: none */
+	double grace;	 /* s after a signal within which main must return */
+	double deadline; /* clock_now() by which main must return; INFINITY: none */
 	/*
 	 * Closes the books on the watchdog's thread: it must not call other ranks or the team.
-	 * `signal` is 0 for the budget, `what` is what main was doing. Returns the exit status.
+	 * `signal` is 0 for the budget, `what` is main's activity. Returns the exit status.
 	 */
 	int (*cut)(void *argument, int signal, const char *what);
 	void *argument;
@@ -39,7 +39,7 @@ void watchdog_signals(sigset_t *);
 
 /* The first signal caught; 0: none. May be called by any thread. */
 int watchdog_signal(void);
-const char *watchdog_signal_name(int signal); /* NULL: none that is caught */
+const char *watchdog_signal_name(int signal); /* NULL: not a signal that is caught */
 
 /* Around anything that may take long. They nest; without a watchdog they do nothing. */
 void watchdog_away(const char *what);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each picture that a test makes is checked against the schema of Vega-Lite: the report itself
-does not check it."""
+"""Checks each picture that a test makes against the schema of Vega-Lite: the report itself does
+not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from locus_analysis.pictures.charts import Picture
 
 
 def quoted(schema: Any) -> Any:
-    """A schema with percent-encoded references, as the standard wants; Vega-Lite's are not."""
+    """A schema with percent-encoded references, which the standard requires and Vega-Lite lacks."""
     if isinstance(schema, dict):
         return {
             key: quote(value, "#/") if key == "$ref" else quoted(value)
@@ -33,7 +33,7 @@ def quoted(schema: Any) -> Any:
 
 @functools.cache
 def vega_lite() -> Draft7Validator:
-    """From Altair's files: to import Altair takes longer than most files of tests."""
+    """Taken from Altair's files: importing Altair takes longer than most test files."""
     altair = importlib.util.find_spec("altair")
     if not altair or not altair.origin:
         lacking("altair", "python -m pip install -r analysis/requirements-dev.txt")
@@ -43,8 +43,8 @@ def vega_lite() -> Draft7Validator:
 
 @pytest.fixture(scope="module", autouse=True)
 def pictures_are_drawn_once(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Many tests make the page of one record, whose pictures are the same: they are drawn for the
-    first of them. Not where the drawing is what is tested."""
+    """Many tests make the page of one record, with the same pictures: they are drawn only for the
+    first of them, except where drawing itself is tested."""
     drawn: dict[tuple[Any, ...], Future[Any]] = {}
     call = Processes.call
 
@@ -62,8 +62,8 @@ def pictures_are_drawn_once(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def pngs_are_small() -> Iterator[None]:
-    """All are drawn, but with few pixels, to save time: only test_report looks at their size. For
-    the session, since pages are made by fixtures of modules, too."""
+    """All pictures are drawn, but with few pixels, to save time: only test_report looks at their
+    size. For the whole session, since fixtures of modules also make pages."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(draw, "SCALE", 0.2)
         yield
@@ -78,12 +78,12 @@ def pictures_are_valid() -> Iterator[None]:
         if not vega_lite().is_valid(picture.spec):
             altair = importlib.import_module("altair")
 
-            root: Any = altair.Root  # altair gives it no types
-            root(picture.spec).to_dict()  # its error is the clearest
+            root: Any = altair.Root  # Altair has no types for it
+            root(picture.spec).to_dict()  # Altair's error is the clearest
             flaw = next(vega_lite().iter_errors(picture.spec))
             raise AssertionError(f"{picture.name} is not valid: {flaw}")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Picture, "__init__", made)
-        patch.setattr(draw, "MOST", 1)  # a second process takes half a second to begin
+        patch.setattr(draw, "MOST", 1)  # a second process takes half a second to start
         yield

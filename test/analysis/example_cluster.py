@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of doc/sick.md: `example_cluster.py doc/sick.svg`, with test and analysis in
-PYTHONPATH. A simulated cluster of 100 nodes (fleet.py), in which five are not healthy, measured
+"""Makes the picture of doc/sick.md: `example_cluster.py doc/sick.svg`, with test and analysis in
+PYTHONPATH. It shows a simulated cluster of 100 nodes (fleet.py), five of them unhealthy, measured
 three times each."""
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulated clusters of equal machines, for tests of `sick`: logarithms of the metrics of runs,
-with what real clusters show.
+with the properties of real clusters.
 
 - A host's own values: 0.6 % of scatter, half of its variance shared by a component's metrics; a
   quarter of the hosts have the tails of a t distribution with 4 degrees of freedom.
-- Noise of runs: from 0.2 to 6 %, another one for each metric; 0.1 to 0.3 % of the clock.
+- Noise of runs: from 0.2 to 6 %, different for each metric; 0.1 to 0.3 % for the clock.
 - A tenth of the metrics have a second mode, 10 % slower, in 3 of 10 runs.
-- Of `cores` a metric shows the slowest of 64: the greatest of as many normal deviates, of each core
-  0.3 % and of runs as above.
+- A metric of `cores` shows the slowest of 64 cores: the greatest of as many normal deviates, 0.3 %
+  for each core, and for runs as above.
 - In 2 of 100 runs a neighbour slows half of the components, each metric by 8 % on average.
 """
 
@@ -35,16 +35,16 @@ SLOWEST = (2.2, 0.41)  # of 64 normal deviates: place and scale of a Gumbel dist
 
 
 def columns(kind: str, share: float = 1.0) -> Array:
-    """The metrics of a component, or the last ones of it."""
+    """The metrics of a component, or its last ones."""
     own = np.flatnonzero(np.array(NAMES) == kind)
     return own[len(own) - max(1, round(share * len(own))) :]
 
 
 @dataclass
 class Fleet:
-    own: Array  # by host and metric
+    own: Array  # each host's own value, by host and metric
     noise: Array
-    slow: Array  # metrics with a second mode
+    slow: Array  # whether the metric is in its slow mode
     rng: np.random.Generator
 
     @staticmethod
@@ -64,12 +64,12 @@ class Fleet:
         return Fleet(own, noise, (rng.random(len(NAMES)) < SLOW) & ~clock, rng)
 
     def plant(self, hosts: Any, metrics: Array, change: float) -> None:
-        """These hosts are slower in these metrics, to such a share."""
+        """Makes these hosts slower in a share of these metrics."""
         self.own[np.ix_(np.atleast_1d(hosts), metrics)] += np.log1p(change)
 
     def really(self, components: Any, least: Array) -> Array:
-        """By host and component: whether the host is so much slower in two metrics. A host that is
-        so is no healthy one, however it came about."""
+        """By host and component: whether the host is so much slower in two metrics. Such a host is
+        not healthy, whether the fault was planted or came by chance."""
         found = []
         for name, effect in zip(components, least):
             own = np.sort(self.own[:, columns(name)], axis=1)

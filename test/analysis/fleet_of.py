@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of many nodes, made from one: `fleet_of.py RECORD NODES FOLDER`. Each has the lines of
-RECORD, under a name and a run of its own, with the values of its trials 0.6 % apart. They show how
-long reading takes, not who is sick."""
+"""Makes records of many nodes from one: `fleet_of.py RECORD NODES FOLDER`. Each has the lines of
+RECORD, its own name and run, and trials whose values differ by 0.6 %. They show how long reading
+takes, not who is sick."""
 
 from __future__ import annotations
 

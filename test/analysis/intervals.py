@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coverage of a trial's interval, by simulation: the rule of doc/methods/measuring.md, written
-apart from the program, on trials whose truth is known. By hand, for the document's tables:
+independently of the program, on trials whose true values are known. By hand, for the document's
+tables:
 
     test/analysis/intervals.py [TRIALS]
 
-It goes on until TRIALS trials (4000) of a row are ok; where fewer than one in 1000 is, it has
-fewer.
+It continues until TRIALS trials (4000) of a row are ok, or fewer if less than one in 1000 is.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Profile:
     seconds: float  # of a trial
 
     def most(self) -> float:
-        """The scatter s* up to which a trial that is ok can be covered: beyond it, 95 % intervals
-        of normal values are wider than the target even at the last look."""
+        """The scatter s* up to which an ok trial can be covered: beyond it, 95 % intervals of
+        normal values are wider than the target even at the last look."""
         return self.target * sqrt(self.looks[-1]) / 2.46
 
 
@@ -41,16 +41,16 @@ PROFILES = {
     "standard": Profile(0.01, (6, 12, 24), 4),
     "paper": Profile(0.01, (6, 12, 24, 48), 60),
 }
-MISSES = 0.05  # of all looks together
-FLOOR = 0.8  # of the group's median half width: no interval reaches less far
-MOST = 4  # times its own half width: so far it is widened for that
-TRIALS = 4  # that have such a median
-RARE = 1000  # trials for one that is ok: more are not drawn
+MISSES = 0.05  # all looks together
+FLOOR = 0.8  # of the group's median half width: no interval is narrower
+MOST = 4  # an interval is widened to at most so many times its own half width
+TRIALS = 4  # trials that such a median needs
+RARE = 1000  # trials drawn for each ok one, at most
 
 
 def modes(share: float) -> Draw:
-    """Two modes, 4 apart and 0.1 wide; `share` is that of the upper one. Their median lies in the
-    lower one."""
+    """Two modes, 4 apart and 0.1 wide; `share` is the upper mode's. The median lies in the lower
+    mode."""
     scale = sqrt(16 * share * (1 - share) + 0.01)
     # 0.1 of the normal quantile at 0.5 / (1 - share)
     middle = {0.3: 0.0566, 0.4: 0.0967}[share]
@@ -62,8 +62,8 @@ def modes(share: float) -> Draw:
     return draw
 
 
-# By name: values whose median is 1 and whose standard deviation is `scatter` (of t2, which has
-# none, the deviation of the normal distribution with its quartiles).
+# By name: values with median 1 and standard deviation `scatter` (t2 has none: there it is the
+# deviation of the normal distribution with the same quartiles).
 POPULATIONS: dict[str, Draw] = {
     "normal": lambda rng, s, shape: 1 + s * rng.standard_normal(shape),
     "lognormal": lambda rng, s, shape: np.exp(s * rng.standard_normal(shape)),
@@ -75,8 +75,8 @@ POPULATIONS: dict[str, Draw] = {
 
 
 def ranks() -> dict[int, int]:
-    """The lower bound's rank at each look. All looks together miss 5 %: what the earlier ones may
-    miss is not left for a later one."""
+    """The lower bound's rank at each look. All looks together miss 5 %: misses that earlier looks
+    do not use are not passed on to later ones."""
     left, rank = MISSES, {}
     for n in (6, 12, 24, 48):
         tails = [2 * sum(comb(n, i) for i in range(k)) / 2**n for k in range(1, n // 2)]
@@ -101,7 +101,7 @@ class Interval:
 
 
 def ordered(x: Array) -> Interval:
-    """Medians and intervals by order statistics of the last dimension, the allocations."""
+    """Medians and intervals by order statistics over the last dimension, the allocations."""
     n = x.shape[-1]
     y = np.sort(x, axis=-1)
     return Interval(np.median(y, axis=-1), y[..., RANK[n] - 1], y[..., n - RANK[n]])
@@ -112,7 +112,7 @@ def half(interval: Interval) -> Array:
 
 
 def widened(interval: Interval, least: Any) -> Interval:
-    """Intervals that reach half their width on both sides, and at least `least`."""
+    """Intervals that extend half their width to both sides, and at least `least`."""
     own = half(interval)
     reach = 1 + np.maximum(own, np.minimum(least, MOST * own))
     return Interval(
@@ -130,8 +130,8 @@ def intervals(x: Array) -> Interval:
 
 
 def ratio(x: Array, pool: Array) -> Interval:
-    """The ratio of two trials, from the logarithms of each allocation's ratio; `pool`: those of
-    neighbours in the group, a row each."""
+    """The ratio of two trials, from the logarithms of each allocation's ratio; `pool`: the same for
+    other pairs in the group, a row each."""
 
     def interval(of: Array) -> Interval:
         of_logarithms = ordered(of)
@@ -145,8 +145,8 @@ def ratio(x: Array, pool: Array) -> Interval:
 
 @dataclass
 class Measured:
-    """Groups that were measured until each of their trials reached its target, or the budget was
-    spent: by group and trial."""
+    """Groups that were measured until each trial reached its target, or the budget was spent: by
+    group and trial."""
 
     hit: Array
     ok: Array
@@ -155,7 +155,7 @@ class Measured:
 
 
 def measure(x: Array, profile: Profile, truth: Callable[[int], Any] = lambda n: 1.0) -> Measured:
-    """`truth`: what intervals after n allocations are about."""
+    """`truth`: the value that intervals after n allocations should hold."""
     groups, trials, _ = x.shape
     m = Measured(
         np.zeros((groups, trials), bool),
@@ -185,7 +185,7 @@ class Cell:
     hit: int = 0
     ok: int = 0
     hit_ok: int = 0
-    beyond: int = 0  # of those that are ok: their scatter is beyond s*
+    beyond: int = 0  # ok trials whose scatter is beyond s*
     reach: float = 0  # sums
     reach_ok: float = 0
     allocations: float = 0
@@ -218,7 +218,7 @@ class Cell:
 
 
 def repeated(once: Callable[[int], tuple[Measured, Any]], trials: int) -> Cell:
-    """Until so many trials are ok."""
+    """Repeats until so many trials are ok."""
     cell = Cell()
     groups = max(1, trials // 4)
     while cell.ok < trials and cell.all < RARE * trials:
@@ -243,7 +243,7 @@ def constant(
 def mixed(
     rng: Generator, name: str, profile: Profile, median: float, group: int, trials: int
 ) -> Cell:
-    """The trials of a group scatter as differently as those of real groups do."""
+    """The trials of a group scatter as differently as in real groups."""
     draw = POPULATIONS[name]
 
     def once(groups: int) -> tuple[Measured, Any]:
@@ -267,7 +267,7 @@ def wander(rng: Generator, groups: int, n: int, keeps: float) -> Array:
 def in_time(
     rng: Generator, kind: str, profile: Profile, scatter: float, group: int, trials: int
 ) -> Cell:
-    """The machine changes while it is measured. The truth is the mean over the time until the
+    """The machine changes while it is measured. The true value is the mean over the time until the
     trial ends."""
     n = profile.looks[-1]
     keeps = 0.3 if kind == "AR(1) of 0.3" else exp(-group * profile.seconds / n)

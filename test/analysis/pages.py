@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page of the report: made from runs of lines, and read back."""
+"""A page of the report, made from runs of lines and parsed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ HOSTILE = "<script>alert('&\"')</script>${x}{{ y }}</title>"
 
 
 class Page(HTMLParser):
-    """What a browser would load, what it would run, what a person would read."""
+    """What a browser would load and run, and what a person would read."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
         self.pictures = file.with_name(file.stem + "-pictures")
         self.figures: list[str] = []
-        self.drawn = 0  # nesting of SVG elements: text in them is not the page's
+        self.drawn = 0  # nesting of SVG elements, whose text is not the page's
         self.loaded: list[str] = []
         self.tags: list[str] = []
         self.ids: list[str] = []
@@ -71,7 +71,7 @@ class Page(HTMLParser):
 
     @property
     def specs(self) -> list[Any]:
-        """What each picture was drawn from."""
+        """The specification from which each picture was drawn."""
         files = [self.pictures / f"{name}.vl.json" for name in self.figures]
         return [json.loads(file.read_text(encoding="utf-8")) for file in files]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make check-scale`: the rule of `sick` on simulated clusters (fleet.py) of 100 to 10,000 nodes,
-with fixed seeds. Prints healthy nodes that are called sick, and planted faults that are found, and
-fails where one or the other is worse than doc/sick.md says."""
+with fixed seeds. Prints how many healthy nodes are called sick and how many planted faults are
+found, and fails if one of them is worse than doc/sick.md says."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Healthy(NamedTuple):
     nodes: int
     runs: int
     campaigns: int
-    most: float  # nodes called sick, a campaign
+    most: float  # nodes called sick in a campaign
 
 
 class Fault(NamedTuple):
@@ -28,7 +28,7 @@ class Fault(NamedTuple):
     component: str
     share: float  # of the component's metrics
     change: float  # of times
-    least: tuple[int, int]  # found of 100, of clusters of 100 and of 1000 nodes
+    least: tuple[int, int]  # found of 100, in clusters of 100 and of 1000 nodes
 
 
 HEALTHY = (
@@ -47,7 +47,7 @@ FAULTS = (
 
 
 def found(fault: Fault, nodes: int) -> int:
-    """Nodes that are suspected and confirmed, of 100."""
+    """Shares in per cent of planted nodes that are suspected, and that are confirmed."""
     column = [*dict.fromkeys(NAMES)].index(fault.component)
     total = 0
     for seed in range(100 // PLANTED):

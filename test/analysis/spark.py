@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether Apache Spark gives DuckDB's numbers on a store: median, median absolute deviation
-and deviation of every host x trial x metric. By `make check-spark`, with PYTHON, which has what the
-report needs; pyspark is installed from PyPI into spark/ of the build folder, and needs a JRE
+"""Whether Apache Spark gives DuckDB's numbers on a store: median, median absolute deviation and
+deviation of every host x trial x metric. Run by `make check-spark`, with PYTHON, which has the
+report's packages; pyspark is installed from PyPI into spark/ of the build folder, and needs a JRE
 (Debian: default-jre-headless). The records are made up: 40 hosts of two classes, 3 runs of each, in
 two months.
 """
@@ -25,7 +25,7 @@ Rows = list[list[Any]]
 
 FOLDER = pathlib.Path("spark").resolve()
 HOSTS, RUNS = 20, 3
-# The same for both: what they call a median, and where the table is, differ.
+# One query for both: only the name of the median function and the place of the table differ.
 QUERY = """
 WITH own AS (
 	SELECT class, host, id, name, {median}(value{half}) AS v FROM {metric}
@@ -82,7 +82,7 @@ def of_duckdb(made: pathlib.Path) -> Rows:
 
 
 def of_spark(made: pathlib.Path) -> tuple[str, Rows]:
-    """In an environment of its own."""
+    """Spark's rows, computed in an environment of its own."""
     python = FOLDER / "venv/bin/python"
     if not python.with_name("ready").exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", FOLDER / "venv"], check=True)
@@ -95,7 +95,7 @@ def of_spark(made: pathlib.Path) -> tuple[str, Rows]:
 
 
 def are_equal(a: object, b: object) -> bool:
-    """Texts, and numbers up to the order of additions."""
+    """Compares texts exactly, and numbers up to the order of additions."""
     if isinstance(a, float) and isinstance(b, float):
         return math.isclose(a, b, rel_tol=1e-12)
     return a == b

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated runs of a whole suite, for tests of comparisons: logarithms of many metrics, with what
-real records show - runs that differ as a whole, a drift from run to run, metrics of one kind that
-move together, spreads from 0.1 % to 10 %, rare disturbed values, two modes, values that are not
-known."""
+"""Simulated runs of a whole suite, for tests of comparisons: logarithms of many metrics, with
+properties of real records: runs that differ as a whole, a drift from run to run, metrics of one
+kind that move together, spreads from 0.1 % to 10 %, rare disturbed values, two modes, unknown
+values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 KINDS = {"latency": 40, "numa": 16, "sharing": 24, "core": 2, "work": 30, "rate": 8}
 NAMES = [kind for kind, n in KINDS.items() for _ in range(n)]
-CORE = 5  # a metric that depends on the core alone: latency of the L1
+CORE = 5  # a metric that depends only on the core: latency of the L1
 BANDWIDTH = 45
 
 
@@ -44,6 +44,6 @@ def runs(rng: np.random.Generator, n: int) -> Array:
 
 
 def halves(rng: np.random.Generator, y: Array) -> tuple[Array, Array]:
-    """The runs, dealt to two sides at random."""
+    """The runs, divided into two sides at random."""
     order = rng.permutation(len(y))
     return y[order[: len(y) // 2]], y[order[len(y) // 2 :]]

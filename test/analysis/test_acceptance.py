@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expected values in the formats of ReFrame and SuperBench, as PyYAML reads them. The real ReFrame
-runs in test/packages; SuperBench's rules are held against its documented format."""
+runs in test/packages; SuperBench's rules are compared with its documented format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from locus_analysis import __main__ as program
 from make_records import ONE, TWO, Machine, Point, latency, numa, record, run_id, write
 
 GOOD, BAD_INPUT = 0, 2
-# Of SuperBench's documentation, "Data Diagnosis": members of a rule, and functions.
+# From SuperBench's documentation, "Data Diagnosis": members of a rule, and functions.
 RULE = {"function", "criteria", "categories", "metrics"}
 FUNCTIONS = {"value": "metrics", "failure_check": "metrics"}
 
@@ -29,7 +29,7 @@ def yaml(text: str) -> Any:
 
 
 def points(machine: Machine) -> list[Point]:
-    """A few of each component."""
+    """A few points of each component."""
     return latency(machine)[::5] + numa(machine, kernels=("sum",))[:8]
 
 
@@ -103,8 +103,8 @@ def judged(rules: dict[str, Any], row: dict[str, Any]) -> list[str]:
 
 
 def test_rules_judge_the_results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Nodes whose records made the rules keep them; a node that is slower, or has a wrong result,
-    does not."""
+    """The nodes from whose records the rules were made pass; a slower node, or one with a wrong
+    result, does not."""
     files = runs(tmp_path, TWO)
     told = yaml(exported(capsys, "superbench", *files)[0])
     assert told.keys() == {"version", "superbench"}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to run follows from why an answer is missing; it is never what was run, nor impossible."""
+"""The advice what to run follows from why an answer is missing; it never repeats the last command,
+and is never impossible here."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from make_records import (
 
 CURVE = Wish("latency", (("variant", "cycle"), ("size", "4K..2G*2")))
 MIB = 1 << 20
-LITTLE = {  # what advice asks of a machine
+LITTLE = {  # a machine on which the advised commands fit
     "topology": {"allowed": None, "nodes": [{}]},
     "memory": {"available": None},
     "cgroup": None,
@@ -72,7 +73,7 @@ def test_every_reason_is_in_the_table() -> None:
     ("options", "seconds", "more"),
     [
         ({"variant": "cycle", "size": "4K..2G*2"}, 60, " --time-budget 2min"),
-        ({"size": "4K..2G*2"}, 60, " --time-budget 2min"),  # cycle is a default
+        ({"size": "4K..2G*2"}, 60, " --time-budget 2min"),  # cycle is the default pattern
         ({"var": "cycle,page-random", "size": "4K..2G*2"}, 300, " --time-budget 10min"),
         ({"variant": "cycle", "size": "4K..64M*2"}, 60, ""),  # another question
         ({"variant": "page-random", "size": "4K..2G*2"}, 60, ""),
@@ -138,7 +139,7 @@ def untold(made: Card, name: str) -> str:
 
 
 def cut(points: list[Point], largest: int, status: str) -> list[Point]:
-    """Larger sizes have that status."""
+    """Gives larger sizes that status."""
     for p in points:
         if p.parameters["size"] > largest:
             p.status, p.reasons = status, ["so it is"]
@@ -157,7 +158,7 @@ FAR = "--variant cycle --pages thp --size 4K..256M*2"
     [
         # the curve ends early
         ([p for p in small() if p.parameters["size"] <= MIB >> 2], "", f": locus latency {FAR}"),
-        # there was no time for the rest, and the same once more would need more
+        # there was no time for the rest, and the same command would need more than that
         (cut(small(), MIB >> 2, "interrupted"), "--size 4K..256M*2", "*2 --time-budget 2min"),
         (cut(small(), MIB >> 2, "impossible"), "", "22 MiB reported"),
     ],
@@ -168,7 +169,7 @@ def test_a_level_that_is_missing(points: list[Point], given: str, expected: str)
 
 
 def test_where_only_one_cpu_may_be_used_nothing_takes_two() -> None:
-    """Neither a curve over distances, nor a suite."""
+    """Advice contains neither a curve over distances, nor a suite."""
     alone = [p for p in sharing(ONE, threads=(1,)) if p.variant != "distance"]
     made = card_of(ONE, alone, "sharing", allowed="0")
     (line,) = [line for line in made.lines if line.block == "sharing"]

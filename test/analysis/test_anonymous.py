@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Anonymous records: a secret planted into any text of a record, found by its schema, is not in
-what is sent; and what is sent is still a record that says the same of the machine."""
+what is sent; and what is sent is still a valid record with the same machine."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from test_summary import all_of
 
 GOOD = 0
 SECRET = "zanzibar-k7Q"
-# How texts hide in others: alone, behind known words, within a path, joined, as a number.
+# Where a text may hide in another: alone, after known words, within a path, joined, as a number.
 SECRETS = (SECRET, f"AMD EPYC {SECRET}", f"/home/{SECRET}/a.npy", f"gcc+{SECRET}", f"kvm_{SECRET}")
 SERIAL = "8675309867"
-HASH = "fnv1a64:5ec2e75ec2e75ec2"  # of a serial number, which can be tried
+HASH = "fnv1a64:5ec2e75ec2e75ec2"  # of a serial number, which could be found by trial
 MARKS = ("zanzibar", SERIAL, HASH)
 WITHOUT_TEXTS = ("matrix", "soak", "soak-verdict")
 
@@ -90,8 +90,8 @@ def of_pattern(pattern: str, secret: str) -> str:
 
 
 def of_object(form: Line, secret: str, within: str = "") -> Line:
-    """All members that the schema knows, and one of each kind that it allows beside them. A member
-    that may contain its own kind is nested once."""
+    """All members that the schema knows, and one of each kind that it allows besides. A member that
+    may contain its own kind is nested once."""
     own = form.get("properties", {}).items()
     found = {k: filled(v, secret, k) for k, v in own if v is not True and k != within}
     if "_why$" in form.get("patternProperties", {}):
@@ -128,7 +128,7 @@ def lines() -> list[Line]:
 def test_what_is_sent_is_a_record(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, lines: list[Line]
 ) -> None:
-    """Where the header has a secret in each text, and so has the name of the file."""
+    """The header has a secret in each text, and so has the name of the file."""
     header = {**poisoned("header", SECRET), "run": lines[0]["run"]}
     header["counters"]["events"][0]["why"] = None
     schema.check(header, strict=True)
@@ -172,7 +172,7 @@ def test_the_card_is_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path
 
 
 def test_hosts_are_told_apart(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Two machines of one name, too."""
+    """Even two machines with one name are."""
     made = as_written(record(ONE, dummy(), run_id("a")))
     made += as_written(record(TWO, dummy(), run_id("b")))
     other = as_written(record(FOUR, dummy(), run_id("c")))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a benchmark's own run: its lines of the card; ratios in words, and what words mean."""
+"""The end of a benchmark's own run: its lines of the card; ratios in words, and the meaning of
+words."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def test_a_workload_by_itself_has_a_line_for_each_ratio() -> None:
 
 
 def walks(followed: Sequence[float], others: Sequence[float]) -> list[Point]:
-    """Of prefetch: in random order four times slower at strides that are followed."""
+    """Walks of prefetch: random order is four times slower at the strides that are followed."""
     points = []
     for stride in (*followed, *others):
         times = 1 + 3 * (stride in followed)
@@ -110,7 +111,7 @@ def test_several_ratios_in_words() -> None:
 
 
 def test_the_title_of_a_picture_is_the_finding_of_the_card(tmp_path: Path) -> None:
-    """In its alternative text, too; what was the title is the subtitle."""
+    """In its alternative text, too; the former title is the subtitle."""
     page = make(tmp_path, record(TWO, kmeans(), RUN))
     known = summary.findings(database.tables(database.read([tmp_path / "0.jsonl"])))
     (found,) = known.values()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong command lines of the commands in Python: one line, as the other commands say it."""
+"""Wrong command lines of the commands in Python give one line, like the other commands."""
 
 from __future__ import annotations
 

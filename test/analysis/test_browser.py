@@ -34,9 +34,9 @@ OPTIONS = "--no-sandbox --disable-quic --disable-background-networking --disable
 
 @dataclass
 class Seen:
-    """A page, and a log of what must not happen in it: messages, errors, requests."""
+    """A page, and a log of events that must not happen in it: messages, errors, requests."""
 
-    page: Any  # Playwright's, which may be missing
+    page: Any  # Playwright's page type, which may be missing
     said: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
@@ -82,7 +82,7 @@ def report(files: list[Path], folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of what the built program measured."""
+    """The page of a record that the built program measured."""
     folder = tmp_path_factory.mktemp("measured")
     for number, words in enumerate(MEASURED):
         file = folder / f"{number}.jsonl"
@@ -219,7 +219,7 @@ def test_pictures_are_saved_without_a_request(made: Path, seen: Seen, tmp_path: 
 
 
 def test_cells_of_a_dense_map_are_shown_on_hover(tmp_path: Path, seen: Seen) -> None:
-    """They are one image, which has no elements to hover over."""
+    """A dense map's cells are one image, without elements to hover over."""
     machine = Machine("big", "a machine", cpu_nodes=2, cores=36)
     lines = record(machine, core_to_core(machine, protocols=("message",))[:1], run_id("a"))
     page = seen.opened(report([write(tmp_path / "a.jsonl", lines)], tmp_path))
@@ -309,7 +309,7 @@ def test_it_fits_a_phone_and_paper(measured: Path, seen: Seen) -> None:
 
 
 def sheets(page: Any) -> int:
-    """The pages of A4 on which a browser prints it."""
+    """The number of A4 pages on which a browser prints it."""
     return len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
 
 

@@ -25,7 +25,7 @@ from make_records import sharing as sharing_points
 from pages import make
 from test_sharing import RUN, SMALL, told
 
-# The published explanation of checkpoint.
+# Trials of checkpoint with the published explanation.
 
 
 def of(
@@ -55,7 +55,7 @@ def of(
 
 
 def claimed(*trials: Any) -> dict[str, list[claims.ClaimRow]]:
-    """By name, the rows of those claims of checkpoint that these trials can judge."""
+    """By name, the rows of checkpoint's claims that these trials can judge."""
     found = claims.told(description.Described("checkpoint"), [t for t in trials if t])
     return {c["name"]: c["rows"] for c in found}
 
@@ -141,7 +141,7 @@ def test_a_cost_that_is_not_known_is_divided_by_nothing(alone: Line, why: str) -
     found = claimed(of("together", 4.0), of("quadwords", 2.0), alone)
     (row,) = found["cause"]
     assert (row["verdict"], row["why"], row["value"]) == (UNSURE, why, None)
-    # That `quadwords` gains over `together` is known all the same.
+    # The gain of `quadwords` over `together` is known all the same.
     assert found["together/quadwords"][0]["verdict"] == AGREES
 
 
@@ -225,7 +225,7 @@ def test_published_figures_stand_beside_the_same_operation_and_layout() -> None:
         for layout, ns in {"shared": 1103, "dense": 423, "padded": 35}.items()
     }
     assert any(f"published of {machine}" in str(p.spec["datasets"]) for p in found)
-    # A curve that ends before their number of threads is not extended to it.
+    # A curve that ends before the others' number of threads is not extended to it.
     short = drawn(record(FOUR, sharing_points(FOUR, threads=(1, 2)), RUN), "sharing")
     assert published_in(short) == {}
 

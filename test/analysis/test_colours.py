@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two sets of colours: text stands out from its paper, and lines differ with every kind of
-colour vision, as WCAG 2 measures contrast, Machado and others (2009) simulate deficiencies of full
-severity, and CIEDE2000 measures differences."""
+"""The two sets of colours: text stands out from the background, and lines differ for every kind of
+colour vision. Contrast is measured by WCAG 2, full deficiencies are simulated by Machado and others
+(2009), and differences measured by CIEDE2000."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VISION: dict[str, tuple[Triple, Triple, Triple]] = {
         (0.004733, 0.691367, 0.303900),
     ),
 }
-APART = 12  # CIEDE2000; 1 can just be seen side by side
+APART = 12  # CIEDE2000; a difference of 1 is barely visible side by side
 
 
 def linear(colour: str) -> Triple:
@@ -104,7 +104,7 @@ def difference(one: Triple, other: Triple) -> float:
 def test_differences_are_those_of_the_published_pairs(
     one: Triple, other: Triple, expected: float
 ) -> None:
-    """Sharma, Wu and Dalal (2005)."""
+    """The test data of Sharma, Wu and Dalal (2005)."""
     assert difference(one, other) == pytest.approx(expected, abs=1e-4)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons of runs: what is matched, what is said, and with which exit status."""
+"""Comparisons of runs: what is matched, what is reported, and the exit status."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_runs_of_the_same_are_the_same(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_what_is_slower_comes_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a time more is worse, of a bandwidth less."""
+    """More is worse for a time, less for a bandwidth."""
     old = runs(tmp_path / "old", 6)
     new = runs(tmp_path / "new", 6, {2: 1.1, 6: 1.2, 0: 0.9})
     out, _ = told(capsys, old, new, status=WORSE)
@@ -161,7 +161,7 @@ def test_thresholds_by_pattern_the_last_counts(
 def test_a_change_that_is_shown_may_be_within_the_threshold(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It has words of its own in all formats, and is no finding."""
+    """It has its own words in all formats, and is not a finding."""
     old = runs(tmp_path / "old", 6, spread=0.004)
     new = runs(tmp_path / "new", 6, {0: 1.02, 1: 0.98}, spread=0.004)
     out, _ = told(capsys, old, new)
@@ -188,7 +188,7 @@ def test_a_change_that_is_shown_may_be_within_the_threshold(
 def test_a_change_that_may_be_within_the_threshold(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Shown, and estimated beyond it, but 0.7 times that may be all that it is."""
+    """The change is shown and estimated beyond the threshold, but may be only 0.7 of it."""
     old = runs(tmp_path / "old", 6, spread=0.012)
     new = runs(tmp_path / "new", 6, {0: 1.035}, spread=0.012, start=60)
     given = ("--threshold", "numa=30%", "--threshold", "latency/cycle/time size [!4]*=30%")
@@ -333,7 +333,7 @@ def test_bimodal_times_are_compared_by_the_mean_of_their_modes(tmp_path: Path) -
 
 
 def with_clocks(seed: int, slower: float = 1) -> Change:
-    """Each run has a clock of its own, which all times follow. Its cycles last 1/2.5 ns on average,
+    """Each run has its own clock, which all times follow. Its cycles last 1/2.5 ns on average,
     times `slower`."""
     rng = random.Random(seed)
 
@@ -421,7 +421,7 @@ def test_a_failure_is_no_metric_that_is_slower(
     old, new = runs(tmp_path / "old", 1), runs(tmp_path / "new", 1)
     monkeypatch.setattr(comparison, "compare", fail)
     out, err = told(capsys, old, new, status=FAULT)
-    lines = 1 + isinstance(error, ModuleNotFoundError)  # a command to paste has its own
+    lines = 1 + isinstance(error, ModuleNotFoundError)  # a command to paste has its own line
     assert not out and err.count("\n") == lines and err.startswith("locus: ")
 
 

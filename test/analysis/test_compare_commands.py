@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""locus compare measures two commands in turn; a change that was planted is found."""
+"""locus compare measures two commands in turn, and finds a planted change."""
 
 from __future__ import annotations
 

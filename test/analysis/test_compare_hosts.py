@@ -30,7 +30,8 @@ def side(fleet: Fleet, runs: int) -> Array:
 
 
 def compared(seed: int, runs: int, factor: float = 1, hosts: int = 64) -> list[HostChange]:
-    """The same hosts twice; the second time memory takes the fourth `factor` times as long."""
+    """The same hosts twice; the second time, memory of the fourth host takes `factor` times as
+    long."""
     fleet = Fleet.of(hosts, seed)
     y = side(fleet, runs)
     y = side(fleet, runs) - y
@@ -44,12 +45,12 @@ def certain(found: list[HostChange]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("runs", (1, 3))
 def test_hosts_that_did_not_change(runs: int) -> None:
-    """Neighbours, tails and second modes included."""
+    """Even with neighbours, tails and second modes."""
     assert sum(not certain(compared(seed, runs)) for seed in range(MANY)) >= 95
 
 
 def test_one_host_lost_a_quarter_of_its_bandwidth() -> None:
-    """One run a side names this host and no other."""
+    """One run a side suffices to name this host and no other."""
     found = [certain(compared(seed, 1, 4 / 3)) for seed in range(MANY // 2)]
     assert found.count([("3", "memory bandwidth")]) >= 0.9 * len(found)
 

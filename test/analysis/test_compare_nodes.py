@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""locus compare over nodes: the host is the unit, and nodes are held against expected values."""
+"""locus compare over nodes: the host is the unit, and nodes are compared with expected values."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def expected(capsys: pytest.CaptureFixture[str], *files: Path) -> dict[str, Any]
 
 
 def alike(folder: Path, n: int, odd: Optional[dict[int, float]] = None, **header: Any) -> Path:
-    """n hosts of one kind; n1 has the odd factors."""
+    """n hosts of one kind; n1 has the factors in `odd`."""
     folder.mkdir()
     for i in range(n):
         one = runs(folder / f"n{i}", 1, odd if i == 1 else None, host=f"n{i}", **header)

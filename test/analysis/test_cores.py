@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cores: the slow CPU of a node and the one that computes wrong are named, on a cluster, on the
-card and on the page."""
+"""cores: the slow CPU of a node, and one that computes wrong, are named: on a cluster, on the card
+and on the page."""
 
 from __future__ import annotations
 

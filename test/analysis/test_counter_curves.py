@@ -61,7 +61,7 @@ def drawn(spec: Any) -> dict[str, list[dict[str, Any]]]:
 
 
 def x_scales(part: Any) -> list[Any]:
-    """The x scales of all that is drawn over the size."""
+    """The x scales of all curves over the size."""
     if isinstance(part, list):
         return [found for each in part for found in x_scales(each)]
     if not isinstance(part, dict):

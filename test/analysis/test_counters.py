@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counters on the page: every count with its interval, no doubtful zero as a number, each reason
-once, curves below that of time."""
+once, curves below the time's curve."""
 
 from __future__ import annotations
 
@@ -329,7 +329,7 @@ def test_what_was_asked_for_of_the_kernel_is_no_aside(tmp_path: Path) -> None:
         "cpu-time": (event("cpu-time", "kernel", unit="s"), time_of),
     }
     lines = count(quiet(plain()), asked)
-    for t in trials([lines]):  # as the harness does: an event that was asked for is there once
+    for t in trials([lines]):  # like the harness: an event that was requested appears once
         t["counters"] = [
             c
             for i, c in enumerate(t["counters"])
@@ -340,7 +340,7 @@ def test_what_was_asked_for_of_the_kernel_is_no_aside(tmp_path: Path) -> None:
     assert "migrations" not in found["kernel"]["quiet"]
 
 
-# Records of several runs, and words.
+# Records of several runs, and their words.
 
 
 def test_runs_with_and_without_counters_make_one_page(tmp_path: Path) -> None:
@@ -377,7 +377,7 @@ def test_a_resumed_run_keeps_what_both_parts_counted(tmp_path: Path) -> None:
 
 
 def test_a_resumed_run_that_measured_nothing_has_no_word(tmp_path: Path) -> None:
-    """It does not change how many passes there were, or in which one an event was counted."""
+    """A resumed run without new trials changes neither the number of passes nor an event's pass."""
     first = count(record(ONE, curve(ONE), run_id("1")), EVENTS)
     more: Events = {
         "PAPI_TOT_CYC": (event("PAPI_TOT_CYC", turn=1), cycles),

@@ -71,7 +71,8 @@ def test_one_pair_along_a_curve_has_no_map(tmp_path: Path) -> None:
 
 
 def test_cpus_are_in_the_order_of_the_machine() -> None:
-    # Two nodes, whose CPUs are numbered in turn; SMT siblings are 8 apart; two cores share an L2.
+    # Two nodes, whose CPUs are numbered alternately; SMT siblings are 8 apart; two cores share an
+    # L2.
     cpus = range(16)
     cells: Any = {"a": [], "b": [], "level": []}
     for a in cpus:
@@ -114,14 +115,15 @@ def test_a_map_of_many_cores_stays_usable(tmp_path: Path) -> None:
     )
     assert b"data:image/png;base64," in svg and svg.count(b"<") < 10
     assert len(svg) < 2 * len(png) and len(png) < 1 << 20
-    # All pairs of 128 CPUs, with five quantiles each, are one row of columns, not a row for each.
+    # All pairs of 128 CPUs, with five quantiles each, are one row of columns, instead of a row for
+    # each pair.
     (columns,) = page.rows("a", "b", "median")
     assert len(columns["a"]) == 128 * 127 // 2
     assert len((tmp_path / "report.html").read_bytes()) < 4 << 20
 
 
 def test_a_pair_far_below_the_others_can_be_read(tmp_path: Path) -> None:
-    """It is as bright as the end of the scale, so its text must not be."""
+    """Its cell is as bright as the end of the scale, so its text must be dark."""
     machine = Machine("n16", "a machine", cpu_nodes=1, cores=16)
     points = core_to_core_points(machine, protocols=("message",))
     assert points[0].pairs

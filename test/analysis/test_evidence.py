@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule for conclusions: a sign or a class holds where every bound and every mode lies on its
-side, whatever the status; of a noisy trial the value is not told."""
+"""The rule for conclusions: a sign or a class holds if every bound and every mode lies on its side,
+whatever the status; a noisy trial's value is not shown."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_product_has_the_modes_of_its_factors() -> None:
 
 
 def bimodal(lines: list[Line], variant: str) -> list[Line]:
-    """Trials of a variant took half of their time now and then."""
+    """Makes trials of a variant take half of their time now and then."""
     for line in lines:
         if line["type"] == "trial" and line["variant"] == variant:
             time = next(m["value"] for m in line["metrics"] if m["name"] == "time")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials that lost their valid result, and what can't be told: between two sides, and of hosts
-held against expected values."""
+"""Trials that lost their valid result, and cases that cannot be decided: between two sides, and for
+hosts compared with expected values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MORE = "latency/cycle size=8192, latency/cycle size=16384 and 8 more"
 
 
 def give(trial: Line, status: str, measured: bool = False) -> None:
-    """A trial that has this status, and no result where the program gives none."""
+    """Gives a trial this status, and removes its result if the program would give none."""
     trial.update(status=status, reasons=["so it is"])
     if not measured and status in ("impossible", "failed", "interrupted"):
         for metric in trial["metrics"]:
@@ -54,7 +54,7 @@ def one(
     machine: Any = ONE,
     **header: Any,
 ) -> list[Line]:
-    """A run of eleven trials, of which some have a status."""
+    """A run of eleven trials, some with a status."""
     name = f"{file.parent.name}/{file.name}"
     lines = record(machine, points(shift), run_id(name), seed=len(file.name), **header)
     for trial in changed(lines, "trial")[which]:
@@ -73,7 +73,7 @@ def good(folder: Path, n: int = 10) -> Path:
 
 
 def exported(capsys: pytest.CaptureFixture[str], *given: Path) -> tuple[Path, dict[str, Any], str]:
-    """A file of expected values beside the first record, what is in it, and what was said."""
+    """A file of expected values beside the first record, its contents, and the output."""
     assert program.main(["export", "--expect", *map(str, given)]) == GOOD
     out, err = capsys.readouterr()
     file = given[0].parent / "expected.json"
@@ -112,7 +112,7 @@ def test_trials_that_lost_their_result_are_a_finding(
 def test_trials_that_were_interrupted_cannot_be_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], measured: bool
 ) -> None:
-    """Before they began, which the time budget does, too; or while they were measured."""
+    """Before the trials began, or while they were measured; the time budget ends runs so, too."""
     old = good(tmp_path / "old")
     lines = one(tmp_path / "new.jsonl", host="n0")
     for trial in changed(lines, "trial")[TEN]:
@@ -127,7 +127,7 @@ def test_trials_that_were_interrupted_cannot_be_told(
 
 
 def left_out(file: Path, end: Optional[str], **header: Any) -> Path:
-    """A run whose last ten trials have no line; `end`: what becomes of its last line."""
+    """A run whose last ten trials have no line; `end`: what happens to its last line."""
     lines = one(file, **header)
     gone = changed(lines, "trial")[TEN]
     kept = [line for line in lines if line["type"] != "samples" and line not in gone]
@@ -152,7 +152,8 @@ def test_trials_that_a_run_left_out_cannot_be_told(
 
 
 def test_trials_that_were_not_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two sides are compared by what both have; but a host is accepted by all that is expected."""
+    """Two sides are compared by what both have; but a host is accepted by everything that is
+    expected."""
     old = good(tmp_path / "old")
     new = left_out(tmp_path / "new.jsonl", None, host="n0")
     out, _ = told(capsys, old / "n0.jsonl", new)
@@ -214,7 +215,7 @@ def test_what_neither_side_has_is_nothing(
 
 
 def test_all_became_impossible(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """There is no metric to compare then: that is no reason to say that nothing is slower."""
+    """Then no metric is left to compare, which must not read as "nothing is slower"."""
     old = good(tmp_path / "old", 3)
     one(tmp_path / "new.jsonl", "impossible", host="n0")
     out, _ = told(capsys, old / "n0.jsonl", tmp_path / "new.jsonl", status=WORSE)
@@ -240,7 +241,7 @@ def test_alike_faults_of_many_hosts_are_one_line(
 def test_hosts_are_held_against_values_made_of_themselves(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Which metrics follow from the time is in the record: a single run does not show it."""
+    """The record says which metrics follow from the time: a single run does not show it."""
     hosts = good(tmp_path / "good")
     file, made, err = exported(capsys, hosts)
     (of_class,) = made["classes"]
@@ -258,7 +259,8 @@ def test_hosts_are_held_against_values_made_of_themselves(
 def test_a_rate_of_a_bimodal_trial_is_judged_as_its_modes_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a single run, too: which side of the time a metric is on does not depend on the data."""
+    """Even for a single run: the record, not the data, tells whether a metric follows the time or
+    its inverse."""
 
     def bimodal(file: Path, **header: Any) -> None:
         lines = one(file, **header)
@@ -297,7 +299,7 @@ def test_fewer_than_three_runs_have_no_bounds(
 def test_runs_of_two_hosts_are_counted_together(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two hosts are too few to say how far hosts lie apart: then the runs do."""
+    """Two hosts are too few to show how much hosts differ: then the runs' differences count."""
     hosts = good(tmp_path / "good", 2)
     for i in range(2):
         name, day = f"n{i}", f"2025-03-1{5 + i}T00:00:00.000Z"
@@ -330,7 +332,7 @@ def test_a_metric_with_too_few_values_or_too_far_apart_has_no_bounds(
 
 
 def noisy(file: Path, factor: float, status: str = "noisy", **header: Any) -> Path:
-    """A run one of whose times is longer by a factor."""
+    """A run with one time longer by a factor."""
     lines = one(file, **header)
     trial = changed(lines, "trial")[2]
     trial["metrics"][0]["value"] *= factor
@@ -351,11 +353,11 @@ def test_what_only_noise_took_out_of_its_bounds_cannot_be_told(
         told(capsys, "--baseline", file, "--format", "json", new, status=CANNOT_TELL)[0]
     )
     assert [m["metric"] for m in rows[0]["noisy"]] == ["time"] and not rows[0]["outside"]
-    # Another run without noise: within its bounds, the two together are not.
+    # Another run without noise is within its bounds, though both together are not.
     later = {"host": "n0", "started": "2025-03-15T00:00:00.000Z"}
     noisy(new / "b.jsonl", 1, "ok", **later)
     assert judged(capsys, file, new, CANNOT_TELL)["n0"].startswith(said[:22])
-    # Outside without noise, too; the noisy one alone is within.
+    # Outside without noise, too; only the noisy run is within.
     noisy(new / "a.jsonl", 1, host="n0")
     noisy(new / "b.jsonl", 1.5, "ok", **later)
     assert judged(capsys, file, new, WORSE)["n0"].startswith("outside      latency/cycle/time")
@@ -364,7 +366,7 @@ def test_what_only_noise_took_out_of_its_bounds_cannot_be_told(
 def test_zero_is_better_than_any_bound_or_worse(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Zero has no logarithm: a share of hits of none was taken for one that was not measured."""
+    """Zero has no logarithm: a share of zero hits was once taken for an unmeasured one."""
 
     def with_shares(file: Path, kept: float, lost: float, **header: Any) -> None:
         lines = one(file, **header)
@@ -413,7 +415,7 @@ def test_two_machines_of_one_name_are_two(
 def test_files_that_an_earlier_version_wrote(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They have no list of trials: those of the metrics had a valid result."""
+    """Such files have no list of trials: trials of their metrics had a valid result."""
     file, made, _ = exported(capsys, good(tmp_path / "good"))
     made = copy.deepcopy(made)
     for key in ("trials", "runs", "unbounded"):
@@ -425,7 +427,7 @@ def test_files_that_an_earlier_version_wrote(
 
 
 def test_the_facts_of_a_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What good machines have in common; bounds of what differs between equal ones."""
+    """Facts that good machines have in common; bounds for those in which equal machines differ."""
     module = {"type": "DDR5", "size": 1 << 35, "speed": 4800000000, "configured_speed": None}
     module["configured_speed_why"] = "the DMI table does not say"
     for i in range(3):
@@ -452,7 +454,7 @@ def test_the_facts_of_a_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_the_trials_of_health(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One for each component, by its narrowest bounds; it has such bounds."""
+    """One trial for each component: the one with the narrowest bounds."""
     for i in range(3):
         file = tmp_path / "old" / f"{i}.jsonl"
         lines = one(file, host=f"n{i}", shift=1 + 0.001 * i)

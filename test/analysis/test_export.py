@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Export to other tools: rows have the values of the record, whatever names are in it."""
+"""Export to other tools: rows have the record's values, whatever names are in it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def metrics_of(lines: list[Line]) -> dict[tuple[str, str], Row]:
 def test_a_row_for_each_trial_and_metric(
     capsys: pytest.CaptureFixture[str], file: Path, points: list[Point], form: str, rows_of: Any
 ) -> None:
-    """Numbers come back as they were written, to the last digit."""
+    """Numbers come back exactly as they were written."""
     rows = rows_of(export(capsys, form, file)[0])
     written = metrics_of([json.loads(line) for line in file.read_text().splitlines()])
     assert len(rows) == sum(2 if p.benchmark == "numa" else 1 for p in points)
@@ -101,7 +101,8 @@ def test_what_has_no_value_has_its_reason(
 
 
 def test_parameters_are_columns(capsys: pytest.CaptureFixture[str], file: Path) -> None:
-    """CSV has columns for those of all benchmarks; an object of JSON Lines has its trial's."""
+    """CSV has columns for the parameters of all benchmarks; an object of JSON Lines has only its
+    trial's."""
     first = of_csv(export(capsys, "csv", file)[0])[0]
     assert first["size"] == str(1 << 30) and first["delay"] == "" and first["layout"] == "16+0"
     objects = of_jsonl(export(capsys, "jsonl", file)[0])
@@ -160,7 +161,7 @@ def test_what_is_no_record_is_said(capsys: pytest.CaptureFixture[str], tmp_path:
 
 
 def test_a_reader_that_has_seen_enough_ends_it_without_a_word(file: Path) -> None:
-    """As SIGPIPE ends the commands in C: `locus export FILE | head`."""
+    """Ends silently, as SIGPIPE ends the commands in C: `locus export FILE | head`."""
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
@@ -181,7 +182,7 @@ def test_a_record_without_trials_has_a_head_alone(
     assert json.loads(export(capsys, "google-benchmark", given)[0])["benchmarks"] == []
 
 
-# Google Benchmark: what its tools/compare.py reads, and what its own files have.
+# Google Benchmark: the members that its tools/compare.py reads, and that its own files have.
 
 
 def test_google_benchmark_has_each_batch_as_a_repetition(
@@ -211,7 +212,7 @@ def test_google_benchmark_has_each_batch_as_a_repetition(
 def test_names_of_google_benchmark_say_what_was_measured(
     capsys: pytest.CaptureFixture[str], file: Path
 ) -> None:
-    """They have neither host nor run, since compare.py matches the names of two files."""
+    """Names contain neither host nor run, since compare.py matches the names of two files."""
     entry = json.loads(export(capsys, "google-benchmark", file)[0])["benchmarks"][0]
     assert entry["name"] == (
         "numa/single/kernel:sum/size:1073741824/pages:base/layout:16+0/bind:layout/threads:16"

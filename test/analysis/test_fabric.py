@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is slow in a network: nodes and pairs planted in rows of fabric are named, and no others."""
+"""Slow parts of a network: nodes and pairs planted in rows of fabric are named, and no others."""
 
 import json
 import random
@@ -25,8 +25,8 @@ def lines(
     seed: int = 1,
     factor: float = 2.4,
 ) -> list[str]:
-    """Of n nodes, those in `slow` are slower to all by the factor, and so are `pairs` to each
-    other. `rounds`: how many others a node meets, instead of all."""
+    """Rows of n nodes: those in `slow` are slower to all by the factor, and `pairs` to each other.
+    `rounds`: how many others a node meets, instead of all."""
     dice = random.Random(seed)
     ranks = n * ranks_each
     rows = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An unknown benchmark, or a new variant, has a page as good as any: all that is drawn follows from
+"""An unknown benchmark, or a new variant, has a page as good as any: everything drawn follows from
 the benchmark's line in the record."""
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def test_threads_alone_make_a_scaling_plot(tmp_path: Path) -> None:
 def test_dashes_of_pages_are_told(
     tmp_path: Path, slow: str, fast: str, dashes: set[str], said: str
 ) -> None:
-    """Lines are dashed only where that tells them apart, and the picture says what it means."""
+    """Lines are dashed only where this distinguishes them, and the picture explains it."""
     points = [
         Point("novel", v, {"pages": pages}, n, seconds=1e-6 / n, unit="job", bind="close")
         for v, pages in (("slow", slow), ("fast", fast))
@@ -228,7 +228,7 @@ def test_lines_drawn_side_by_side_have_the_ticks_of_their_threads(tmp_path: Path
 
 
 def test_flagged_points_keep_the_look_of_their_line(tmp_path: Path) -> None:
-    """Hollow, in the colour and shape of their line; what is wrong is said on hover alone."""
+    """Hollow, in the colour and shape of their line; only the text on hover says what is wrong."""
     points = [
         Point("novel", v, {}, n, seconds=near * 1e-6 / n, unit="job", bind="close")
         for v, near in (("slow", 2.0), ("fast", 1.0), ("best", 3.0))
@@ -265,7 +265,7 @@ def test_a_variant_of_checkpoint_that_is_new_is_in_its_curve(tmp_path: Path) -> 
 
 
 def test_what_the_program_says_is_what_made_up_records_say(tmp_path: Path) -> None:
-    """benchmarks.json, from which synthetic records are made, is what the program writes."""
+    """Synthetic records are made from benchmarks.json, which must equal what the program writes."""
     program = os.environ.get("LOCUS")
     if not program:
         pytest.skip("no program was built")
@@ -305,7 +305,7 @@ def test_what_one_variant_alone_has_tells_its_lines_apart() -> None:
     [
         ([{"v": "a", "load": "1"}, {"v": "a", "load": "2"}, {"v": "b"}], ["v", "load"]),
         ([{"v": "a", "load": "1"}, {"v": "b"}], ["v"]),
-        ([{"v": "a", "load": "1"}, {"v": "a"}], ["load"]),  # else they would be the same
+        ([{"v": "a", "load": "1"}, {"v": "a"}], ["load"]),  # else the two would be the same
     ],
 )
 def test_a_constant_that_some_lack_is_not_told(
@@ -326,7 +326,7 @@ def test_a_constant_that_some_lack_is_not_told(
 def test_an_axis_of_counts_or_shares_begins_below_zero_only_with_a_value(
     values: list[tuple[float, float, float]], least: int
 ) -> None:
-    """An interval that goes below zero does not count."""
+    """An interval that extends below zero does not count."""
     lines = record(TWO, checkpoint(ONE, threads=(1,)), RUN)
     of = description.of(database.tables(of_lines(lines)), "checkpoint")
     axis = axes.y_axis(of, "kept", [{"value": v, "low": a, "high": b} for v, a, b in values])

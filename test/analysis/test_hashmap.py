@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lesson of hashmap quotes reference/hashmap.csv, and its page compares that with a record."""
+"""The lesson of hashmap quotes reference/hashmap.csv, and its page compares it with a record."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def test_the_lesson_says_what_was_published() -> None:
 
 
 def padding(nothing: float, both: float) -> list[Line]:
-    """A run whose time is `nothing` without padding and `both` with all, on 2 and 8 threads; on one
-    thread padding gains nothing."""
+    """A run that takes `nothing` without padding and `both` with all padding, on 2 and 8 threads;
+    on one thread padding gains nothing."""
     made = [
         Point("hashmap", variant, {"padded": padded, "stripes": 32}, threads, time)
         for variant in ("striped", "striped-waitfree")

@@ -17,18 +17,18 @@ from locus_analysis.compare.inference import Array
 from make_records import ONE, Point, latency, numa, record, run_id, write
 
 GOOD, WORSE, BAD_INPUT, CANNOT_TELL = 0, 1, 2, 4
-RUNS, STEP = 16, 9  # days; the first day on which it is slow
+RUNS, STEP = 16, 9  # days; the first slow day
 OLD, NEW = "6.1.0-18-amd64", "6.1.0-21-amd64"
 COMPONENTS = 10
 LEVEL = history.LEVEL / (2 * COMPONENTS)
 
-# How often: with seeds that are fixed.
+# How often, with fixed seeds.
 
 
 @pytest.mark.parametrize("n, kind", [(12, "heavy"), (30, "normal"), (30, "skewed")])
 def test_few_steady_nodes_are_named(n: int, kind: str) -> None:
-    """If runs are independent, whatever their distribution: at most the promised share of 200
-    nodes, and what chance adds."""
+    """If runs are independent, with any distribution: at most the promised share of 200 nodes, plus
+    the allowance for chance."""
     rng = np.random.default_rng(7)
     draw: dict[str, Callable[[], Any]] = {
         "normal": lambda: rng.normal(size=n),
@@ -47,7 +47,7 @@ def is_named(times: Array, y: Array) -> bool:
 
 @pytest.mark.parametrize("n, at", [(12, 6), (20, 10), (20, 14), (50, 44)])
 def test_clear_steps_are_found_where_they_are(n: int, at: int) -> None:
-    """Nearly all steps of 10 % are found, within a run, if values scatter by 1 %; outliers do
+    """Nearly all steps of 10 % are found, to within a run, if values scatter by 1 %; outliers do
     not matter."""
     rng = np.random.default_rng(11)
     found = 0
@@ -78,7 +78,7 @@ def test_few_values_and_equal_values_are_no_change() -> None:
 
 
 def run_of(folder: Path, host: str, day: int, factor: float, **header: Any) -> Path:
-    """A run at noon; all latencies of memory take `factor` of their time."""
+    """A run at noon; all latencies of memory take `factor` times as long."""
     machine = replace(ONE, host=host)
     points: list[Point] = numa(machine, kernels=("sum",))[:3]
     points += [p for p in latency(machine, octave=1) if p.variant == "cycle"]
@@ -94,7 +94,7 @@ def run_of(folder: Path, host: str, day: int, factor: float, **header: Any) -> P
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """n1 and n2 have a step, with the kernel; n3 has the kernel alone; n4 drifts."""
+    """n1 and n2 have a step, when the kernel changes; n3 has only the new kernel; n4 drifts."""
     folder = tmp_path_factory.mktemp("cluster")
     for day in range(1, RUNS + 1):
         for host in ("n1", "n2", "n3"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines that have one name are told apart wherever records are grouped."""
+"""Machines that share a name are distinguished wherever records are grouped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def machine(run: str, kind: Optional[str], board: Optional[str], name: str = "n1
     return Machine(run, name, kind, board)
 
 
-# Machines, as run, class and board; and their names.
+# Machines, as run, class and board; and the names that they get.
 GROUPS = [
     ([("1", A, "X"), ("2", A, "X")], ["n1", "n1"]),
     ([("1", A, "X"), ("2", B, "X")], ["n1 (aaaaaaaa)", "n1 (bbbbbbbb)"]),
@@ -61,7 +61,7 @@ def test_equal_machines_of_other_names_stay_themselves() -> None:
     assert found == {"1": "n1", "2": "n2"} and notes == []
 
 
-# Machines of one class and board, as run, name and id; their names; and the notes.
+# Machines of one class and board, as run, name and id; the names that they get; and the notes.
 RENAMED = "one machine id: a host that was renamed, or two that were made from one image"
 IDS = [
     ([("1", "n1", "x"), ("2", "n1", "x")], ["n1", "n1"], []),
@@ -93,7 +93,7 @@ def test_ids_tell_equal_machines_apart(given: Any, names: list[str], told: list[
 
 
 def run_of(name: str, of: Any, **changes: Any) -> list[Line]:
-    """A run on a machine that is called localhost."""
+    """A run on a machine with the host name localhost."""
     points = [*latency(of, octave=1)[:8], *numa(of, kernels=("sum",))[:4]]
     return record(of, points, run_id(name), host="localhost", **changes)
 

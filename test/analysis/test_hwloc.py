@@ -58,7 +58,7 @@ def said(*command: object) -> str:
 
 
 def times(points_of: list[Point]) -> dict[tuple[int, int], float]:
-    """Of a load, by the nodes of thread and memory."""
+    """Times of a load, by the nodes of thread and memory."""
     return {
         (str(p.parameters["from"]).split("+").index("1"), int(p.parameters["to"])): p.seconds
         for p in points_of
@@ -68,7 +68,7 @@ def times(points_of: list[Point]) -> dict[tuple[int, int], float]:
 
 @pytest.mark.parametrize("machine", [TWO, FOUR])
 def test_attributes_are_what_was_measured(machine: Machine, memattr: Path, tmp_path: Path) -> None:
-    """Also for a node without CPUs; made-up samples have noise."""
+    """Even for a node without CPUs; made-up samples have noise."""
     measured = points(machine)
     made = xml(tmp_path, {machine: measured})
     for (a, b), seconds in some(times(measured).items()):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs show: the functions against known values, the level in simulated comparisons of whole
-suites without a change, and the power with one."""
+"""What runs show: the functions against known values, the false alarms in simulated comparisons of
+whole suites without a change, and the power with one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from locus_analysis.compare import inference
 from locus_analysis.compare.inference import LEVEL, shown
 from suites import BANDWIDTH, CORE, NAMES, halves, runs
 
-# All of the 2,000 take minutes: COMPARISONS=2000.
+# All 2,000 take minutes: COMPARISONS=2000.
 COMPARISONS = int(os.environ.get("COMPARISONS", "60"))
 A_SIDE = 6
 
@@ -90,7 +90,7 @@ def test_pairs_cancel_a_drift() -> None:
 
 
 def test_what_is_not_known() -> None:
-    """One run a side has a change alone; a metric that one side lacks has none."""
+    """One run a side has no interval; a metric that one side lacks has nothing."""
     told = shown(np.zeros((1, 3)), np.ones((1, 3)), ["a"] * 3)
     assert told.change == pytest.approx([1, 1, 1]) and np.isnan(told.half).all()
     assert not np.isfinite(told.least).any() and told.p.min() == 1
@@ -102,7 +102,7 @@ def test_what_is_not_known() -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_a_metric_of_one_side_alone() -> None:
-    """Sums of its values differ in the last digit, by the order in which they are added."""
+    """Sums of its values differ in the last digit, by the order of addition."""
     nan = np.nan
     old = [nan, nan, -0.00782712179300543, nan, -5.549724383135679, -0.5800268776541182]
     told = shown(np.array(old)[:, None], np.full((6, 1), nan), ["a"])
@@ -125,7 +125,8 @@ def test_more_labelings_than_are_tried() -> None:
 
 
 def test_the_level_in_suites_without_a_change() -> None:
-    """Comparisons, not metrics, with any false alarm. The bound is that of chance at the level."""
+    """Counts comparisons, not metrics, with any false alarm. The bound allows for chance at this
+    level."""
     rng = np.random.default_rng(11)
     alarms = sum(
         bool(shown(*halves(rng, runs(rng, 2 * A_SIDE)), NAMES).p.min() <= LEVEL)
@@ -136,7 +137,7 @@ def test_the_level_in_suites_without_a_change() -> None:
 
 
 def test_the_level_where_runs_alternate() -> None:
-    """The first of each pair is either side, by chance."""
+    """The first of each pair is on either side, by chance."""
     rng = np.random.default_rng(12)
     alarms = 0
     for _ in range(COMPARISONS):
@@ -151,7 +152,8 @@ def test_the_level_where_runs_alternate() -> None:
 
 @pytest.mark.parametrize("n, many", [(4, 1), (4, 20), (6, 1), (6, 20), (8, 20)])
 def test_what_would_have_been_shown_is_shown_in_four_of_five(n: int, many: int) -> None:
-    """In new comparisons: the median of what comparisons without a change say."""
+    """In new comparisons: uses the median of the detectable changes that comparisons without a
+    change report."""
     rng = np.random.default_rng(14)
     times = COMPARISONS * (4 if n == 4 else 1)  # few labelings, soon tried
 
@@ -168,7 +170,7 @@ def test_what_would_have_been_shown_is_shown_in_four_of_five(n: int, many: int) 
 
 @pytest.mark.parametrize("column, change, of_20", [(CORE, 0.05, 17), (BANDWIDTH, 0.1, 15)])
 def test_planted_changes_are_found(column: int, change: float, of_20: int) -> None:
-    """One metric with a spread of 1 % (core) or 2 % (bandwidth) among all of the suite."""
+    """One of the suite's metrics, with a spread of 1 % (core) or 2 % (bandwidth), changes."""
     rng = np.random.default_rng(13)
     found = 0
     for _ in range(20):

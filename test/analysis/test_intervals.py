@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interval of a trial: a short run of the simulation whose tables doc/methods/measuring.md has,
-and records of the program, whose intervals follow from their batches by the same rule."""
+"""The interval of a trial: a short run of the simulation behind the tables of
+doc/methods/measuring.md, and records of the program, whose intervals follow from their batches by
+the same rule."""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ import pytest
 from intervals import CHANGES, POPULATIONS, PROFILES, TRIALS, Cell, constant, in_time, mixed
 from some import some
 
-# The tables have 4000 that are ok: TRIALS=4000.
+# The tables have 4000 ok trials: TRIALS=4000.
 ENOUGH = int(os.environ.get("TRIALS", "100"))
 
 
 def is_covered(hit: int, n: int) -> bool:
-    """94 %, less 3 standard deviations of the count."""
+    """94 %, minus 3 standard deviations of the count."""
     return bool(hit >= 0.94 * n - 3 * np.sqrt(0.94 * 0.06 * n))
 
 
@@ -81,8 +82,8 @@ SHORT = "--threads 1 --repeats 6 --duration 1ms --bind float --seed 1 --quiet"
 def groups(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> list[list[dict[str, Any]]]:
-    """The trials of each group that were measured, in order: one large, or many small groups. Of
-    threads that float, hardly a sample is noisy."""
+    """The measured trials of each group, in order: one large group, or many small ones. With
+    floating threads, hardly a sample is noisy."""
     file = tmp_path_factory.mktemp("short") / "a.jsonl"
     command = [os.environ["LOCUS"], *request.param.split(), *SHORT.split(), "--output", str(file)]
     subprocess.run(command, check=True)
@@ -99,7 +100,8 @@ def times(trial: dict[str, Any]) -> Any:
 
 
 def pools(groups: list[list[dict[str, Any]]]) -> Iterator[Any]:
-    """With what each group is judged: itself or, where it is small, all trials until it ends."""
+    """The trials by which each group is judged: itself or, if it is small, all earlier trials up to
+    its end."""
     earlier: list[Any] = []
     for group in groups:
         earlier += [times(trial) for trial in group]

@@ -79,7 +79,7 @@ TIMES = {"q2": "2q", "padded": "2q-padded", "p3": "3p", "private": "private-padd
 
 
 def ladder(threads: int, width: float = 0.01, **times: float) -> list[Line]:
-    """A record of trials with that many threads and these times (s); 2p takes 1 s."""
+    """A record of trials with so many threads and these times (s); 2p takes 1 s."""
     wanted = {"2p": 1.0, **{TIMES[name]: value for name, value in times.items()}}
     made = [p for p in points(threads=(threads,)) if p.variant in wanted]
     lines = record(EIGHT, made, RUN)
@@ -91,7 +91,7 @@ def ladder(threads: int, width: float = 0.01, **times: float) -> list[Line]:
 
 
 def claimed(*runs: list[Line]) -> dict[str, dict[str, Any]]:
-    """What is concluded of each claim, with its only row as `row`; trials count as one run's."""
+    """The conclusion on each claim, with its only row as `row`; all trials count as one run's."""
     lines = runs[0] + [line for run in runs[1:] for line in run if line["type"] == "trial"]
     db = database.tables(of_lines(lines))
     own = claims.told(description.of(db, "kmeans"), database.measured(db, "kmeans"))
@@ -129,7 +129,8 @@ def test_the_published_ratios_agree_with_the_lesson() -> None:
 def test_a_record_that_says_otherwise_is_told_so() -> None:
     found = claimed(ladder(1, q2=1.2), ladder(8, q2=0.8, padded=0.7, p3=1.3))
     assert verdicts(found) == {ONE: DIFFERS, MANY: DIFFERS, PADDING: UNSURE, OWN: DIFFERS}
-    assert found[OWN]["row"]["value"] == pytest.approx(1.3 / 0.7)  # the fastest variant of each
+    # the fastest variant of each side
+    assert found[OWN]["row"]["value"] == pytest.approx(1.3 / 0.7)
 
 
 @pytest.mark.parametrize(

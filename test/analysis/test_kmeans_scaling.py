@@ -29,7 +29,7 @@ def rank_run(
     machine: Machine = EIGHT,
     **changes: Any,
 ) -> list[Line]:
-    """A run of `best` with these points, times of an iteration, and times of communication."""
+    """A run of `best` with these points, iteration times, and communication times."""
     made = [best(2, {**SMALL_CASE, "points": str(n)}, time, spent) for n, time, spent in of_points]
     changes = {"started": f"2025-03-14T09:{ranks:02}:00.000Z", **changes}
     lines = record(machine, made, run_id(f"{ranks} {changes}"), ranks=ranks, **changes)

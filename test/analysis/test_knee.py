@@ -64,7 +64,7 @@ def test_noisy_trials_count_by_their_bounds(tmp_path: Path) -> None:
 
 def test_the_value_of_a_noisy_trial_is_not_told(tmp_path: Path) -> None:
     points = noisy(1, 4)
-    points[3].seconds = SIZE / 85e9  # more than any sound one
+    points[3].seconds = SIZE / 85e9  # more than any credible value
     text = said(tmp_path, points)
     assert re.search(r"4 of 8 threads \(4 noisy\) reach 95 % of the most band", text)
     assert re.search(r"bandwidth, (79|80)\S* GB/s, or more\. ", text) and "1 has" not in text

@@ -120,7 +120,7 @@ def test_without_huge_pages_it_cautions() -> None:
     assert any("the TLB has its steps in this curve too" in r for r in caches.remarks)
     assert any("names go by order, so one may be misnamed" in r for r in caches.remarks)
     assert any("was not measured on huge pages" in r for r in tlb.remarks)
-    # 512 pages are 512 lines, all that the L1 of 32 KiB holds: that step is not the TLB's.
+    # 512 pages are 512 lines, all that the L1 of 32 KiB holds: this step is not the TLB's.
     assert any(
         "the step at 512 pages is where a cache, found to end at 32 KiB, is full of lines" in r
         for r in tlb.remarks
@@ -313,7 +313,7 @@ def test_a_point_that_does_not_count_leaves_the_end_open(status: str) -> None:
 
 
 def test_the_tlb_s_entries_are_in_a_bracket() -> None:
-    """64 is the last size that was fast, 128 the first that was not: 96 would be the answer."""
+    """64 is the last fast size, 128 the first slow one: 96 would be the answer."""
     points = curves(TWO, "cycle", "page-random", octave=1)
     lines = record(TWO, points, run_id("a"))
     for entry in lines[0]["machine"]["tlb"]:
@@ -345,7 +345,7 @@ def test_cores_may_have_different_caches() -> None:
 
 
 def test_steps_that_huge_pages_do_not_take_away_are_the_tlb_s_too() -> None:
-    """If a hypervisor backs huge pages by small ones, their curve has the first step as well."""
+    """If a hypervisor backs huge pages by small ones, their curve has the first step, too."""
     points = curves(TWO, "cycle", "page-random")
     for p in points:
         n = p.parameters["size"] / 4096
@@ -406,7 +406,7 @@ def test_levels_for_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_levels_of_many_hosts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A block for each class of machines, and the hosts that differ by name."""
+    """A block for each class of machines, and the hosts that differ, by name."""
     points = curves(TWO, "cycle", "page-random")
     slow = [replace(p, seconds=1.3 * p.seconds) for p in points]
     for i in range(12):

@@ -115,7 +115,7 @@ def test_pictures_of_latency(whole: Whole) -> None:
 
 
 def test_the_page_and_the_card_take_the_record_s_ratio_of_pages(tmp_path: Path) -> None:
-    """Sampled in turn, it is narrower than a quotient of two times, and need not equal it."""
+    """A ratio sampled in turn is narrower than a quotient of two times, and need not equal it."""
     points = curves(TWO, "cycle", octave=1)
     of = {(p.parameters["size"], p.parameters["pages"]): p for p in points}
     for (size, pages), p in of.items():

@@ -40,7 +40,7 @@ def table(
     events: Optional[Mapping[str, Sequence[Any]]] = None,
     metrics: Optional[Mapping[str, Sequence[Any]]] = None,
 ) -> str:
-    """As printOutput() of likwid.lua writes it: each line filled up with commas to the longest."""
+    """As printOutput() of likwid.lua writes it: each line padded with commas to the longest."""
     events = {"INSTR_RETIRED_ANY,FIXC0": [7, 8]} if events is None else events
     metrics = MEM if metrics is None else metrics
     cpus = [f"HWThread {i}" for i in range(len(calls))]
@@ -75,8 +75,8 @@ def table(
 def marked(
     folder: Path, name: str = "n1", changes: Optional[Line] = None, machine: Any = ONE
 ) -> tuple[Path, Line]:
-    """A record in which the first trial of numa that has a bandwidth was measured in REGION; and
-    that trial."""
+    """A record in which the first trial of numa with a bandwidth was measured in REGION; and that
+    trial."""
     folder.mkdir(exist_ok=True)
     lines = machine_record("one" if machine is ONE else "two")
     trial = next(
@@ -146,7 +146,7 @@ def test_zeros_are_no_measurement(tmp_path: Path) -> None:
 
 
 def test_a_region_without_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The page and stderr say that its table is missing, but not of records without regions."""
+    """The page and stderr say that its table is missing, and leave out records without regions."""
     record, _ = marked(tmp_path)
     said = (
         f"{record}: 1 trial was measured in a region of LIKWID's that no table given here has: give"
@@ -192,7 +192,7 @@ def again(folder: Path, first: int, second: int, last: Optional[Line] = None) ->
 
 @pytest.mark.parametrize("first", [4, 6])
 def test_a_job_that_went_on(tmp_path: Path, first: int) -> None:
-    """The counts of a trial that was measured again are those of its last run, even if both runs
+    """The counts of a trial that was measured again come from its last run, even if both runs
     entered the region equally often."""
     record = again(tmp_path, first, 6)
     old = give(
@@ -216,7 +216,7 @@ def test_only_what_was_interrupted_has_a_table(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_has_no_bandwidth(tmp_path: Path) -> None:
-    """The signal may have ended LIKWID's daemon, too."""
+    """The signal may also have ended LIKWID's daemon."""
     record = again(tmp_path, 4, 6, INTERRUPTED)
     file = give(tmp_path / "n1.1.csv", table())
     (line,) = joined(record, file)[0]["numa"][0]["lines"]
@@ -287,8 +287,8 @@ LOST: dict[str, tuple[Line, str, str]] = {
 def test_a_thread_that_was_lost_is_not_left_out_of_a_sum_in_silence(
     tmp_path: Path, case: str
 ) -> None:
-    """The page shows neither the sum of the other threads nor a bandwidth of it, and says which
-    thread is missing."""
+    """The page shows neither the other threads' sum nor a bandwidth from it, and says which thread
+    is missing."""
     changes, text, why = LOST[case]
     record, _ = marked(tmp_path, changes=changes)
     file = give(tmp_path / "n1.csv", text)
@@ -306,8 +306,8 @@ def test_a_thread_that_was_lost_is_not_left_out_of_a_sum_in_silence(
 
 
 def test_what_a_socket_counts_is_read_on_one_cpu(tmp_path: Path) -> None:
-    """Zeros of the socket's other CPUs are no loss, with or without events that each core counts.
-    Nor are those of CPUs that are not the trial's."""
+    """Zeros of a socket's other CPUs are no loss, with or without events that each core counts; nor
+    are zeros of CPUs outside the trial."""
     alone = {"CAS_COUNT_RD,MBOX0C0": [9, 0]}
     for events in (alone, {**alone, "INSTR_RETIRED_ANY,FIXC0": [7, 8]}):
         record, _ = marked(tmp_path)
@@ -354,7 +354,7 @@ def test_counters_that_could_not_be_read_are_no_zeros(tmp_path: Path) -> None:
 
 
 def test_several_groups(tmp_path: Path) -> None:
-    """Groups take turns: the sum of their entries is that of the region."""
+    """Groups take turns: their entries add up to the region's."""
     clock = {"CPI": [2, 2]}
     text = table(calls=(3, 3)) + table(group="CLOCK", number=2, calls=(3, 3), metrics=clock)
     record, _ = marked(tmp_path)
@@ -364,7 +364,7 @@ def test_several_groups(tmp_path: Path) -> None:
 
 
 def test_events_without_metrics(tmp_path: Path) -> None:
-    """A table of custom events has the runtime among these."""
+    """A table of custom events lists the runtime among them."""
     text = table(
         group="Custom",
         events={"Runtime (RDTSC) [s],TSC": [0.5, 0.5], "X,PMC0": ["-", "nan"]},
@@ -379,7 +379,7 @@ def test_events_without_metrics(tmp_path: Path) -> None:
 
 
 def test_lists_of_events_are_told_apart_and_counted(tmp_path: Path) -> None:
-    """LIKWID calls each of them Custom."""
+    """LIKWID calls each such list Custom."""
     runtime = {"Runtime (RDTSC) [s]": [0.5, 0.5]}
     first = table(group="Custom", calls=(3, 3), events={"X,PMC0": [7, 8]}, metrics=runtime)
     second = table(
@@ -400,7 +400,8 @@ def test_lists_of_events_are_told_apart_and_counted(tmp_path: Path) -> None:
 
 
 def test_threads_of_several_ranks(tmp_path: Path) -> None:
-    """As likwid-mpirun writes it: no info of the region, calls and time among the events."""
+    """As likwid-mpirun writes it: without the region's info, and with calls and time among the
+    events."""
     text = (
         "TABLE,Region r,Group 1 Raw,MEM,2,,\nEvent,Counter,n1:0:0,n2:1:0,\nRuntime (RDTSC)"
         " [s],TSC,1,2,\nRegion calls,CTR,6,6,\nX,PMC0,5,6,\nTABLE,Region r,Group 1 Raw"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of LIKWID as files: known by their content, joined with their run's record, any text."""
+"""Tables of LIKWID as files: recognised by their content, joined with their run's record, whatever
+text they hold."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from test_likwid import MEM, ZEROS, give, marked, report, table
 
 
 def test_a_file_is_told_by_its_content(tmp_path: Path) -> None:
-    """Whatever its name and its place among the arguments; also behind what locus printed, as -O
-    leaves it."""
+    """Whatever its name and its place among the arguments; also after what locus printed, as with
+    -O."""
     record, _ = marked(tmp_path)
     said = (
         "numa: all threads go over the arrays together\ntrial  threads\nnuma/static  2  1,2 GB/s\n"
@@ -39,7 +40,7 @@ def test_a_file_is_told_by_its_content(tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
-    """As by locus validate <(xz -dc record.jsonl.xz): its type can't be looked up first."""
+    """As in locus validate <(xz -dc record.jsonl.xz): its type cannot be looked up first."""
     record, _ = marked(tmp_path)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

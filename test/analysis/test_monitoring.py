@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values for monitoring, as the parsers of others read them."""
+"""Values for monitoring, as other programs' parsers read them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def families(text: str, parser: str) -> dict[str, list[Any]]:
 def test_the_last_value_of_each_component(
     capsys: pytest.CaptureFixture[str], files: list[Path], parser: str
 ) -> None:
-    """For readers of OpenMetrics and of the older text format, as node_exporter is."""
+    """For readers of OpenMetrics and of the older text format, such as node_exporter."""
     text = exported(capsys, "openmetrics", *files)
     found = families(text, parser)
     assert found.keys() == {monitoring.VALUE, monitoring.MEASURED}
@@ -121,7 +121,7 @@ def test_noisy_values_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path:
     assert f"{monitoring.VALUE}{{" not in text and f"{monitoring.MEASURED}{{" in text
 
 
-# Files are whole at any moment.
+# A reader always finds a complete file.
 
 
 def test_a_file_is_renamed_when_it_is_whole(
@@ -134,7 +134,8 @@ def test_a_file_is_renamed_when_it_is_whole(
     assert made.read_text() == exported(capsys, "openmetrics", *files)
     mask = os.umask(0)
     os.umask(mask)
-    assert made.stat().st_mode & 0o777 == 0o666 & ~mask  # for node_exporter, another user
+    # for node_exporter, which runs as another user
+    assert made.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
 def test_a_failure_leaves_the_file_as_it_was(

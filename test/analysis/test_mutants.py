@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command bears all that the schema allows: records in which each field in turn has each of
-the values that are valid there - null, nothing, zero, the least, the largest, any text. A seventh
+"""Every command copes with everything that the schema allows: in these records each field in turn
+has each value that is valid there: null, nothing, zero, the least, the largest, any text. A seventh
 of them, unless MUTANTS=all."""
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from make_records import sharing as sharing_points
 from some import some
 
 Where = tuple[Union[str, int], ...]
-STATUSES = (0, 1, 2, 4)  # of the man page: what a command may say of records
-TOGETHER = 8  # runs in a file, each of another machine: no more are drawn one by one
+STATUSES = (0, 1, 2, 4)  # from the man page: statuses of commands that read records
+TOGETHER = 8  # runs in a file, each of another machine: pages draw no more hosts one by one
 COMMANDS: dict[str, list[str]] = {
     "summary": ["summary"],
     "levels": ["levels"],
@@ -59,7 +59,7 @@ COMMANDS: dict[str, list[str]] = {
     "expect": ["export", "--expect"],
 }
 
-# Values that are tried at every place; the schema says which of them are valid there.
+# Values tried in every place; the schema says which are valid there.
 LARGE, SMALL = 1e99, 1e-99  # the format's limits
 ABSENT = object()
 ODD = "\u2028<b>%s{}'\"\\x00 "
@@ -92,7 +92,8 @@ def base() -> list[Line]:
     points[1].status, points[1].reasons = "noisy", ["the CPU was taken from it"]
     lines = record(TWO, points, run_id("base"))
     lines = count(lines, {"faults": (event("faults", "kernel"), lambda trial: 3.0)})
-    several = [line for line in lines if line["type"] == "samples"][4:]  # are like the first
+    # the others are like the first
+    several = [line for line in lines if line["type"] == "samples"][4:]
     lines = [line for line in lines if line not in several]
     return as_written([*lines[:-1], peer(run_id("base"), **PEERS[0]), lines[-1]])
 
@@ -179,7 +180,7 @@ def of_one(place: int, name: str, path: Where, value: Any) -> Iterator[Mutant]:
 
 
 def files(all_of: Sequence[Mutant]) -> Iterator[list[list[Mutant]]]:
-    """Mutants for each of the runs of a file: in a run each line is changed but once."""
+    """Mutants for each run of a file: in a run each line is changed at most once."""
     waiting = list(all_of)
     while waiting:
         runs: list[dict[int, Mutant]] = [{} for _ in range(TOGETHER)]
@@ -208,8 +209,8 @@ def write(path: Path, runs: Sequence[Sequence[Mutant]]) -> None:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file is read once for all commands; nothing is drawn, but all that would be is defined. A
-    plan simulates one comparison each: its numbers are tested in test_plan.py."""
+    """A file is read once for all commands; nothing is drawn, but every picture is defined. A plan
+    simulates one comparison each: test_plan.py tests its numbers."""
     given: dict[Any, Any] = {}
     read, tables = database.read, database.tables
 
@@ -263,7 +264,7 @@ def test_commands_bear_all_that_the_schema_allows(quick: None, tmp_path: Path) -
     every = list(mutants())
     assert len(every) > 1000 and len({m.name for m in every}) == len(every)
     if os.environ.get("MUTANTS") != "all":
-        every = every[::7]  # not a multiple of the values of a field
+        every = every[::7]  # a step that is not a multiple of the number of a field's values
     path, told, known = tmp_path / "a.jsonl", [], set()
     for runs in files(every):
         write(path, runs)

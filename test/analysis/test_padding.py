@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The padding that a machine needs, from times by distance; locus levels tells it."""
+"""The padding that a machine needs, from times by distance, as locus levels reports it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ PAIR = {**line_of(64), 64: 1.3, 96: 1.3}
         ({**line_of(64), 64: 1.04}, 64),  # too small a difference to matter
         ({**line_of(64), 16: 1.0}, 64),  # a single fast point below the line does not count
         ({**PAIR, 4096: 0.97}, 128),
-        ({64: 1.3, 128: 1.0, 256: 1.0, 512: 1.0, 4096: 1.0}, 128),  # no distance within a line
+        ({64: 1.3, 128: 1.0, 256: 1.0, 512: 1.0, 4096: 1.0}, 128),  # no distances within a line
     ],
 )
 def test_the_padding_is_found(relative: dict[int, float], least: int) -> None:
@@ -118,7 +118,7 @@ def test_where_there_is_none_to_be_found_it_says_why(
 
 def test_a_doubtful_distance_is_told() -> None:
     points = curve(PAIR)
-    for p in points[5:7]:  # 64 and 96 B: 1.3 times as long as at the far end, or no longer
+    for p in points[5:7]:  # at 64 and 96 B, times are 1.3 times the far end's, or equal to it
         p["reach"] = 0.9e-9, 1.7e-9
     found = padding.needed(points)
     assert (found.least, found.sure) == (64, 128)
@@ -127,7 +127,8 @@ def test_a_doubtful_distance_is_told() -> None:
 
 
 def test_a_doubt_about_the_far_end_is_no_distance_to_keep() -> None:
-    """The far end is the level that all are held against: 4 KiB would be no padding, but noise."""
+    """The far end is the reference for all distances: a difference there is noise, not a padding of
+    4 KiB."""
     points = curve(line_of(64))
     for p in points[5:-1]:  # from 64 B to 2 KiB
         p["reach"] = p["value"], 1.2 * p["value"]
@@ -166,7 +167,7 @@ def test_it_is_held_against_the_line_that_is_reported(
         cache["line"] = line
     given = of_lines(lines)
     text = padding.text(database.tables(given))
-    # The curve that needs most decides.
+    # The curve that needs the most padding decides.
     assert f"on this machine (fetch-add, 8 threads); {words}" in text
     assert "  add, 2 threads: 32 B (found 16..32 B)" in text
 
@@ -215,7 +216,7 @@ def test_noisy_distances_without_bounds_do_not_count() -> None:
 
 
 def left_out(status: str, *lost: int) -> padding.Finding:
-    """The finding where these distances have that status."""
+    """The finding if these distances have that status."""
     points = distances("fetch-add", 2, PAIR)
     for p in points:
         if p.parameters["distance"] in lost:
@@ -228,7 +229,7 @@ def left_out(status: str, *lost: int) -> padding.Finding:
 
 @pytest.mark.parametrize("status", ["interrupted", "wrong"])
 def test_a_distance_that_was_left_out_keeps_the_answer_open(status: str) -> None:
-    """128 B is only the upper end of a gap: no prefetcher follows from it."""
+    """128 B is only the upper end of a gap: it does not prove a prefetcher."""
     found = left_out(status, 64, 96)
     assert (found.padding.low, found.padding.least) == (48, 128)
     assert not found.padding.is_certain and found.padding.sure == 128

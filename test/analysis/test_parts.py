@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of CPUs and of pairs of ranks as rows: exported, and as data frames."""
+"""Values by CPU and by pair of ranks as rows: exported, and as data frames."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def exported(capsys: pytest.CaptureFixture[str], form: str, *files: Path) -> lis
 
 
 def by_cpu(file: Path) -> dict[tuple[str, int, str], Optional[float]]:
-    """As the record has them."""
+    """Values by CPU, as in the record."""
     trials = [t for t in map(json.loads, file.read_text().splitlines()) if t["type"] == "trial"]
     return {
         (t["id"], cpu, name): value

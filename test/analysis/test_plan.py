@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans of comparisons. What they say of power is held against comparisons that are simulated
-here: their runs are drawn apart, and compare itself says what is found."""
+"""Plans of comparisons. The power that they state is compared with simulations here: runs are drawn
+independently, and compare itself says what is found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from test_compare import BAD_INPUT, CANNOT_TELL, GOOD, as_json, runs, told
 from test_compare_nodes import hosts
 from test_threshold import COMPARISONS, side
 
-SHARE = 0.8  # of comparisons, in which what is planned is found
+SHARE = 0.8  # share of comparisons in which the planned change is found
 KNOWN = 2000  # runs, whose scatter is well known
 
 
@@ -33,7 +33,7 @@ def drawn(rng: np.random.Generator, n: int, scatter: Array, shared: float) -> Ar
 
 
 def found(rng: np.random.Generator, n: int, scatter: Array, shared: float, change: float) -> int:
-    """In how many comparisons of n a side the first metric is told as slower, if it is so."""
+    """How many of n-a-side comparisons report the first metric as slower, if it is."""
     times = 0
     for _ in range(COMPARISONS):
         old, new = (drawn(rng, n, scatter, shared) for _ in range(2))
@@ -44,12 +44,12 @@ def found(rng: np.random.Generator, n: int, scatter: Array, shared: float, chang
 
 
 def chance(seen: float) -> float:
-    """How far from SHARE, beyond what chance allows."""
+    """Allowed deviation from SHARE by chance."""
     return abs(seen / COMPARISONS - SHARE) - 2.6 * math.sqrt(SHARE * (1 - SHARE) / COMPARISONS)
 
 
 def planned(rng: np.random.Generator, n: int, scatter: Array, shared: float) -> Any:
-    """The plan for the first metric; the scatter is that of many runs, n are at hand."""
+    """The plan for the first metric; the scatter comes from many runs, n are at hand."""
     y = [drawn(rng, KNOWN, scatter, shared) for _ in range(2)]
     made = plan.plan(side("a", y[0]), side("b", y[1][:n]), (), ())
     return next(m for m in made.metrics if m["name"] == "b0/v0/time")

@@ -59,8 +59,8 @@ def test_a_few_hosts_are_drawn_one_by_one(tmp_path: Path) -> None:
 
 
 def test_hosts_beside_their_class(many: tuple[Path, Page]) -> None:
-    """A heat map of hosts and components: the slow one is framed, and healthy cells are left to
-    the background."""
+    """A heat map of hosts and components: the slow one is framed, and healthy cells have the
+    background's colour."""
     drawn = json.loads((many[0] / "report-pictures" / "health.vl.json").read_text())
     (rows,) = drawn["datasets"].values()
     framed = {(r["host"], r["component"]) for r in rows if r["score"] > 1}
@@ -70,7 +70,7 @@ def test_hosts_beside_their_class(many: tuple[Path, Page]) -> None:
 
 
 def test_strips_name_who_is_beyond(many: tuple[Path, Page]) -> None:
-    """A row for each component; only the slow host is a point, and has its name beside it."""
+    """A row for each component; only the slow host is a point, with its name beside it."""
     drawn = json.loads((many[0] / "report-pictures" / "strips.vl.json").read_text())
     boxes, points = drawn["datasets"].values()
     assert [p["host"] for p in points] == [SLOW] and points[0]["ratio"] == pytest.approx(
@@ -173,12 +173,12 @@ def test_what_is_done_grows_with_the_hosts_and_no_faster(
     assert counts[0] == counts[1] and counts[0][:2] == (1, 1)
 
 
-# Comparisons: test/peers/hosts makes as many hosts as one likes; here, few.
+# Comparisons: test/peers/hosts makes any number of hosts; here there are few.
 
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Line], int, int], Path]:
-    """Makes records of n hosts from a record, whose lines are given."""
+    """Makes records of n hosts from the lines of one record."""
 
     def hosts_like(lines: list[Line], n: int, seed: int) -> Path:
         template = write(tmp_path / f"template-{seed}.jsonl", lines)
@@ -220,13 +220,15 @@ def test_a_comparison_holds_no_more_than_values(made: Any) -> None:
         written = sum(file.stat().st_size for file in folder.iterdir())
         kept.append((own, written))
     assert kept[1][1] > 10 * kept[0][1]
-    assert kept[1][0] == pytest.approx(kept[0][0], rel=0.03)  # values have not all as many digits
+    # not all values have equally many digits
+    assert kept[1][0] == pytest.approx(kept[0][0], rel=0.03)
 
 
 def test_the_page_of_a_comparison_has_few_points(
     made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A thousand points in each of hundreds of rows are no picture: quantiles, with both ends."""
+    """A thousand points in each of hundreds of rows are unreadable: quantiles are drawn, with both
+    ends."""
     monkeypatch.setattr(html_page, "MOST", 5)
     lines = record(ONE, numa(ONE, kernels=("sum",))[:4], run_id("a"))
     old, new = (observations.load([made(lines, n, n)], "a")[0] for n in (4, 12))
@@ -247,7 +249,8 @@ def test_the_page_of_a_comparison_has_few_points(
 def test_a_process_that_reads_one_side(
     made: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, killed: bool
 ) -> None:
-    """It finds what one process alone would; and if it is killed, that one does its work."""
+    """A helper process finds what a single process would; if it is killed, the main process does
+    its work."""
     points = numa(ONE, kernels=("sum",))[:4]
     folders = [str(made(record(ONE, points, run_id("a")), 6, seed)) for seed in (1, 2)]
     assert program.main(["compare", "--format", "json", *folders]) == 0

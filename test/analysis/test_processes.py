@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command loads, and what it leaves to other processes: pictures are drawn there, each once,
-while the page is made."""
+"""What a command loads, and what it leaves to other processes: they draw pictures, each once, while
+the page is made."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ sys.exit(status)
 """
 DRAWS = {"vl_convert", "xml"}
 PAGES = {"jinja2", "markupsafe"}
-# By command: what it does without. Each of these takes a tenth of a second or more to load.
+# By command: the modules that it does not load. Each would take a tenth of a second or more.
 WITHOUT = {
     "validate": {"duckdb", "numpy", *PAGES, *DRAWS},
     "summary": {*PAGES, *DRAWS},
@@ -62,7 +62,7 @@ def test_a_command_loads_only_what_it_needs(command: str, file: Path, tmp_path: 
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of functions that other processes were asked for."""
+    """The names of functions that other processes were asked to run."""
     names: list[str] = []
     call = Processes.call
 

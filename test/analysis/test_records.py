@@ -41,12 +41,12 @@ def validate(*paths: Path) -> int:
 
 
 def flaws(*paths: Path) -> list[str]:
-    """What the strict check finds."""
+    """The findings of the strict check."""
     return list(strict.flaws(paths, strict.Checked()))
 
 
 def count(given: database.Records) -> int:
-    """Lines that were read, of the copies that count."""
+    """Lines that were read, in the copies that count."""
     query = "SELECT sum(lines)::BIGINT AS n FROM parsed.run JOIN chosen USING (shard, copy)"
     return int(queried(given.db, query)[0]["n"])
 
@@ -247,7 +247,7 @@ def test_a_million_of_any_numbers_are_looked_over(tmp_path: Path) -> None:
 def test_numbers_that_not_all_readers_hold_are_refused(
     number: str, why: str, tmp_path: Path
 ) -> None:
-    """The tables have integers of 64 bits, of which sums are made, and doubles, also squared."""
+    """The tables have integers of 64 bits, which are summed, and doubles, which get squared."""
     lines = machine_record("one")
     path = write(tmp_path / "a.jsonl", lines)
     for value, flaw in ((number, why), ("9007199254740992", ""), ("1e99", ""), ("-1e-99", "")):
@@ -260,7 +260,7 @@ def test_numbers_that_not_all_readers_hold_are_refused(
 
 
 def test_an_integer_may_be_written_as_a_real(tmp_path: Path) -> None:
-    """JSON does not tell 1e3 from 1000; it may be no larger for that."""
+    """JSON does not distinguish 1e3 from 1000; the limit is the same for both."""
     lines = machine_record("one")
     trial = next(line for line in lines if line["type"] == "trial")
     for value, flaw in ((2.0, False), (1e20, True)):
@@ -354,8 +354,8 @@ def test_samples_of_a_moment_are_thinned_out_alike_each_time(tmp_path: Path) -> 
 
 
 def test_no_input_crashes_the_reader(tmp_path: Path) -> None:
-    """Bytes are changed, cut out and doubled at random: the file is read, or refused in a
-    sentence. Ten files, of ten runs, are read at once: none spoils another."""
+    """Bytes are changed, cut out and doubled at random: the file is read, or refused in a sentence.
+    Ten files, of ten runs, are read at once: a bad file spoils no other."""
     rng = random.Random(20080213)
     lines = [json.dumps(line).encode() + b"\n" for line in machine_record("one")]
     whole = b"".join(lines[:12] + lines[-1:])
@@ -390,7 +390,7 @@ def test_no_input_crashes_the_reader(tmp_path: Path) -> None:
 
 
 def test_trials_of_some_benchmarks_alone(tmp_path: Path) -> None:
-    """The others are not even parsed, which is most of the time."""
+    """Lines of other benchmarks are not even parsed, which saves most of the time."""
     file = write(tmp_path / "a.jsonl", record(ONE, latency(ONE, octave=1) + numa(ONE), run_id("a")))
     given = database.read([file], samples=False, only=("latency", "sharing"))
     found = database.column(database.trials(given), "SELECT DISTINCT benchmark FROM trial")

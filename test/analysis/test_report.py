@@ -108,7 +108,7 @@ def test_every_flagged_trial_is_marked_everywhere(everything: Everything) -> Non
 
 
 def test_the_page_says_what_its_words_mean(everything: Everything) -> None:
-    """Not only on hover, and as the glossary does."""
+    """Not only on hover, and in the glossary's words."""
     _, page, _ = everything
     for status in FLAGS:
         assert f"{status}: {glossary.brief(status)}" in page.text
@@ -173,7 +173,7 @@ def test_the_matrix_knows_its_nodes(everything: Everything) -> None:
 
 @pytest.mark.parametrize("bind", ["layout", "0-2,4"])
 def test_nodes_of_unequal_size_are_in_one_matrix(tmp_path: Path, bind: str) -> None:
-    """Each row has the threads of its node, whatever bound them."""
+    """Each row has the threads of its node, however they were bound."""
     points = [
         Point(
             "numa",
@@ -226,7 +226,8 @@ def test_a_metric_that_a_good_trial_does_not_have_says_why(tmp_path: Path) -> No
 
 
 def test_both_modes_stand_where_there_is_no_single_value(tmp_path: Path) -> None:
-    """Of a rate, the amount over the times of both; and no interval, which is of a single value."""
+    """A rate has the amount over the times of both modes, and no interval, which would be of a
+    single value."""
     lines = record(ONE, numa(ONE, kernels=("sum",))[:2], run_id("a"))
     trial = next(line for line in lines if line["type"] == "trial")
     time = next(m["value"] for m in trial["metrics"] if m["name"] == "time")
@@ -238,7 +239,7 @@ def test_both_modes_stand_where_there_is_no_single_value(tmp_path: Path) -> None
     )
     page = make(tmp_path, lines)
     both = f"{2 * rate / 1e9:.3g} and {rate / 1e9:.3g} GB/s (62 % / 38 %)"
-    assert page.text.count(both) == 2  # in the table of flaws, and in that of all values
+    assert page.text.count(both) == 2  # in the table of flaws, and in the table of all values
     assert page.text.count(f"{both}–") == 1
     assert page.text.count("(62 % / 38 %)") == 3  # and the time, another metric
 

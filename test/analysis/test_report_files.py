@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of the report: which are overwritten, where they go, full disks, impossible output."""
+"""The files of the report: which are overwritten, their places, full disks, impossible output."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_force_removes_only_what_a_former_report_made(
     assert not (pictures / "numa.svg").exists() and (pictures / "dummy.svg").exists()
     assert program.main(["report", "--force", str(second)]) == GOOD
     assert names(pictures) == ["mine", "mine.png"]
-    assert program.main(["report", "--force", str(second)]) == GOOD  # none are asked for
+    assert program.main(["report", "--force", str(second)]) == GOOD  # no other file was requested
     (pictures / "dummy.svg").write_text("mine")
     words = ["report", "--pictures", "--force", str(second)]
     assert program.main(words) == CANNOT
@@ -95,7 +95,7 @@ def test_output_may_be_a_page_or_a_folder(
 
 
 def test_the_page_is_there_before_its_files(tmp_path: Path) -> None:
-    """It waits for none of them, and is taken back if these cannot be."""
+    """The page waits for none of them, and is removed if they cannot be written."""
     path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
     page, pictures = tmp_path / "report.html", tmp_path / "report-pictures"
     page.write_text("mine")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types of rows and of lines have the keys that the tables and the schema have, no others."""
+"""The types of rows and lines have exactly the keys of the tables and the schema."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ OF_JSON = {"string": str, "integer": int, "number": float, "boolean": bool}
 
 
 def compare(kind: Any, schema: Json, where: str, seen: list[str]) -> None:
-    """Whether a type is what the schema allows there: its keys, and all within."""
+    """Checks that a type allows exactly what the schema does: its keys, and everything within."""
     while "$ref" in schema:
         schema = SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]]
     of = bare(kind)

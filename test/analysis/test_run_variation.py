@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of one command: how far they lie apart, and claims judged by that."""
+"""Runs of one command: how much they differ, and claims judged by that."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def a_series(
     statuses: Optional[dict[int, str]] = None,
     commands: Optional[list[list[str]]] = None,
 ) -> list[Line]:
-    """A run for each factor of time. Without `commands` they are of one --runs."""
+    """A run for each factor of time. Without `commands` they belong to one --runs."""
     lines: list[Line] = []
     for n, factor in enumerate(times):
         points = [
@@ -81,7 +81,7 @@ def values_of(lines: list[Line], variant: str) -> list[float]:
 
 
 def test_seven_runs_have_an_interval() -> None:
-    """Of seven values it is from the lowest to the highest: 98 %."""
+    """The interval of seven values is from the lowest to the highest: 98 %."""
     lines = a_series(TIMES)
     dense = merged_of(lines)["dense"]["metrics"]["time"]
     values = values_of(lines, "dense")
@@ -92,7 +92,7 @@ def test_seven_runs_have_an_interval() -> None:
 
 
 def test_an_interval_covers_what_it_says() -> None:
-    """95 % at least of the samples of n values have the median between its bounds."""
+    """At least 95 % of the samples of n values have the median between its bounds."""
     rng = random.Random(1)
     for n in (6, 9, 20):
         outside = run_variation.outside(n)
@@ -121,7 +121,7 @@ def test_without_an_ok_run_nothing_is_concluded() -> None:
 
 
 def with_ratios(lines: list[Line], step: float) -> list[Line]:
-    """The ratio of each run is larger by a step than that of the run before."""
+    """The ratio of each run is larger by a step than in the run before."""
     for run, line in enumerate(t for t in lines if t["type"] == "trial"):
         if line["variant"] == "dense":
             line["ratios"] = [
@@ -148,7 +148,7 @@ def test_ratios_are_compared_run_by_run() -> None:
 
 @pytest.mark.parametrize(("step", "sure"), [(0.01, content.CERTAIN), (0.1, content.ROUGH)])
 def test_the_card_has_the_intervals_between_runs(step: float, sure: str) -> None:
-    """Those of the single runs, 1 to 9, are wider."""
+    """The intervals of single runs, 1 to 9, are wider."""
     lines = with_ratios(a_series(TIMES), step)
     (made,) = summary.cards(database.tables(of_lines(lines)))
     (line,) = (line for line in made.lines if line.name == "false sharing")
@@ -166,7 +166,7 @@ def test_trials_that_no_run_measured_well_are_shown_as_those_of_the_last() -> No
 
 
 def with_a_bad_run(points: Callable[[], list[Point]]) -> list[Line]:
-    """Seven runs, of which the last took three times as long, and found CPU 5 to be slow."""
+    """Seven runs; the last one took three times as long, and found CPU 5 to be slow."""
     lines: list[Line] = []
     for n in range(7):
         own = points()
@@ -236,7 +236,7 @@ def test_memory_of_other_nodes_is_the_median_of_runs() -> None:
 
 
 def test_levels_are_found_in_the_medians_of_runs() -> None:
-    """A curve that one run of seven measured wrongly has the levels of the others."""
+    """A curve that one run of seven measured wrongly has the levels of the other runs."""
     lines = with_a_bad_run(lambda: [p for p in latency(TWO) if p.variant == "cycle"])
     found = levels.findings(database.tables(of_lines(lines)))
     assert {f.whole for f in found} == {run_id("run 6")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema: what it accepts, what it refuses, which keys it requires."""
+"""The schema: what it accepts and refuses, and which keys it requires."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_kinds_of_cores_may_be_told(tmp_path: Path) -> None:
     assert not flaws(write(tmp_path / "a.jsonl", lines))
 
 
-# Keys that records of schema 1.0 lack, and that most have no need of.
+# Keys that schema 1.0 lacks, and that most records do not need.
 OPEN = "/row"  # its other keys are names of metrics
 LATER = {
     "/topology": {"kinds"},
@@ -194,7 +194,7 @@ LATER = {
 
 
 def test_every_key_is_required_and_no_other_allowed() -> None:
-    """Except in lines that leave out null and empty values, and what most machines lack."""
+    """Except in lines that leave out null and empty values, and keys that most machines lack."""
     schema = json.loads((Path(__file__).parents[2] / "doc/schema/record-1.schema.json").read_text())
 
     def look(part: Any, path: str) -> None:

@@ -162,7 +162,7 @@ def test_a_claim_without_all_its_trials_is_not_made() -> None:
 
 
 def test_one_searcher_owns_everything() -> None:
-    """Nothing can be claimed of a dispatcher and one searcher."""
+    """A dispatcher with one searcher proves nothing."""
     made = points(threads=(2,), sizes=SIZES[:2])
     assert claimed(record(NINE, made, RUN)) == {}
 
@@ -208,7 +208,7 @@ def test_what_is_expected_is_a_range(value: str, expected: tuple[float, float]) 
 
 
 def test_claims_need_an_effect_that_matters() -> None:
-    """No interval of one run is so sure of its process that 1 % decides."""
+    """Intervals of one run do not describe its process so exactly that 1 % could decide."""
     for file in some(LESSONS.glob("*.json")):
         for claim in published.lesson(file.stem).get("claims", []):
             ends = claims.bounds(claim["expected"]) if "expected" in claim else ()

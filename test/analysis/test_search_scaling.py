@@ -62,7 +62,7 @@ def test_strong_and_weak_scaling_by_hand() -> None:
         == [1, 2, 4]
     )
     assert [line["amount"] for line in weak["lines"]] == ["1 MiB", "2 MiB", "4 MiB"]
-    # More ranks are to answer more keys, whether the array grows with them or not.
+    # The ideal is more keys with more ranks, whether or not the array grows with them.
     assert [
         line["speed_up"] and line["speed_up"]["value"] for line in strong["lines"]
     ] == pytest.approx([1, 1.8, 3])
@@ -96,7 +96,7 @@ def test_what_does_not_compare_makes_no_curve() -> None:
         rank_run(2, (MIB, 1e9), points=(over_ranks(2, MIB, threads=4),)),
     ):
         assert scaled(one, other) == []
-    odd = rank_run(3, (MIB, 1e9))  # no third of it is a whole number of bytes
+    odd = rank_run(3, (MIB, 1e9))  # a third of it is not a whole number of bytes
     assert [curve["kind"] for curve in scaled(one, odd)] == ["strong"]
 
 
@@ -111,7 +111,7 @@ def test_scaling_is_on_the_page(tmp_path: Path) -> None:
         r" ?0\.500 \(0\.490 to 0\.510\)",
         text,
     )
-    # It is no search in one process, so it has no section, bars or curves over size.
+    # It is not a search in one process, so it has no section, bars or curves over size.
     drawn = {
         name for name in names(tmp_path / "report-pictures") if not name.startswith("steadiness")
     }
@@ -122,7 +122,7 @@ def test_scaling_is_on_the_page(tmp_path: Path) -> None:
     assert [row[:2] for row in shown] == [*strong, *weak] and shown[1][2] == "1.80 Gkey/s"
     ideal = [(row["x"], row["value"]) for row in page.rows("x", "value", "id") if not row["id"]]
     assert ideal == [(1, 1e9), (4, 4e9)] * 2
-    # What MPI carries is beside them: nothing where there is one rank.
+    # What MPI can carry is drawn beside them; with one rank, nothing is.
     limits = [(row["x"], row["value"]) for row in points if not row["dots"]]
     assert [x for x, _ in limits] == [2, 4] * 2
     assert [value for _, value in limits[:2]] == pytest.approx([2 * 10e9 / 4, 4 * 10e9 / 6], 0.1)

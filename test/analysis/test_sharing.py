@@ -126,7 +126,7 @@ def of_sharing(lines: list[Line]) -> list[claims.Told]:
 
 
 def paired(lines: list[Line]) -> list[Line]:
-    """A copy in which each ratio names the padded trial that its own was sampled beside."""
+    """A copy in which each ratio names the padded trial that was sampled in turn with its own."""
     found = copy.deepcopy(lines)
 
     def like(trial: Line) -> Any:
@@ -229,7 +229,7 @@ def test_files_of_every_picture_are_there(whole: Whole) -> None:
         assert "NaN" not in svg.read_text(encoding="utf-8"), svg
 
 
-# Records of which something is missing.
+# Records that lack something.
 
 
 def test_older_records_have_no_ratios_and_no_pairs(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_older_records_have_no_ratios_and_no_pairs(tmp_path: Path) -> None:
     )
     # Times are there, so the claims are judged all the same; a trial without a map is a bar.
     assert "This run: differs in 6 of 6 settings." in page.text
-    shown = {row["id"] for row in page.rows("id", "value")} - {None}  # published figures have none
+    shown = {row["id"] for row in page.rows("id", "value")} - {None}  # published figures have no id
     assert shown == {t["id"] for t in trials([lines])}
 
 
@@ -256,7 +256,7 @@ def test_one_number_of_threads_makes_bars(tmp_path: Path, threads: int) -> None:
     )
     lines = record(two, points + checkpoint_points(two, threads=(threads,)), RUN)
     page = make(tmp_path, lines)
-    shown = {row["id"] for row in page.rows("id", "value")} - {None}  # published figures have none
+    shown = {row["id"] for row in page.rows("id", "value")} - {None}  # published figures have no id
     assert shown == {t["id"] for t in trials([lines])}
     made = {
         re.sub(r"-\d+(?=\.)", "", name)

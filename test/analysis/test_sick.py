@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is sick: the rule on simulated clusters (fleet.py), and the command on records."""
+"""Which nodes are sick: the rule on simulated clusters (fleet.py), and the command on records."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ def values(y: Array) -> Array:
 
 
 def campaign(fleet: Fleet, runs: int) -> tuple[Array, Array]:
-    """By host and component: suspects of so many runs, and those of them that three fresh runs
-    confirm."""
+    """By host and component: suspects of so many runs, and those that three fresh runs confirm."""
     everybody = np.arange(len(fleet.own))
     y = values(fleet.measure(everybody, runs))
     class_ = rule.refer(y, NAMES)
@@ -50,17 +49,18 @@ def named_healthy(hosts: int, runs: int, campaigns: int) -> tuple[int, int]:
 @pytest.mark.parametrize("runs", [1, 3])
 @pytest.mark.parametrize(("hosts", "campaigns"), [(10, 200), (30, 200), (100, 200)])
 def test_healthy_hosts_are_not_called_sick(hosts: int, campaigns: int, runs: int) -> None:
-    """At most 0.05 a campaign; the number that the simulation finds is bounded by 0.08."""
+    """At most 0.05 per campaign; the number that the simulation finds is bounded by 0.08."""
     suspected, named = named_healthy(hosts, runs, campaigns)
-    upper = named + 1.65 * np.sqrt(named + 1) + 1  # of a Poisson count, one-sided 95 %
+    upper = named + 1.65 * np.sqrt(named + 1) + 1  # upper bound of a Poisson count, one-sided 95 %
     print(f"{hosts} hosts, {runs} runs: {suspected} suspects, {named} named in {campaigns}")
     assert named / campaigns <= 0.05 and upper / campaigns <= 0.08
 
 
 @pytest.mark.parametrize(("hosts", "runs"), [(48, 1), (16, 3)])
 def test_runs_of_one_machine_dealt_as_hosts(hosts: int, runs: int) -> None:
-    """48 runs of a suite on one machine, with the drifts and modes of real ones (suites.py): dealt
-    as hosts, and measured again by three fresh runs, they name nobody in 95 of 100 deals."""
+    """48 runs of a suite on one machine, with the drifts and modes of real ones (suites.py), are
+    divided among made-up hosts, with three fresh runs for suspects: in 95 of 100 divisions nobody
+    is named."""
     named = suspected = 0
     least = rule.least_effects(tuple(dict.fromkeys(suites.NAMES)), {})
     for seed in range(100):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command sick on records: verdicts, exit statuses, formats, and input that is not as it should
-be."""
+"""The command sick on records: verdicts, exit statuses, formats, and faulty input."""
 
 from __future__ import annotations
 
@@ -90,7 +89,7 @@ def test_healthy_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 def test_suspected_then_sick(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One campaign suspects, and says how to go on; a second one, of suspects alone, decides."""
+    """One campaign suspects, and says how to continue; a second one, of suspects alone, decides."""
     first = campaign(tmp_path / "a", named(10), slow_memory)
     status, out, _ = sick(capsys, first)
     assert status == 4 and "SUSPECT  n003  memory bandwidth 0.88 of its class" in out
@@ -121,7 +120,7 @@ def test_not_confirmed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 def test_too_few_fresh_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], jobs: int, said: str
 ) -> None:
-    """Real runs of healthy nodes are confirmed by one run more often than one would think."""
+    """One run confirms real runs of healthy nodes more often than one would think."""
     first = campaign(tmp_path / "a", named(10), slow_memory)
     for job in range(jobs):
         campaign(first / f"again-{job}", ["n003"], slow_memory)
@@ -134,7 +133,7 @@ def test_too_few_fresh_runs(
     assert sick(capsys, first, "--again-list")[1] == "n003\n"
     campaign(first / "last", ["n003"], slow_memory, runs=3 - jobs)
     assert sick(capsys, first)[0] == 1
-    campaign(first / "well", ["n003"])  # one healthy run does not make it well again
+    campaign(first / "well", ["n003"])  # one healthy run does not clear it again
     assert sick(capsys, first)[0] == 1
 
 
@@ -147,7 +146,7 @@ def test_confirmed_once_and_then_not(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_noisy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A node whose runs scatter is told with what else had its CPUs."""
+    """A node with scattered runs is reported with the other work on its CPUs."""
     rng = random.Random(1)
 
     def restless(name: str, _: Point) -> float:
@@ -172,7 +171,7 @@ def test_noisy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_effect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is a small effect to some is a large one to others."""
+    """An effect that is small for some components is large for others."""
     for name in "ab":
         campaign(tmp_path / name, named(12), slow_memory, runs=3)
     assert sick(capsys, tmp_path)[0] == 1
@@ -211,7 +210,7 @@ def test_odd_setting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def without_huge_pages(name: str, p: Point) -> float:
-    """Working sets beyond L2 take 15 % longer, and bandwidth is as much lower."""
+    """Working sets beyond L2 take 15 % longer, and bandwidth is lower by the same factor."""
     huge = name == "n003" and p.parameters["pages"] == "thp"
     return 1.15 if huge and p.parameters["size"] > 4 << 20 else 1.0
 
@@ -235,8 +234,8 @@ def test_a_node_that_is_set_up_differently(
     value: object,
     component: str,
 ) -> None:
-    """Huge pages off (THP), half of the CPUs (cpu.max): the node alone is named, with what is slow
-    and the setting."""
+    """Huge pages off (THP), half of the CPUs (cpu.max): only this node is named, with its slow
+    components and the setting."""
 
     def differently(name: str, lines: list[Line]) -> None:
         if name == "n003":
@@ -256,7 +255,8 @@ def test_a_node_that_is_set_up_differently(
 
 
 def test_one_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All of its components beside its class, the worst first, and what it differs in."""
+    """All of its components beside its class, the worst first, and the settings in which it
+    differs."""
 
     def governed(name: str, lines: list[Line]) -> None:
         if name == "n003":
@@ -313,7 +313,7 @@ def test_class_of_four(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_wrong_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The gravest of all, however fast the node is."""
+    """The gravest verdict, however fast the node is."""
 
     def wrong(name: str, lines: list[Line]) -> None:
         if name == "n002":
@@ -334,7 +334,7 @@ def test_lost_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_bad_files_beside_good_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are told, and the rest is judged."""
+    """Bad files are named, and the rest is judged."""
     folder = campaign(tmp_path / "a", named(10), slow_memory)
     cut = folder / "n001.jsonl"
     cut.write_bytes(cut.read_bytes()[:-200])
@@ -347,7 +347,7 @@ def test_bad_files_beside_good_ones(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_one_host_of_two_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run that is there twice counts once."""
+    """A run that is present twice counts once."""
     folder = campaign(tmp_path / "a", named(10), slow_memory)
     (folder / "copy.jsonl").write_bytes((folder / "n003.jsonl").read_bytes())
     status, out, _ = sick(capsys, folder)
@@ -372,7 +372,7 @@ def test_suppressed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
     status, out, err = given("# waits for a DIMM\nn[002-003],memory bandwidth,DIMM,2999-01-01\n")
     assert status == 0 and "no node is sick" in out and "1 known finding is left out" in err
-    assert given("n003,*,DIMM,2020-01-01\n")[0] == 4  # this day is over
+    assert given("n003,*,DIMM,2020-01-01\n")[0] == 4  # this day is in the past
     assert given("n003,L3,DIMM,2999-01-01\n")[0] == 4  # another component
     for line, why in (
         ("n003,*,2999-01-01", "3 fields, 4 expected"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of a soak: its title is the verdict, its panels are what the machine tells."""
+"""The picture of a soak: its title is the verdict, its panels show what the machine reports."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def page(folder: Path, *records: list[Line]) -> Page:
 
 
 def test_on_the_page(tmp_path: Path) -> None:
-    """Of 1201 rounds there are 401 points in a panel, and the fall where it belongs."""
+    """1201 rounds give 401 points in a panel, and the fall in the right place."""
     found = page(tmp_path, soaked("n1", 1201, verdict(FELL, STEADY), power=280.0))
     assert found.figures == ["soak"]
     (spec,) = found.specs

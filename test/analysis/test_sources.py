@@ -82,7 +82,7 @@ def test_a_folder_may_hold_compressed_records(name: str, tmp_path: Path) -> None
     assert count(database.read([tmp_path])) == len(lines)
 
 
-# What is recognised by its first bytes, and the command that makes it plain.
+# Formats recognised by their first bytes, and the commands that decompress them.
 MADE_PLAIN = {
     "zstd": (b"\x28\xb5\x2f\xfd", "is compressed by zstd", "zstd -dc"),
     "lz4": (b"\x04\x22\x4d\x18", "is compressed by lz4", "lz4 -dc"),
@@ -113,7 +113,7 @@ def test_what_is_not_read_here_is_named_with_the_command_that_makes_it_plain(
 
 
 def test_zstd_is_read_where_a_module_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has the class of Python 3.14, which raises EOFError for data that were cut off."""
+    """A stand-in for the class of Python 3.14, which raises EOFError for truncated data."""
 
     class ZstdFile(io.BytesIO):
         def __init__(self, file: Any) -> None:
@@ -138,7 +138,8 @@ def test_zstd_is_read_where_a_module_is(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_byte_order_mark_costs_nothing(tmp_path: Path) -> None:
-    """Editors write it, also `cat` in the midst of a file. RFC 8259 lets a reader ignore it."""
+    """Editors write it, and `cat` may put it in the middle of a file. RFC 8259 lets a reader ignore
+    it."""
     one, two = machine_record("one"), machine_record("two")
     mark = "\ufeff".encode()
     path = tmp_path / "a.jsonl"

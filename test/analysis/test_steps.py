@@ -21,7 +21,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 @dataclass
 class Synthetic:
-    """A curve that was made up."""
+    """A synthetic curve with known steps."""
 
     sizes: Any
     times: Any
@@ -63,13 +63,13 @@ def synthetic(
 
 
 def flaw(found: Steps, curve: Synthetic, noise: float, density: int) -> str:
-    """The first error in what was found; empty if there is none."""
+    """The first error in the found steps; empty if there is none."""
     if len(found.edges) != len(curve.edges) or len(found.plateaus) != len(curve.values):
         return f"{len(found.plateaus)} plateaus and {len(found.edges)} edges"
     for edge, (begin, end), low, high in zip(
         found.edges, curve.edges, curve.values, curve.values[1:]
     ):
-        # A ramp begins to be seen when it leaves the noise.
+        # A ramp becomes visible when it leaves the noise.
         seen = begin + (end - begin) * min(
             1, max(3 * noise, 0.1) / min(high / low - 1, math.log(high / low))
         )
@@ -84,7 +84,7 @@ def flaw(found: Steps, curve: Synthetic, noise: float, density: int) -> str:
     return ""
 
 
-# The share of 300 curves that were found whole: all edges and plateaus, edges within their
+# The share of 300 curves that were found completely: all edges and plateaus, edges within their
 # intervals. Most failures with outliers have one next to an edge, where it looks like a softer
 # edge. The tests take fewer curves, and allow for that.
 MEASURED = {  # (share of outliers, noise): by points an octave
@@ -96,7 +96,7 @@ MEASURED = {  # (share of outliers, noise): by points an octave
     (0.03, 0.05): {2: 0.91, 4: 0.92, 8: 0.97},
     (0.03, 0.1): {2: 0.80, 4: 0.93, 8: 0.93},
 }
-SEEDS = {2: 45, 4: 24, 8: 14}  # by points an octave: the more, the longer it takes
+SEEDS = {2: 45, 4: 24, 8: 14}  # by points an octave: more points take longer
 
 
 @pytest.mark.parametrize(("outliers", "noise"), MEASURED)
@@ -232,7 +232,7 @@ def test_a_fall_is_no_edge() -> None:
 
 
 def test_caches_that_replace_at_random_end_softly() -> None:
-    """Beyond its size C a cache that replaces at random still answers C/size of the loads."""
+    """Beyond its size C a cache with random replacement still answers C/size of the loads."""
     x = np.arange(10, 30.01, 0.25)
     times = np.full(len(x), 1.2)
     for size, more in ((32 * KIB, 3), (MIB, 15), (22 * MIB, 70)):
@@ -244,7 +244,7 @@ def test_caches_that_replace_at_random_end_softly() -> None:
 
 
 def published_curve(machine: str, *runs: str) -> tuple[list[float], list[float]]:
-    """Nodes, or bytes where the source gives no nodes; and times."""
+    """Nodes, or bytes if the source gives no nodes; and times."""
     own = [f for f in published.figures("latency", "latency") if machine in f.machine]
     own = [f for f in own if not runs or f.parameters["run"] in runs]
     return [float(f.parameters.get("nodes") or f.parameters["working_set_bytes"]) for f in own], [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A store gives the answers that the records give, whatever was done to either."""
+"""A store gives the same answers as the records, whatever was done to either."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_commands_give_the_same_answer(
 def test_many_records_are_read_as_a_store_is_filled(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In parts; a file that is not as locus writes it, line by line."""
+    """In parts; a file in another form than locus writes, line by line."""
     write(tmp_path / "a.jsonl", machine_record("one"))
     write(tmp_path / "b.jsonl", machine_record("two"))
     write(tmp_path / "b2.jsonl", machine_record("two")[:20])
@@ -138,7 +138,8 @@ def test_an_empty_folder_and_files_that_are_no_records(
 def test_what_is_left_out_is_told_with_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A cut line, one that is no JSON, one that lacks what each trial has: the rest counts."""
+    """A truncated line, a line that is not JSON, one that lacks what each trial has: the rest
+    counts."""
     folder, store = tmp_path / "results", tmp_path / "store"
     folder.mkdir()
     whole = named("whole").splitlines(keepends=True)
@@ -200,7 +201,7 @@ def test_a_record_that_grows_and_one_that_is_there_twice(
 def test_a_compact_store_says_the_same(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where older shards are still there, since the process was killed."""
+    """Even if older shards remain because the process was killed."""
     made, store = tmp_path / "results", tmp_path / "store"
     made.mkdir()
     lines = lines_of().splitlines(keepends=True)
@@ -231,7 +232,7 @@ def test_a_compact_store_says_the_same(
 
 
 def test_samples_stay_in_the_records(tmp_path: Path) -> None:
-    """They are opened when they are shown; who has no record any more is told."""
+    """They are opened when they are shown; records that no longer exist are named."""
     file = write(tmp_path / "a.jsonl", machine_record("one"))
     store = tmp_path / "store"
     assert aggregate(file, into=store) == 0
@@ -253,7 +254,7 @@ def test_a_clock_in_the_future(tmp_path: Path) -> None:
 
 
 def test_two_writers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The second is told who is first. One that was killed is removed, and told."""
+    """The second is told who is first. The lock of a killed writer is removed, with a message."""
     file = write(tmp_path / "a.jsonl", machine_record("one"))
     store, notes = tmp_path / "store", list[str]()
     store.mkdir()
@@ -273,7 +274,8 @@ def test_two_writers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_a_store_of_a_later_version(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 1.x it is read, with columns that are not known; of 2.x it is refused, by all."""
+    """A store of version 1.x is read, unknown columns included; version 2.x is refused, by all
+    commands."""
     file = write(tmp_path / "a.jsonl", machine_record("one"))
     for version, status in (("1.7", 0), ("2.0", 2)):
         store = tmp_path / version
@@ -295,7 +297,7 @@ def test_what_cannot_be_written_leaves_nothing_half(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Wherever it is noticed, the store is as it was, and the next try adds the file."""
+    """Wherever the fault is noticed, the store is unchanged, and the next try adds the file."""
     first, second = (tmp_path / f"{name}.jsonl" for name in "ab")
     first.write_bytes(named("a"))
     second.write_bytes(named("b"))
@@ -334,7 +336,7 @@ program.main(["aggregate", sys.argv[2], "--into", sys.argv[3]])
 
 
 def test_killed_at_any_moment_it_is_run_again(tmp_path: Path) -> None:
-    """LOCUS_KILLS: how often it is tried."""
+    """LOCUS_KILLS: the number of tries."""
     folder = tmp_path / "results"
     folder.mkdir()
     for i in range(4):
@@ -358,7 +360,7 @@ def test_killed_at_any_moment_it_is_run_again(tmp_path: Path) -> None:
     assert set(ended) <= {0, -9} and -9 in ended
 
 
-# What of each line is stated to DuckDB: what parse.sql takes of a trial.
+# The columns of each line given to DuckDB: those that parse.sql takes from a trial.
 STATED = {
     **dict.fromkeys(("type", "run", "id", "benchmark", "variant", "bind", "status"), "VARCHAR"),
     **dict.fromkeys(("parameters", "samples", "placement", "batches", "ratios"), "JSON"),
@@ -370,7 +372,7 @@ STATED = {
 
 
 def test_what_aggregate_takes_beside_duckdb_alone(tmp_path: Path) -> None:
-    """Both find the same trials. The CPU times of both are told, and not judged."""
+    """Both find the same trials. The CPU times of both are printed, and not judged."""
     folder, store = tmp_path / "results", tmp_path / "store"
     folder.mkdir()
     for i in range(60):

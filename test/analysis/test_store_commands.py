@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands say of a store what they say of the records."""
+"""Commands answer from a store as they do from the records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str]:
 
 
 def test_sick_names_nodes_without_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also those that the batch system lost after the records were added, and the last line of a
+    """Including nodes that the batch system lost after the records were added; the last line of a
     node counts."""
     results, store = tmp_path / "results", tmp_path / "store"
     results.mkdir()
@@ -85,7 +85,7 @@ def test_compare_stores(sides: Path, form: str, capsys: pytest.CaptureFixture[st
 def test_a_second_process_reads_where_both_have_much(
     sides: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Bytes count, not files; DuckDB reads a store with all CPUs as it is."""
+    """Bytes count, not files; by default DuckDB reads a store with all CPUs."""
     asked = []
     call = Processes.call
 
@@ -127,7 +127,7 @@ def years(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_records_and_stores_together(
     years: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Some months in a store, some not yet."""
+    """Some months are in a store, some not yet."""
     whole = said(capsys, *command.split(), years / "old", years / "new")
     assert whole[1]
     for old, new in (("old.store", "new.store"), ("old.store", "new")):
@@ -142,7 +142,7 @@ def test_records_that_a_store_has_count_once(
 
 
 def test_validate_asks_for_records(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before it reads any."""
+    """Before it reads any file."""
     store = sides / "a.store"
     for paths in ([store], [sides / "a", store]):
         assert program.main(["validate", *map(str, paths)]) == 2

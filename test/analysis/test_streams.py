@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command says, and how it ends, where output is closed, full or of another encoding, where
-memory or room is short, and where locus itself is wrong. No traceback reaches a user."""
+"""What a command prints, and how it ends, if output is closed, full or of another encoding, if
+memory or disk is short, and if locus itself has a fault. No traceback reaches a user."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def words(command: str, file: Path) -> list[str]:
 
 
 class Done:
-    """What a command, in this process, wrote to these streams, and its status."""
+    """What a command, run in this process, wrote to these streams, and its status."""
 
     def __init__(self, given: list[str], encoding: str = "utf-8", **streams: Any) -> None:
         out, err = (io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2))
@@ -88,7 +88,7 @@ def test_data_are_utf_8_everywhere(form: str, file: Path) -> None:
 
 
 def test_the_name_of_a_file_is_written_as_it_is(file: Path, tmp_path: Path) -> None:
-    """Also one that is not UTF-8, or that means something in a link."""
+    """Even one that is not UTF-8, or that has a meaning in a link."""
     page, given = (os.fsencode(tmp_path) + name for name in (b"/\xff#%20.html", b"/\xff.jsonl"))
     Path(os.fsdecode(given)).write_bytes(file.read_bytes() + b"a flaw\n")
     words = ["report", "--pictures", "--output", os.fsdecode(page), os.fsdecode(given)]
@@ -132,7 +132,7 @@ def test_what_nobody_reads_changes_no_status() -> None:
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">/dev/full", "2>/dev/full"])
 def test_python_itself_ends_quietly(closed: str) -> None:
-    """It flushes at exit, and would change the status."""
+    """Python flushes at exit, and would change the status."""
     given = [sys.executable, "-m", "locus_analysis", "summary", "/nonexistent"]
     shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *given]
     done = subprocess.run(shell, capture_output=True, text=True, check=False)
@@ -167,7 +167,7 @@ def test_a_fault_is_one_line_with_its_place(
 
 
 class Panic(BaseException):
-    """As libraries in Rust raise it."""
+    """As raised by libraries in Rust."""
 
 
 SHORT = {

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The card: of synthetic machines, so that each line is known; of one node, of many, of half a
-suite."""
+"""The card of synthetic machines, whose lines are known: of one node, of many, of half a suite."""
 
 from __future__ import annotations
 
@@ -67,7 +66,7 @@ def cards(*lines: Line) -> list[Card]:
 def card_of(
     of: Machine, points: Sequence[Point], told: Optional[Line] = None, **changes: Any
 ) -> Card:
-    """`told`: the machine of the header, if that is to differ from `of`."""
+    """`told`: the machine in the header, if it should differ from `of`."""
     lines = record(of, list(points), RUN, **changes)
     lines[0]["machine"] = told or lines[0]["machine"]
     (made,) = cards(*lines)
@@ -265,7 +264,7 @@ def test_confidence_in_a_word(status: str, width: float, word: str) -> None:
     point.reasons = [] if status == "ok" else ["other work"]
     line = told(card_of(ONE, [point]), "all cores")
     assert line.sure == word
-    if word == UNTOLD:  # of a noisy trial never the value
+    if word == UNTOLD:  # a noisy trial's value is never shown
         assert line.text == (
             "disturbed by other work: with nothing else running: locus numa --variant static"
             " --threads 2 --time-budget 5min"
@@ -274,7 +273,7 @@ def test_confidence_in_a_word(status: str, width: float, word: str) -> None:
 
 
 def ratio_of(low: float, high: float, status: str = "ok") -> content.Line:
-    """The line of a workload whose ratio has this interval, of two trials of this status."""
+    """The line of a workload whose ratio has this interval, from two trials with this status."""
     reasons = [] if status == "ok" else ["other work"]
     points = [
         Point("newcomer", "padded", {}, 8, 1e-6, status=status, reasons=reasons),

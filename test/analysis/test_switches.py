@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slow switches, planted in networks of several levels, are named, and no others; and files that
-say which switch a node has."""
+"""Slow switches, planted in networks of several levels, are named, and nothing else; and files that
+list each node's switch."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from some import some
 from test_fabric import lines
 from test_parts import FEW, PAIR, RUN, put
 
-Slow = Callable[[int, int], float]  # times, of a pair of nodes
+Slow = Callable[[int, int], float]  # factor of the time of a pair of nodes
 
 
 def network(n: int, slow: Slow, each: int, seed: int = 1) -> Network:
-    """A network of n nodes, `each` to a switch; a way through more switches takes longer."""
+    """A network of n nodes, `each` to a switch; a path through more switches takes longer."""
     dice = random.Random(seed)
     pairs = [*itertools.combinations(range(n), 2)]
     far = [
@@ -46,7 +46,7 @@ def level(n: int, each: int, letter: str = "s") -> Level:
 def found(
     n: int, each: int, slow: Slow, levels: list[Level], seed: int = 1
 ) -> tuple[set[tuple[str, str]], set[str]]:
-    """The slow switches that are named, with what is slow, and all else that is named."""
+    """The named slow switches, with what is slow, and everything else that is named."""
     slowly, rest, _ = switches.judge(network(n, slow, each, seed), levels)
     named = {(f.host, f.reason.partition(" (")[0]) for f in slowly}
     assert [f.reason for f in slowly if not f.reason.endswith("times the others')")] == []
@@ -59,7 +59,7 @@ def healthy(_: int, __: int) -> float:
 
 @pytest.mark.parametrize(("n", "each"), [(9, 3), (12, 4), (40, 10), (64, 8)])
 def test_each_fault_is_named_alone(n: int, each: int) -> None:
-    """A slow uplink, slow ports of a switch, a slow way between two, or a slow node."""
+    """A slow uplink, slow ports of a switch, a slow path between two, or a slow node."""
 
     def of(*own: int) -> Callable[[int, int], bool]:
         return lambda a, b: sorted((a // each, b // each)) == sorted(own)
@@ -140,7 +140,7 @@ SwitchName=root Switches=mid1,mid2
 
 
 def test_topology_conf(tmp_path: Path) -> None:
-    """Levels from the top; the root, which is above all, tells nothing."""
+    """Levels from the top; the root, which is above all, distinguishes nothing."""
     (tmp_path / "topology.conf").write_text(TREE, encoding="utf-8")
     top, leaf = switches.read(tmp_path / "topology.conf")
     assert top == {f"n{i:03}": f"mid{i // 8 + 1}" for i in range(16)}
@@ -214,7 +214,7 @@ def test_nodes_without_a_switch() -> None:
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """On lines of a record: of 12 nodes those with switch s1 are slow to all others."""
+    """On lines of a record: the nodes of switch s1, of 12 in all, are slow to all others."""
     (tmp_path / "groups").write_text("n[0001-0004] s1\nn[0005-0008] s2\nn[0009-0012] s3\n")
     slow = {(a, b) for a in range(4) for b in range(4, 12)}
     record = fabric.of_lines(lines(12, pairs=slow))

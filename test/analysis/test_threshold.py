@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The threshold, in simulated comparisons: how often a change gives which exit status. What was
-said before the threshold held for shown changes, too, is computed here."""
+"""The threshold, in simulated comparisons: how often a change gives which exit status. The former
+rule, without the threshold for shown changes, is computed here, too."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def side(name: str, y: inference.Array) -> observations.Side:
 def compared(
     rng: np.random.Generator, runs: int, many: int, change: float, scatter: float, changed: int = 1
 ) -> Comparison:
-    """Of some metrics, the first ones changed. The first has this scatter; of others, it varies."""
+    """A comparison of some metrics, the first ones changed. The first metric has this scatter; it
+    varies among the others."""
     y = rng.normal(0, scatter, (2 * runs, many))
     y[:, 1:] *= np.exp(rng.normal(0, 0.7, many - 1))
     y[runs:, :changed] += np.log1p(change)
@@ -92,14 +93,14 @@ def first(made: Comparison) -> Compared:
 
 
 def was_slower(m: Compared) -> bool:
-    """The rule before: a change is shown, and its interval is not all within the threshold."""
+    """The former rule: a change is shown, and its interval is not all within the threshold."""
     p, high = m["p"], m["high"]
     assert p is not None and high is not None
     return p <= LEVEL and m["change"] > 0 and high > m["threshold"]
 
 
 def at_most(share: float, n: int) -> float:
-    """How many of n there may be by chance, where the share is right."""
+    """How many of n may occur by chance at this share."""
     return share * n + 2.6 * math.sqrt(n * share * (1 - share))
 
 
@@ -165,8 +166,8 @@ def test_a_harmless_change_between_pairs() -> None:
 
 @pytest.mark.parametrize(("runs", "many", "scatter"), CELLS)
 def test_a_harmful_change_is_told_as_often_as_before(runs: int, many: int, scatter: float) -> None:
-    """It is told as slower, beyond the threshold: surely (1) or perhaps (4). Only where it is
-    estimated within, by chance, is it not."""
+    """It is reported as slower, beyond the threshold: surely (1) or perhaps (4), unless it is
+    estimated within by chance."""
     rng = np.random.default_rng(22)
     made = [compared(rng, runs, many, HARMFUL, scatter) for _ in range(COMPARISONS)]
     before = sum(was_slower(first(c)) for c in made)
@@ -177,7 +178,7 @@ def test_a_harmful_change_is_told_as_often_as_before(runs: int, many: int, scatt
 
 
 def test_in_a_suite_a_harmful_change_needs_no_more_runs() -> None:
-    """What is shown among many metrics is sure enough: nothing is left open."""
+    """A change shown among many metrics is sure enough: nothing is left open."""
     rng = np.random.default_rng(23)
     made = [compared(rng, 6, MANY, HARMFUL, 0.01) for _ in range(COMPARISONS)]
     before = sum(was_slower(first(c)) for c in made)
@@ -185,7 +186,7 @@ def test_in_a_suite_a_harmful_change_needs_no_more_runs() -> None:
 
 
 def test_changes_of_4_to_5_percent_are_not_the_same() -> None:
-    """Of a threshold of 3 %. For one metric the chance is below 1 in 1000."""
+    """With a threshold of 3 %. For one metric the chance is below 1 in 1000."""
     rng = np.random.default_rng(24)
     same, of = 0, 0
     for change, scatter in ((0.04, 0.003), (0.04, 0.01), (0.05, 0.01), (0.05, 0.02)):
@@ -204,8 +205,8 @@ def test_without_a_change_there_are_no_more_alarms_than_before() -> None:
 
 
 def test_a_suite_that_changed_as_a_whole() -> None:
-    """Each metric that is shown counts for the rule, so that the luckiest of them raises no alarm;
-    a harmful change of all is found all the same."""
+    """Each shown metric counts for the rule, so the luckiest of them raises no alarm; a harmful
+    change of all metrics is found all the same."""
     rng = np.random.default_rng(26)
     for change, bound in ((HARMLESS, 0.3), (HARMFUL, 1.0)):
         made = [compared(rng, 6, MANY, change, 0.01, changed=MANY) for _ in range(COMPARISONS)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes reach together over alone: in `locus sick`, in its formats, and on the page."""
+"""Results of nodes measured together over those measured alone: in `locus sick`, in its formats,
+and on the page."""
 
 from __future__ import annotations
 
@@ -89,8 +90,8 @@ def test_the_table_and_markdown(both: Path, capsys: pytest.CaptureFixture[str]) 
 def test_without_runs_alone_others_stand_in(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Runs alone count for more; a run that was resumed alone is neither. With fewer than 6 nodes
-    there is a range."""
+    """If there are runs alone, they are the base, else runs of no set time; a run that was resumed
+    alone is neither alone nor together. With fewer than 6 nodes there is a range."""
     for i in range(3):
         node(tmp_path / "suite", i, nothing)
         node(tmp_path / "together", i, less_bandwidth, begin=AT)
@@ -105,7 +106,7 @@ def test_without_runs_alone_others_stand_in(
 
 
 def test_nothing_to_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each node was measured one way only, or is another machine by now."""
+    """Each node was measured one way only, or has become another machine."""
     node(tmp_path / "alone", 1, nothing, tags={"together": "1"})
     node(tmp_path / "together", 2, nothing, tags={"together": "2"})
     assert told(capsys, tmp_path) is None
@@ -117,7 +118,7 @@ def test_nothing_to_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("hosts", [3, 9])
 def test_on_the_page(tmp_path: Path, hosts: int) -> None:
-    """Also of few hosts, none of which is judged."""
+    """Even with few hosts, none of which is judged."""
     for i in range(hosts):
         node(tmp_path / "alone", i, nothing, tags={"together": "1"})
         node(tmp_path / "together", i, less_bandwidth, tags={"together": "9"}, begin=AT)

@@ -53,9 +53,9 @@ SETTING = {
 
 
 class Ranks(Program):
-    """mpi("dummy --output", file, ranks=2): as locus("..."), on this number of ranks. `folder` is
-    for Open MPI's files of a job: in the common one a job that ends may remove the folder in which
-    another one, of another lane, is about to make its own."""
+    """mpi("dummy --output", file, ranks=2): as locus("..."), on this number of ranks. `folder`
+    holds Open MPI's files of a job: in the common folder, a job that ends may remove the one in
+    which a job of another lane is about to create its own."""
 
     def __init__(self, locus, folder):
         self.setting = {**SETTING, "OMPI_MCA_orte_tmpdir_base": str(folder)}
@@ -87,8 +87,8 @@ def locus():
 
 @pytest.fixture(scope="session")
 def planner():
-    """Runs the native build for a lane with sanitizers, whose program starts slowly: for dry runs
-    by hundreds that only find out what to test."""
+    """Runs the native build in a lane with sanitizers, whose program starts slowly: for hundreds of
+    dry runs that only choose what to test."""
     return Program(os.environ.get("NATIVE"))
 
 
@@ -128,8 +128,8 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def often():
-    """How often to repeat tests that must hold each time. Lanes with sanitizers set OFTEN to
-    fewer, since the native lane has repeated them."""
+    """How often to repeat tests that must pass each time. Lanes with sanitizers reduce OFTEN, since
+    the native lane has repeated them."""
     return int(os.environ.get("OFTEN", 100))
 
 
@@ -138,7 +138,7 @@ def value(trial, name):
     return next(m["value"] for m in trial["metrics"] if m["name"] == name)
 
 
-# Arguments of benchmarks with large data, for tests that ask of no size.
+# Arguments that shrink benchmarks with large data, for tests in which sizes do not matter.
 SMALL = {
     "latency": "--size 64K,4M --load-size 1M",
     "prefetch": "--lines 256",
@@ -167,7 +167,7 @@ def measured(trials):
 
 @pytest.fixture(scope="module")
 def run(request, locus, tmp_path_factory, read):
-    """Runs the benchmark that the file of tests is named after: how it ended, and its trials."""
+    """Runs the benchmark that the test file is named after: how it ended, and its trials."""
     benchmark = request.module.__name__.removeprefix("test_")
 
     def with_record(arguments, **more):
@@ -213,7 +213,8 @@ def cpus():
 
 @pytest.fixture(scope="session")
 def few(cpus):
-    """A prefix that leaves the program two CPUs at most: three threads are more, on any machine."""
+    """A prefix that leaves the program at most two CPUs, so that three threads exceed them on any
+    machine."""
     return ["taskset", "-c", ",".join(map(str, cpus[:2]))]
 
 

@@ -63,7 +63,7 @@ def test_nobody_waits_longer_than_a_sample(run):
 
 
 def test_messages_at_a_set_rate(run):
-    """The last thread sends the messages, and none before it is due."""
+    """The last thread sends the messages, none before it is due."""
     messages, rate = 300, 20000
     _, trials = run(
         f"--rate {rate} --messages {messages} --threads 2 --actors 10 --in-flight 1,4"
@@ -92,7 +92,7 @@ def test_the_real_body(run):
 
 
 def test_so_many_messages(run):
-    """A few actors of all, a fixed number of messages, several in a row, the newest first."""
+    """Few actors, a fixed number of messages, several in a row, the newest first."""
     _, trials = run(
         "--actors 200 --active 2 --messages 1000 --batch 1,4 --order oldest,newest"
         f" --home own,first,interleave --words 0 --state 1000 --threads 2 {SHORT}"
@@ -101,7 +101,7 @@ def test_so_many_messages(run):
 
 
 def test_each_message_counts_once(run):
-    """Also those that OpenMP's threads handle after the team's workers have returned."""
+    """Including messages that OpenMP's threads handle after the team's workers have returned."""
     _, trials = run(f"--threads 4 --oversubscribe --actors 100 --state 64 --messages 20000 {SHORT}")
     for trial in measured(trials):
         assert trial["samples"]["parts"] == 20000 * trial["samples"]["n"]

@@ -129,7 +129,7 @@ BOUNDED = ["prlimit", f"--as={192 << 20}"]
 @pytest.mark.native("sanitizers reserve address space without bound")
 @pytest.mark.parametrize("mode", ["--resume", "--append"])
 def test_a_line_that_is_too_long_is_refused(locus, tmp_path, mode):
-    """As by all readers. The file stays as it is."""
+    """As in all readers. The file stays as it is."""
     file = tmp_path / "long.jsonl"
     assert locus(LEAST, file).status == 0
     number = len(file.read_bytes().splitlines()) + 1
@@ -148,7 +148,7 @@ def test_a_line_that_is_too_long_is_refused(locus, tmp_path, mode):
 @pytest.mark.native("sanitizers reserve address space without bound")
 @pytest.mark.parametrize("rest", [b"", b'{"type":"samples","batches":[1,2'])
 def test_zeros_that_a_failed_disk_left_take_no_memory(locus, tmp_path, read, rest):
-    """They and the line that they cut off are no longer there when the run goes on."""
+    """The zeros, and the line that they cut off, are gone when the run continues."""
     file = tmp_path / "zeros.jsonl"
     assert locus(LEAST, file).status == 0
     whole = file.read_bytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--begin-at: a run that waits for a moment, which nodes of a cluster share."""
+"""--begin-at: a run that waits for a moment shared by the nodes of a cluster."""
 
 import datetime
 import re

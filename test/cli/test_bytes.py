@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text from outside that is not UTF-8, or has control characters: the record has such a byte as
-\\xHH, and no text is lost or an error."""
+"""Text from outside that is not UTF-8, or has control characters: the record shows such a byte as
+\\xHH, and no text is lost or causes an error."""
 
 import pytest
 from mounts import Place
@@ -17,7 +17,7 @@ def trial_of(lines):
 
 
 def test_a_path(locus, tmp_path, read):
-    """A name with the byte, and a name with the four characters that stand for it, are two files;
+    """A name with the byte, and a name with the four characters that represent it, are two files;
     with different contents they are two trials."""
     ids: set = set()
     for name, written in (("p\udcff", r"p\xff"), (r"p\xff", r"p\x5cxff"), ("pä\\", "pä\\")):

@@ -17,7 +17,7 @@ MS = 5000 if os.environ.get("SANITIZER") else 300  # of a suite
 
 @pytest.fixture
 def python(tmp_path):
-    """A script in Python's place: prints its arguments behind the code and the package's folder,
+    """A script in place of Python: it prints its arguments after the code and the package's folder,
     and the number of lines on stdin."""
     file = tmp_path / "python"
     file.write_text(
@@ -29,9 +29,9 @@ def python(tmp_path):
 
 @pytest.fixture
 def suite(locus):
-    """suite("--quiet", output=FILE): a suite that came to its end. On a busy machine one step may
-    take longer than the budget and two seconds: then the watchdog ends the suite, without a card,
-    and says so; the next one has twice the time."""
+    """suite("--quiet", output=FILE): a complete suite. On a busy machine one step may take longer
+    than the budget and two seconds: then the watchdog ends the suite, without a card, and says so;
+    the next one has twice the time."""
 
     def run(*words, output=None, **more):
         file = ["--output", output] if output else []
@@ -73,11 +73,11 @@ def test_where_nobody_reads_the_table_there_is_no_card(suite, python, options):
 
 
 ONE = "latency --variant cycle --pages base --size 16K --repeats 1 --duration 1ms"
-ANSWERED = {"LOCUS_ANSWER": ""}  # the lanes of tests refuse answers, which cost time
+ANSWERED = {"LOCUS_ANSWER": ""}  # the lanes of tests switch answers off, to save time
 
 
 def test_a_benchmark_ends_with_its_lines_of_the_card(locus, python, tmp_path):
-    """Whether its record is kept or not; after its table."""
+    """Whether or not its record is kept; after its table."""
     done = locus(ONE, env={**python, **ANSWERED})
     made, given = done.out.splitlines()[-2:]
     assert done.status == 0 and made == "made: -I summary -"
@@ -122,7 +122,7 @@ LINE = r"(?m)^([a-z-]+) +(?:no|\d+) trials? in +\d+ s(?:: \d+ [a-z]+)?"
 
 
 def test_a_suite_with_a_card_has_a_line_for_each_benchmark(suite, python, tmp_path, read):
-    """The record has what tables would show."""
+    """The record has everything that the tables would show."""
     file = tmp_path / "a.jsonl"
     done = suite(output=file, env=python)
     benchmarks = some(line["name"] for line in read(file) if line["type"] == "benchmark")

@@ -134,7 +134,7 @@ def test_fewer_ticks_than_a_firing_takes(run):
 
 
 def test_counters_of_cpus_lose_nothing_where_threads_move(run, few):
-    """Threads are preempted within a tick, and go on on other CPUs."""
+    """Threads are preempted within a tick, and continue on other CPUs."""
     if not restartable():
         pytest.skip("no restartable sequences")
     done, trials = run(

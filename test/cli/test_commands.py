@@ -109,7 +109,7 @@ def test_the_man_page_names_its_version(locus, page):
 @pytest.mark.native("groff reads the page")
 @pytest.mark.parametrize("columns", [60, 78, 100])
 def test_groff_has_no_complaint_about_the_man_page(page, columns):
-    """No line that cannot be broken or adjusted."""
+    """No complaint about a line that cannot be broken or adjusted."""
     if not shutil.which("groff"):
         lacking("groff", "Debian: groff-base")
     done = subprocess.run(
@@ -132,7 +132,7 @@ def test_completion_asks_for_names(locus):
     ["report", "summary", "compare", "sick", "levels", "aggregate", "export", "validate"],
 )
 def test_commands_of_the_analysis_are_handed_on(locus, tmp_path, command):
-    """They run LOCUS_PYTHON, isolated, with the package's folder before the command."""
+    """The commands run LOCUS_PYTHON, isolated, with the package's folder before the command."""
     python = tmp_path / "python"
     python.write_text('#!/bin/sh\nfor word; do echo "$word"; done\nexit 5\n')
     python.chmod(0o755)
@@ -145,7 +145,7 @@ def test_commands_of_the_analysis_are_handed_on(locus, tmp_path, command):
 
 
 def test_a_venv_beside_the_package_is_found_when_it_is_made(locus, tmp_path):
-    """Also one that is younger than the build."""
+    """Even one created after the build."""
     (tmp_path / "share/locus").mkdir(parents=True)
     package = pathlib.Path(__file__).resolve().parents[2] / "analysis"
     (tmp_path / "share/locus/analysis").symlink_to(package)
@@ -200,7 +200,7 @@ def test_help_ends_the_command_and_says_so_where_it_was_not_written(locus, ask):
 
 @pytest.fixture(params=["No space left on device", "Broken pipe"])
 def refused(request):
-    """A file that can't be written, and why."""
+    """A file that cannot be written, and the reason."""
     reader, writer = os.pipe()
     os.close(reader)
     full = os.open("/dev/full", os.O_WRONLY)
@@ -221,9 +221,9 @@ def refused(request):
     ],
 )
 def test_it_says_why_output_was_not_written(locus, words, refused, tmp_path):
-    """Also where it was an earlier write, and other calls have failed since."""
+    """Even if the failure was an earlier write, and other calls have failed since."""
     file, why = refused
-    # Python ignores SIGPIPE, and so does what it starts without its signals restored
+    # Python ignores SIGPIPE, and its children do, too, unless signals are restored
     done = locus(words.format(tmp_path), stdout=file, restore_signals=False)
     assert done.status == 1 and f"locus: standard output: {why}\n" in done.err
 
@@ -236,7 +236,7 @@ def test_topology_of_this_machine_and_of_one_that_is_described(locus):
 
 
 def test_memory_of_the_only_node_is_that_of_the_machine(locus, tmp_path):
-    """A guest's node may have only the memory that its host has provided until now."""
+    """A guest's node may only show the memory that its host has provided so far."""
     if len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) != 1:
         pytest.skip("not one node")
     with Place(tmp_path / "place", "64k") as place:
@@ -335,7 +335,7 @@ def test_another_machine_in_the_environment_is_ignored(locus, tmp_path, read):
 
 
 def test_no_plugin_is_loaded_to_start(locus):
-    """hwloc's plugins took half of the time to start, and find devices, for which nobody asks."""
+    """hwloc's plugins took half of the time to start, and find devices that nobody asks for."""
     done = locus("numa --dry-run", env={"LD_DEBUG": "files"})
     assert done.status == 0 and "libhwloc.so" in done.err
     assert not re.findall(r"file=.*/hwloc_\w+\.so", done.err)

@@ -55,7 +55,7 @@ def test_commands_and_benchmarks_with_what_they_are(locus, offered, benchmarks):
 
 
 def test_each_option_of_each_benchmark(locus, offered, benchmarks):
-    """The options in its --help, without those that the command line has already."""
+    """The options in its --help, except those already on the command line."""
     for name in [*benchmarks, "suite"]:
         told = set(re.findall(r"^ +(?:-\?, )?(--[a-z-]+)", locus(name, "--help").out, re.M))
         assert set(offered(name, "--")) == told - {"--usage"}, name
@@ -76,7 +76,7 @@ def test_values_of_a_benchmarks_own(offered):
 
 @pytest.mark.native("other values run the same code")
 def test_each_value_that_is_offered_is_understood(locus, offered, benchmarks):
-    """A dry run accepts each value that is offered; and all options have some, except free text."""
+    """A dry run accepts each offered value; and all options offer some, except free text."""
     free = {"--repeats", "--runs", "--duration", "--time-budget", "--case-budget"}
     free |= {"--seed", "--tag", "--begin-at"}
     for name in benchmarks:
@@ -213,7 +213,7 @@ class Terminal:
         return found
 
     def close(self):
-        os.kill(self.pid, signal.SIGKILL)  # fish outlives that the terminal is hung up
+        os.kill(self.pid, signal.SIGKILL)  # fish survives the hang-up of its terminal
         os.waitpid(self.pid, 0)
         os.close(self.fd)
 
@@ -261,7 +261,7 @@ def test_pressing_tab(started, shell):
     terminal = started(shell)
 
     def pressed(keys):
-        """What locus is called with after Enter."""
+        """The arguments of locus after Enter."""
         terminal.send(f"locus {keys}\r")
         words = terminal.until(r"ran((?: <[^>]*>)*) END").group(1)
         terminal.until(PROMPT)
@@ -305,7 +305,7 @@ def test_what_there_is_to_choose_from_is_shown(started, offered, shell):
 
 
 def test_each_shell_finds_the_files_where_they_are_installed(locus):
-    """The file names that the shells look for, and the commands that the files are for."""
+    """The file names that the shells look for, and the commands that the files serve."""
     folder = SOURCE / "packaging/completion"
     assert {file.name for file in folder.iterdir()} == {
         "locus",

@@ -97,7 +97,7 @@ def test_levels_on_the_terminal_are_of_all_meetings(pairs, two, threads):
             [level["meetings"][q] for q in QUANTILES], rel=1e-3
         )
         if level["pairs"] == 1:
-            assert medians == "-"  # one number says nothing of how pairs differ
+            assert medians == "-"  # one number does not show how pairs differ
         else:
             assert [seconds(m) for m in medians.split(" to ")] == pytest.approx(
                 [level["0"], level["0.99"]], rel=1e-3
@@ -151,7 +151,7 @@ def test_a_node_of_128_cores_is_127_rounds(locus):
         seconds[lines] = float(re.findall(r"estimated time: (\d+) s", done.out)[0])
     assert (
         1 < seconds[16] < 15 and 9 < seconds[160] / seconds[16] < 11
-    )  # of each protocol and home: a minute for four
+    )  # for each protocol and home: a minute for four
 
 
 @pytest.mark.parametrize("machine", ["package:2 l3:8 core:8 pu:1", "package:2 l3:8 core:8 pu:2"])

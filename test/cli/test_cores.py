@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cores as a user runs it: what each CPU did, alone and with the others, and who errs."""
+"""cores as a user runs it: what each CPU did, alone and with the others, and which one errs."""
 
 import re
 

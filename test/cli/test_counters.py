@@ -76,7 +76,7 @@ def test_the_kernel_counts_everywhere(locus, read, tmp_path):
     ] * 4
     seconds = counted(lines, "cpu-time")
     assert seconds["unit"] == "s" and seconds["per"] == "microsecond" and seconds["samples"] == 4
-    # A thread that waits by the clock uses CPU time, and no more than the process in all.
+    # A thread that waits by the clock uses CPU time, no more than the whole process.
     assert 0 < seconds["total"] <= spent
     assert counted(lines, "faults")["trusted"]
     for name in ("faults", "context-switches", "cpu-time"):
@@ -84,7 +84,7 @@ def test_the_kernel_counts_everywhere(locus, read, tmp_path):
 
 
 def test_a_team_that_grows_is_counted_whole(locus, read, tmp_path):
-    """The second trial has workers that the first did not have."""
+    """The second trial has workers that the first one lacked."""
     file = tmp_path / "a.jsonl"
     done = locus(
         "dummy --variant steady --oversubscribe --threads 1,3 --repeats 7 --counters cpu-time"
@@ -119,8 +119,8 @@ LACK = (
 
 
 def test_counting_changes_no_identity(locus, read, tmp_path):
-    """Counting does not change a trial's identity: --resume does not run a complete trial again to
-    count it, and a dry run does not show counters."""
+    """Counting does not change a trial's identity: --resume does not measure a complete trial again
+    to count it, and a dry run does not show counters."""
     file = tmp_path / "a.jsonl"
     assert locus(DUMMY, "--output", file).status == 0
     again = locus(f"{DUMMY} --counters faults --resume --output", file)
@@ -317,8 +317,8 @@ def test_a_zero_that_nobody_saw_count_is_not_believed(locus, read, tmp_path, wit
 
 
 def test_what_fails_later_is_null_with_a_reason(locus, read, tmp_path, with_papi):
-    """A probe that counted does not mean that each thread can count. Each trial tries again, and
-    reports its own failure."""
+    """If a probe counted, a thread may still fail to count. Each trial tries again, and reports its
+    own failure."""
     file = tmp_path / "a.jsonl"
     words = DUMMY.replace("steady", "steady,jitter").split()
     done = locus(

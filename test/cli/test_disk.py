@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results on a file system that is read-only, or full, or full for some time."""
+"""Results on a file system that is read-only, full, or full for some time."""
 
 import os
 
@@ -24,7 +24,7 @@ def names(place):
 
 
 def test_a_read_only_file_system(locus, place):
-    """The message names the file and the reason, once; what is there stays as it is."""
+    """The message names the file and the reason, once; existing contents stay as they are."""
     file = place.folder / "kept.jsonl"
     words = "dummy --variant steady --repeats 2 --output"
     assert locus(words, file, prefix=place.prefix).status == 0
@@ -41,7 +41,7 @@ def test_a_read_only_file_system(locus, place):
 
 
 def fill(place, room):
-    """Fills the file system up to `room` bytes; returns the file to remove again."""
+    """Fills the file system except `room` bytes; returns the file whose removal frees it again."""
     ballast = place.path / "ballast"
     free = os.statvfs(place.path)
     ballast.write_bytes(bytes(free.f_bavail * free.f_frsize - room))

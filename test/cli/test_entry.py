@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a new user types: words to be explained, names of topics, of several benchmarks, of none."""
+"""Input of new users: words to be explained, names of topics, of several benchmarks, of none."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ WORDS = [*STATUSES, "failed", "impossible", "certain", "rough", "cannot tell", "
 
 @pytest.mark.parametrize("word", WORDS)
 def test_help_tells_what_a_word_means(locus, word):
-    """As the glossary does, from which it is made."""
+    """In the words of the glossary, from which the help is made."""
     done = locus("help", word)
     glossary = pathlib.Path(__file__).parents[2].joinpath("doc/methods/glossary.md").read_text()
     row = next(r for r in glossary.splitlines() if word.lower() in r.split(" | ")[0].lower())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each benchmark must do, tested for all that `locus list` names: a new benchmark is tested
+"""Requirements of each benchmark, tested for all that `locus list` names: a new benchmark is tested
 without an edit here."""
 
 import os
@@ -49,7 +49,7 @@ QUICK = "--profile quick --time-budget 60s --duration 1ms --repeats 1 --oversubs
 
 OTHER = pytest.mark.native("other values run the same code")
 every = pytest.mark.parametrize("name", BENCHMARKS)
-# For what all benchmarks have in common: sanitizers see it once.
+# For properties that all benchmarks share: sanitizers test them with one.
 every_alike = pytest.mark.parametrize(
     "name", [BENCHMARKS[0], *(pytest.param(name, marks=OTHER) for name in BENCHMARKS[1:])]
 )
@@ -67,9 +67,9 @@ def test_there_are_benchmarks(locus):
 
 
 def test_job_scripts(locus):
-    """Those of jobs/ run the main benchmark, all of them, and any; one over ranks for each that can
-    be divided over ranks, and the network; accept, which calls locus-job for each step. Their lines
-    for SLURM differ in name, nodes and time alone."""
+    """The scripts in jobs/ run the main benchmark, all of them, and any; one over ranks for each
+    that can be divided over ranks, and the network; accept, which calls locus-job for each step.
+    Their lines for SLURM differ only in name, nodes and time."""
     divided = [
         name
         for name in some(BENCHMARKS)
@@ -161,7 +161,7 @@ def said_on_a_terminal(locus, *arguments):
 
 
 def test_a_message_fits_a_terminal(locus):
-    """Of any length, in each build: it is folded."""
+    """Messages of any length, in each build: they are folded."""
     said = said_on_a_terminal(locus, "no such command " * 20)
     assert len(some(said)) > 3
     assert not [line for line in said if len(line) > 100], said
@@ -186,7 +186,7 @@ def test_messages_fit_a_terminal(locus, name):
     ],
 )
 def test_each_profile_is_planned(locus, name, profile, machine):
-    """Each trial is planned once, and in the same order each time; also for published settings."""
+    """Each trial is planned once, and always in the same order; also for published settings."""
     found = planned(locus, name, "--profile", profile, "--oversubscribe", machine=machine)
     assert len({values["id"] for _, _, values in found}) == len(found)
     assert found == planned(locus, name, "--profile", profile, "--oversubscribe", machine=machine)
@@ -280,8 +280,8 @@ def test_a_typo_is_refused_whatever_the_variant(locus, name):
 
 @every
 def test_command_lines_of_its_own_words(locus, name, often):
-    """Random command lines are planned, or refused with a reason. Sanitizers see the first of
-    them, and all of the fuzz targets' corpus."""
+    """Random command lines are planned, or refused with a reason. Sanitizers test the first ones,
+    and the whole corpus of the fuzz targets."""
     options = some(set(locus("list --names", name).out.split()) - {"--topology"})
     values = [
         *sorted(set(listed(locus, name).split())),

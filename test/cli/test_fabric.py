@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""locus-mpi fabric: every pair of ranks is measured once, and stands in one row of the record.
-Ranks share the CPUs, so the times mean nothing."""
+"""locus-mpi fabric: every pair of ranks is measured once, and is in one row of the record. Ranks
+share the CPUs, so the times mean nothing."""
 
 import itertools
 import os
@@ -61,7 +61,7 @@ def test_every_pair_meets_once(mpi, tmp_path, trials, ranks):
 def test_rounds_choose_pairs(mpi, tmp_path, trials):
     file = tmp_path / "fabric.jsonl"
     done = mpi(f"{WORDS} --variant pairs --rounds 2,all --output", file, ranks=6)
-    assert done.status == 2 and "--rounds" in done.err  # there is no such word
+    assert done.status == 2 and "--rounds" in done.err  # "rounds" has no such word
     done = mpi(f"{WORDS} --variant pairs --rounds 2 --output", file, ranks=6)
     assert done.status == 0, done
     pairs = met(trials(file)["pairs"])

@@ -43,7 +43,7 @@ def test_a_steady_mix_keeps_its_size(run, mix, keys):
     _, trials = run(f"{mix} --threads 2 --range 10000 {SHORT}")
     for trial in measured(trials):
         assert abs(value(trial, "keys") / 10000 - keys) < 0.06
-        # liburcu's own thread grows its table, and does not say so
+        # liburcu's own thread grows its table, and does not report it
         assert value(trial, "growths") == (None if trial["variant"] == "library" else 0)
 
 
@@ -113,7 +113,7 @@ def test_more_threads_than_cpus(run, few):
 
 
 def test_tables_are_placed_and_read_back(run):
-    """The pages of all tables, also those of later growth, exist before the clock starts."""
+    """The pages of all tables, including later growth, exist before the clock starts."""
     _, trials = run(
         "--variant striped,best --placement local,interleave --threads 1 --padded both"
         f" --mix course --operations 50000 --range 20000 {SHORT}"

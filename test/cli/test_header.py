@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The header of a record: where, how and of which job it was measured."""
+"""The header of a record: where, how and in which job it was measured."""
 
 import re
 from pathlib import Path

@@ -26,7 +26,7 @@ def record(locus, tmp_path_factory, read):
 
 @pytest.fixture(scope="module")
 def machine(record):
-    """What this machine's records say of it."""
+    """The record's description of this machine."""
     return record[0]["machine"]
 
 
@@ -131,7 +131,7 @@ def test_help(locus):
 
 
 def test_sigterm_is_no_verdict(locus, tmp_path):
-    """While the child waits for a file that nobody writes."""
+    """The child waits for a file that nobody writes."""
     os.mkfifo(tmp_path / "fifo")
     with locus.start("health --expect", tmp_path / "fifo") as process:
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
@@ -160,7 +160,7 @@ def test_a_trial_within_its_bounds(locus, measured, read, tmp_path):
 
 
 def test_a_trial_beyond_its_bounds(locus, measured):
-    """Beside other tests it may be noisy, which is no finding."""
+    """Beside other tests it may be noisy, which is not a finding."""
     done = locus("health --expect", measured("steady", 1e-9, 1e-8), *EVER.split())
     told = done.out if done.status else done.err.replace("cannot tell: noisy: ", "")
     assert re.search(r" clock \d+\.\d+ us/turn, at most 0.01 expected \((\d+) of \1\)\n$", told)
@@ -215,7 +215,7 @@ def test_a_trial_that_hangs_is_named(locus, measured):
     assert re.search(r"^locus: \S+ dummy/stuck hung: no end after \d+ s$", done.out)
 
 
-# What the check uses of NHC.
+# The parts of NHC that the check uses.
 NHC = """die() { echo "die $*"; }; log() { echo "log $*"; }; . "$0"; check_locus_health "$@"
 echo $?"""
 
@@ -238,7 +238,7 @@ def test_the_check_for_nhc(locus, expect):
 
 
 def test_sigterm_in_a_trial_is_no_verdict(locus, measured):
-    """To all processes, as SLURM does it."""
+    """To all processes, as SLURM sends it."""
     gate = {"LOCUS_DUMMY_GATE": "/none"}
     words = "health --expect", measured("stuck", 1e-9, 1), *EVER.split()
     with locus.start(*words, env=gate, start_new_session=True) as process:

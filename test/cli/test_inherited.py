@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a process inherits - descriptors, signals, limits, environment - changes no result, and
-what it can't run with is told. Each test starts the program as some parent does."""
+"""What a process inherits (descriptors, signals, limits, environment) changes no result, and if it
+cannot run so, it says why. Each test starts the program as some parent does."""
 
 import itertools
 import os
@@ -43,7 +43,7 @@ CLOSED = [some for n in (1, 2, 3) for some in itertools.combinations((0, 1, 2), 
     "streams", [(1,), *(pytest.param(some, marks=OTHER) for some in CLOSED if some != (1,))]
 )
 def test_what_is_closed_of_the_standard_streams_is_no_file_of_ours(locus, tmp_path, read, streams):
-    """Else the record would be standard output, and would have the table."""
+    """Otherwise the record would be standard output, and contain the table."""
     file = tmp_path / "closed.jsonl"
     for mode in ("", " --resume", " --append --runs 2"):
         assert locus(BRIEF, file, *mode.split(), preexec_fn=closing(*streams)).status == 0
@@ -96,7 +96,7 @@ def test_signals_that_were_blocked(locus, tmp_path, read, runs):
 
 
 def test_a_parent_that_ignores_its_children(locus, tmp_path, read):
-    """Then the kernel keeps no status of ours either."""
+    """Then the kernel does not keep our children's status either."""
     file = tmp_path / "children.jsonl"
     done = locus(BRIEF, file, "--runs", "2", preexec_fn=ignoring(signal.SIGCHLD))
     assert done.status == 0 and ends(read(file)) == [(None, 0)] * 2
@@ -110,7 +110,7 @@ def limiting(what, soft, hard):
 
 
 def test_output_that_may_not_grow(locus, tmp_path):
-    """SIGXFSZ would end the process, with a core dump, and without a word."""
+    """SIGXFSZ would end the process with a core dump, without a message."""
     with (tmp_path / "list").open("w") as out:
         process = locus.start(
             "list", stdout=out, preexec_fn=limiting(resource.RLIMIT_FSIZE, 10, 10)
@@ -122,7 +122,7 @@ def test_output_that_may_not_grow(locus, tmp_path):
 
 @pytest.mark.parametrize("limits", [(1, NO_LIMIT), (2, 2)])
 def test_cpu_time_that_is_used_up(locus, tmp_path, read, limits):
-    """Where the soft limit is the hard one, as after `ulimit -t`, the kernel would only kill."""
+    """If the soft limit is the hard one, as after `ulimit -t`, the kernel would only kill."""
     file = tmp_path / "time.jsonl"
     done = locus(ENDLESS, file, preexec_fn=limiting(resource.RLIMIT_CPU, *limits))
     assert done.status == 128 + signal.SIGXCPU
@@ -142,7 +142,7 @@ STACKS = {
 @pytest.mark.native("the sanitizers map memory of their own")
 @pytest.mark.parametrize("start, env", STACKS.values(), ids=STACKS)
 def test_threads_have_stacks_of_one_size(locus, start, env):
-    """Larger ones have room for a huge page, which no plan counts (src/machine/inherited.c)."""
+    """Larger stacks could hold a huge page, which no plan counts (src/machine/inherited.c)."""
     process = locus.start(
         "dummy --variant stuck --where enter --delay 6e8 --threads 4 --oversubscribe",
         preexec_fn=start,
@@ -180,7 +180,7 @@ def test_a_stack_that_is_too_small(locus, name):
 
 
 def group_of(limit):
-    """A control group for so many threads; what starts a process in it, and its name."""
+    """A control group for so many threads: a command that starts a process in it, and its name."""
     for root in ("/sys/fs/cgroup/pids", "/sys/fs/cgroup"):
         group = pathlib.Path(root) / f"locus-test-{os.getpid()}"
         try:
@@ -200,7 +200,7 @@ TOO_FEW = "locus: {} of 3 threads could not be created: {}; raise it, or choose 
 
 @pytest.mark.native("sanitizers have threads of their own")
 def test_a_control_group_of_too_few_threads(locus):
-    """The main thread, the watchdog and one worker: another worker has no room."""
+    """The main thread, the watchdog and one worker fit: another worker does not."""
     group = group_of(3)
     try:
         done = locus(THREE, preexec_fn=lambda: (group / "cgroup.procs").write_text("0"))
@@ -224,7 +224,7 @@ def as_nobody(processes):
 def test_a_user_of_too_few_threads(locus):
     if os.geteuid():
         lacking("a user without processes", "root")
-    with pathlib.Path(locus.path).open("rb") as program:  # the user may not see its folder
+    with pathlib.Path(locus.path).open("rb") as program:  # the user may not enter its folder
         itself = Program(f"/proc/self/fd/{program.fileno()}")
         done = itself(THREE, preexec_fn=as_nobody(2), pass_fds=[program.fileno()], cwd="/")
     assert done.status == 1
@@ -240,7 +240,7 @@ def forbidding(*calls):
 
 @pytest.mark.parametrize("cpus", ["all", "one"])
 def test_threads_that_may_not_be_pinned(locus, tmp_path, read, cpus):
-    """Only a trial needs that. Who asks for CPUs, or plans, does not."""
+    """Only a trial pins threads. A command that asks for CPUs, or plans, works."""
     file = tmp_path / "pinned.jsonl"
     first = str(min(os.sched_getaffinity(0)))
     prefix = [

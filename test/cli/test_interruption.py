@@ -47,10 +47,11 @@ def test_a_signal_ends_it_with_all_that_was_measured(locus, tmp_path, read, numb
 
 
 def test_what_is_left_is_counted(locus, tmp_path):
-    """A signal during the first of two groups: its trial is incomplete, the other not measured."""
+    """A signal during the first of two groups: its trial is incomplete, the other one is not
+    measured."""
     file = tmp_path / "left.jsonl"
     words = "dummy --variant steady --size 0,4096 --threads 1 --delay 100 --repeats 1000000"
-    words += " --counters faults"  # without, samples are collected for a second
+    words += " --counters faults"  # otherwise samples are collected for a second
     process = locus.start(words, "--output", file)
     wait_for(written(file, "samples"), "samples")
     process.send_signal(signal.SIGINT)
@@ -67,7 +68,7 @@ def test_resume_goes_on_where_a_signal_ended_it(locus, tmp_path, read):
     )
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=PATIENCE)
-    # what was not begun has no row, but is counted
+    # trials that were not begun have no row, but are counted
     measured = {line["trial"] for line in read(file) if line["type"] == "samples"}
     left = [
         line
@@ -83,7 +84,7 @@ def test_resume_goes_on_where_a_signal_ended_it(locus, tmp_path, read):
         for line in read(file)
         if line["type"] == "trial" and line["status"] not in ("interrupted", "wrong")
     }
-    assert locus(BRIEF, "--output", file, "--resume").status == 1  # of the wrong ones
+    assert locus(BRIEF, "--output", file, "--resume").status == 1  # because of the wrong trials
     lines = read(file)
     headers = [i for i, line in enumerate(lines) if line["type"] == "header"]
     assert len(headers) == 2 and lines[headers[1]]["resumes"] == [lines[0]["run"]]
@@ -127,12 +128,12 @@ def test_a_row_is_printed_when_its_line_is_written(locus):
 
 @ONE_THREAD
 def test_kill_9_at_100_random_moments(locus, tmp_path, read, often):
-    """All that was visible before the kill is in the file after it: each line that another process
+    """Everything visible before the kill is in the file after it: each line that another process
     read from it, and the trial of each row of the table. The last line may be cut off; otherwise
     the record must be valid.
     """
     reference = tmp_path / "whole.jsonl"
-    assert locus(BRIEF, "--output", reference).status == 1  # of the wrong ones
+    assert locus(BRIEF, "--output", reference).status == 1  # because of the wrong trials
     choose = random.Random(9)
     read_before = rows = 0
     for n in range(often):
@@ -237,7 +238,7 @@ def test_two_writers_of_one_file(locus, tmp_path, read):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_may_come_several_times(locus, tmp_path, read, number):
     """Signals may come more than once: timeout(1) signals the process and its group; a batch system
-    signals the whole step, and srun forwards the signal that it got."""
+    signals the whole step, and srun forwards its own signal."""
     file = tmp_path / "again.jsonl"
     process = locus.start(ENDLESS, file)
     wait_for(written(file, "samples"), "a few batches")

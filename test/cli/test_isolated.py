@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where locus starts Python, it runs nothing of the current folder, which others may write to, and
-nothing that variables of other software name."""
+"""When locus starts Python, it runs no code from the current folder, which others may write to, nor
+code named by other software's variables."""
 
 import os
 import pkgutil
@@ -45,7 +45,7 @@ def record(locus, tmp_path_factory):
 
 
 def names():
-    """All modules that this Python could import: its own, and those that are installed."""
+    """All modules that this Python could import: its own, and installed ones."""
     found = {module.name for module in pkgutil.iter_modules()} | set(sys.builtin_module_names)
     assert {"json", "csv", "re", "numpy", "duckdb", "jinja2", "vl_convert", "zlib"} <= found
     return {*found, "sitecustomize", "usercustomize", "locus_analysis"}
@@ -68,7 +68,7 @@ def ran(planted):
 
 
 def test_a_planted_module_is_seen(planted, python):
-    """What the other tests look for happens where Python is not isolated."""
+    """If Python is not isolated, the effect that the other tests exclude does happen."""
     os.spawnvpe(
         os.P_WAIT,
         python,

@@ -157,7 +157,7 @@ def test_a_point_far_out_merges_no_clusters(run, tmp_path, kind, place, outlier)
 
 
 def test_no_gain_between_different_answers(run, tmp_path):
-    """A point as far from two centres, but for the rounding of squares in float."""
+    """A point equally far from two centres, except for the rounding of squares in float."""
     tie = [float.fromhex("0x1.9ed6dep+0"), float.fromhex("0x1.d6a928p+1")]
     two = [[-1.875, 0.75], [1.875, -0.875]]
     rows, centres = (

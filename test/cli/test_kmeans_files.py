@@ -101,7 +101,7 @@ def test_it_begins_where_it_is_told(cluster, tmp_path):
             save(tmp_path / f"{variant}.npy", [[11.0], [0.0], [500.0]]),
         )
         assert labels == ([4], [1, 1, 0, 0])
-        assert means == ([3, 1], [10.5, 0.5, 500.0])  # without points it stays
+        assert means == ([3, 1], [10.5, 0.5, 500.0])  # a centre without points stays
 
 
 def test_single_values_are_read_as_the_type_wanted(cluster, tmp_path):
@@ -166,7 +166,7 @@ def test_command_lines_that_are_wrong(locus, tmp_path, words, said):
 
 
 def test_memory_is_no_reason_to_refuse_auto_where_none_fits(locus):
-    """Which clusters are near each box would not fit into memory: auto must choose another way of
+    """The list of clusters near each box would not fit into memory: auto must choose another way of
     pruning."""
     total = (
         int(
@@ -226,7 +226,7 @@ def test_a_file_that_changes_while_others_are_measured(locus, tmp_path, read, op
         tmp_path / "record.jsonl",
     )
     save(changes, points(500, 2, 2))
-    # in which we have to save a file
+    # time in which a file must be saved
     words = "kmeans --variant best --threads 1 --case-budget 4s --quiet --output"
     files = ["--points", stays, "--centres", f"{stays},{changes}"]
     if option == "--points":
@@ -343,7 +343,7 @@ def test_files_with_long_names_are_different_trials(locus, tmp_path):
 
 
 def test_the_contents_of_a_file_are_the_trial_and_not_its_path(locus, tmp_path, read):
-    """The same contents elsewhere are the same trial; other contents there are another."""
+    """The same contents elsewhere are the same trial; other contents there are another trial."""
     plan = "kmeans --clusters 3 --variant 2p --threads 1 --dry-run --points"
     first, same, other = (tmp_path / f"{name}.npy" for name in ("first", "same", "other"))
     for path, seed in ((first, 0), (same, 0), (other, 1)):

@@ -21,7 +21,7 @@ PRUNED = {
     "best-boxes": "boxes",
 }
 MEASURED = ("ok", "unconverged", "bimodal", "noisy")
-ROUNDING = {"double": 1e-12, "float": 1e-6}  # of centres, relative to the largest coordinate
+ROUNDING = {"double": 1e-12, "float": 1e-6}  # error of centres, relative to the largest coordinate
 NEAR = {"double": 1e-8, "float": 1e-5}  # differences of squared distances, relative to their mean
 FORCED = 4
 CELLS = 3  # dimensions that a grid has at most
@@ -67,8 +67,8 @@ CASES = [
 
 
 def clear(x, centres, margin):
-    """Whether a plain Lloyd's k-means has an answer that rounding can't change: no point is nearly
-    as far from two centres, and no cluster is empty."""
+    """Whether the answer of a plain Lloyd's k-means cannot change by rounding: no point is nearly
+    equally far from two centres, and no cluster is empty."""
     labels = None
     while True:
         squares = np.sort(d := ((x[:, None] - centres) ** 2).sum(2), axis=1)
@@ -92,7 +92,7 @@ def theirs(x, start, iterations):
 
 @pytest.fixture(scope="module")
 def problem(request, tmp_path_factory):
-    """Points and start centres whose answer rounding can't change, and files with them."""
+    """Points and start centres whose answer rounding cannot change, and files with them."""
     if not KMeans:
         lacking("scikit-learn", "python3 -m pip install -r analysis/requirements-dev.txt")
     make, n, d, k, kind = request.param
@@ -165,7 +165,7 @@ def test_the_same_answer_as_another_library(problem, ours, variant):
     assert centres == pytest.approx(their_centres, rel=0, abs=rounding)
     assert inertia == pytest.approx(their_inertia, rel=1e-4 if kind == "float" else 1e-9)
     # The same after FORCED iterations. scikit-learn's labels belong to the centres that it returns,
-    # so they are those of our next iteration.
+    # so they are the labels of our next iteration.
     their_centres, their_labels, _, _ = forced
     centres, _, _, iterations = ours(variant, FORCED)
     assert centres == pytest.approx(their_centres, rel=0, abs=rounding) and iterations == FORCED

@@ -27,7 +27,7 @@ def test_every_pattern_is_measured_and_right(patterns):
     assert done.status == 0 and sorted(found) == sorted(PATTERNS)
     for trial in found.values():
         assert trial["metrics"][0]["name"] == "time" and trial["metrics"][0]["unit"] == "s/load"
-        # A load that depends on another takes more than a cycle, where the frequency was steady.
+        # A dependent load takes more than a cycle, if the frequency was steady.
         assert value(trial, "time") > 0 and (trial["cycles"] is None or trial["cycles"] > 1)
         assert trial["placement"]["before"]["misplaced"] == 0
 
@@ -119,7 +119,7 @@ def test_the_background_is_throttled(locus, tmp_path, read, cpus):
         assert (others["name"], others["workers"]) == ("background", trial["threads"] - 1)
         line = background / others["throughput"]  # bytes
         assert line == pytest.approx(2 ** round(math.log2(line))) and 16 <= line <= 512
-    # How lines are written makes no difference where none is.
+    # How lines are written makes no difference if none are written.
     mixes = [("read", "nontemporal"), *((m, s) for m in ("1r1w", "write") for s in STORES)]
     assert sorted(rate) == sorted((*mix, target) for mix in mixes for target in (0, 1))
     # A thread that was late makes up for some blocks, which are few in 100 ms.
@@ -157,7 +157,7 @@ def test_standard_profile_has_four_sizes_an_octave(locus):
 
 
 def quick_sizes(locus, cache):
-    """The sizes of `cycle` on a machine with a last cache of so many MiB."""
+    """The sizes of `cycle` on a machine whose last-level cache has so many MiB."""
     done = locus(
         "latency --variant cycle --pages thp --dry-run --topology",
         f"node:1 l3:1(size={cache << 20}) core:4 pu:1",
@@ -177,7 +177,7 @@ def test_quick_goes_to_four_times_the_last_cache(locus, cache, beyond):
 
 
 def test_trials_that_fill_caches_come_last(locus):
-    """So that a short budget lacks large ones, and not half of the other variants."""
+    """So that a short budget omits large trials, and not half of the other variants."""
     done = locus("latency --dry-run --topology", "node:1 core:4 pu:1")
     found = re.findall(r"latency/(\S+) size=(\d+) pages=base", done.out)
     assert ("page-random", str(64 << 20)) in found

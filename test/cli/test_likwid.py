@@ -16,7 +16,7 @@ from some import some
 from waits import PATIENCE, wait_for, written
 
 STANDIN = pathlib.Path(os.environ.get("BUILD", ".")) / "test/likwid"
-# LIKWID's libraries leak if they can't count, and are loaded before a sanitizer's.
+# LIKWID's libraries leak if they cannot count, and are loaded before a sanitizer's.
 FORGIVING = {
     "ASAN_OPTIONS": ":".join(
         filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0:verify_asan_link_order=0"])
@@ -120,7 +120,7 @@ def test_a_region_for_each_trial(locus, read, wrapped, marked, tmp_path, cpus, v
 
 
 def test_runs_leave_the_counts_of_the_last_one(locus, read, wrapped, marked, tmp_path):
-    """Its table is of one run, and locus says so; the record has the counts of all."""
+    """LIKWID's table covers one run, and locus says so; the record has the counts of all."""
     file = tmp_path / "a.jsonl"
     words = "dummy --variant steady --repeats 2 --runs 2 --quiet --output"
     done = locus(words, file, env=wrapped())
@@ -183,7 +183,7 @@ def test_fewer_threads_than_cpus(locus, read, wrapped, marked, tmp_path, cpus, v
 
 
 def lost(locus, read, file, env, threads):
-    """The trial's region and its note of what LIKWID lost, and what was said of that in the end."""
+    """The trial's region, its note on what LIKWID lost, and the final message about that."""
     words = (
         f"dummy --variant steady --threads {threads} --profile quick --repeats 3 --quiet --output"
     )
@@ -350,8 +350,7 @@ def test_a_library_that_does_not_begin(locus, read, wrapped, tmp_path):
 
 
 def test_events_that_nobody_can_read(locus, read, wrapped, tmp_path):
-    """As where a variable that was left over names those of another processor: LIKWID reads "not
-    a number"."""
+    """As if a variable were left over from another processor: LIKWID reads "not a number"."""
     env = wrapped("NONSENSE:PMC0", does="unreadable")
     words = ["no event of LIKWID_EVENTS (NONSENSE:PMC0) can be read", "likwid-perfctr -e"]
     done = goes_on_without(locus, read, tmp_path / "a.jsonl", env, *words)
@@ -366,7 +365,7 @@ def test_a_variable_that_was_left_over(locus, read, tmp_path):
 
 
 def test_the_real_library(locus, read, wrapped, tmp_path):
-    """The real library counts, or locus tells why not and continues. In direct mode, since without
+    """The real library counts, or locus says why not and continues. In direct mode, since without
     its daemon the library would end the program."""
     if not shutil.which("likwid-perfctr"):
         lacking("LIKWID", "Debian: likwid")
@@ -397,8 +396,8 @@ def bound(locus, read, file, *prefix, env=None):
 
 @pytest.fixture
 def pin(cpus):
-    """Words of likwid-pin. By places in its own list of our CPUs: in a cpuset it takes plain
-    numbers for such, too."""
+    """Arguments of likwid-pin, by positions in its own list of our CPUs: in a cpuset it takes plain
+    numbers for positions, too."""
     if not shutil.which("likwid-pin"):
         lacking("likwid-pin", "Debian: likwid")
     said = subprocess.run(
@@ -420,7 +419,7 @@ def test_likwid_pin(locus, read, pin, tmp_path, cpus):
 
 
 def test_likwid_mpirun(locus, read, pin, tmp_path, cpus):
-    """It writes a script that calls likwid-pin, or likwid-perfctr, by rank."""
+    """likwid-mpirun writes a script that calls likwid-pin, or likwid-perfctr, by rank."""
     script = tmp_path / ".likwidscript_4711.txt"
     script.write_text(f'#!/bin/bash\n{" ".join(pin(cpus[:1]))} "$@"\nexit $?\n')
     script.chmod(0o755)
@@ -429,7 +428,7 @@ def test_likwid_mpirun(locus, read, pin, tmp_path, cpus):
 
 
 def test_likwid_perfctr(locus, read, tmp_path, cpus):
-    """A stand-in of likwid-perfctr -C, in Lua as a script is there: an interpreter, and it."""
+    """A stand-in for likwid-perfctr -C, a script in Lua: an interpreter runs it."""
     script = tmp_path / "likwid-perfctr"
     script.write_text(
         "import os, subprocess, sys\n"

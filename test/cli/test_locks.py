@@ -6,7 +6,7 @@ from conftest import MEASURED, measured, value
 from some import some
 
 KINDS = ["mutex", "spin", "ticket", "mcs", "clh", "cohort", "rwlock", "flags"]
-SPREAD = ["cohort", "flags"]  # these have parts with each thread or node
+SPREAD = ["cohort", "flags"]  # these have a part for each thread or node
 ONE = ["together", "apart"]  # one lock for all threads
 LAYOUTS = [*ONE, "dense", "padded"]
 SHARES = ["to-self", "to-core", "to-cache", "to-node", "to-far"]
@@ -67,7 +67,7 @@ def test_long_sections_take_longer(run):
 
 
 def test_shares_of_the_next_holder_add_up(visited, cpus):
-    """There are none where no section wrote while all were at work, as on a busy machine."""
+    """There are none if no section wrote while all were at work, as on a busy machine."""
     found = []
     for trial in some(measured(visited[1])):
         shares = [value(trial, name) for name in SHARES]
@@ -87,7 +87,7 @@ def test_handovers_are_those_of_one_lock_that_all_write(visited):
         if not one:
             assert found == [None] * len(found), what(trial)
         elif found[0] is not None:
-            # of two CPUs there is one distance
+            # two CPUs have one distance
             assert [n for n in found[1:] if n is not None] == pytest.approx([found[0]])
 
 

@@ -260,8 +260,8 @@ def test_another_machine_on_another_rank(mpi, cpus, words, places, status, what)
         ("PMI_SIZE=4 PMI_RANK=0 SLURM_STEP_NUM_TASKS=1", 4),  # mpirun in a task of srun
         pytest.param("OMPI_COMM_WORLD_SIZE=5", 5, marks=OTHER),
         pytest.param("MV2_COMM_WORLD_SIZE=6 MV2_COMM_WORLD_RANK=0", 6, marks=OTHER),
-        ("PMI_SIZE=4 PMI_RANK=3", None),  # the first one says it
-        ("PMIX_RANK=1", 2),  # nobody says how many there are
+        ("PMI_SIZE=4 PMI_RANK=3", None),  # rank 0 prints it
+        ("PMIX_RANK=1", 2),  # nothing tells their number
         ("PMIX_RANK=2", None),
         pytest.param("PMIX_RANK=0", 0, marks=OTHER),
         ("PMI_SIZE=1 SLURM_STEP_NUM_TASKS=2", 0),  # mpirun -n 1 in each of srun's tasks
@@ -270,8 +270,8 @@ def test_another_machine_on_another_rank(mpi, cpus, words, places, status, what)
     ],
 )
 def test_tasks_that_do_not_know_each_other(mpi, setting, tasks):
-    """Launchers of another MPI, as far as a process sees them: by their variables. `tasks` is what
-    the message says; None: no message, 0: not refused."""
+    """Launchers of another MPI, as a process recognises them: by their variables. `tasks` is the
+    number in the message; None: no message, 0: not refused."""
     env = dict(word.split("=") for word in setting.split())
     alone = Program.start(mpi, "list", env={**mpi.setting, **env})
     out, err = alone.communicate(timeout=PATIENCE)
@@ -285,7 +285,7 @@ def test_tasks_that_do_not_know_each_other(mpi, setting, tasks):
 
 @OTHER
 def test_only_shared_memory_is_divided(mpi):
-    """A limit of each process is not."""
+    """A limit of each process is not divided."""
     words = "dummy --variant steady --oversubscribe --repeats 1 --size 900000G"
     shared = mpi(words, ranks=2)
     assert shared.status == 3 and re.search(r"because of the .*, shared by 2 ranks;", shared.err)
@@ -297,7 +297,8 @@ def test_only_shared_memory_is_divided(mpi):
 
 @OTHER
 def test_the_end_of_the_budget_within_a_sample(mpi):
-    """The option of Open MPI 4 that the man page names: no error of mpirun's, and our status."""
+    """The option of Open MPI 4 that the man page names: mpirun prints no error, and the status is
+    ours."""
     version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=True)
     if not re.search(r"Open MPI\) 4\.", version.stdout):
         lacking("Open MPI 4", "Debian: openmpi-bin")

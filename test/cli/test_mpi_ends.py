@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""locus-mpi: what ends one rank ends all of them, and what was measured is kept."""
+"""locus-mpi: whatever ends one rank ends all of them, and results so far are kept."""
 
 import os
 import pathlib

@@ -34,7 +34,7 @@ def cluster(mpi, locus, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def rows():
-    """Points in three dimensions, in two clusters, of which one is far from the origin."""
+    """Points in three dimensions, in two clusters, one far from the origin."""
     numbers = random.Random(5)
     return [[1e4 * (i % 2) + numbers.gauss(0, 1) for _ in range(3)] for i in range(501)]
 
@@ -74,7 +74,7 @@ def test_so_many_points_for_each_rank_are_as_many_as_for_all(cluster, mpi, locus
 
 
 def test_numbers_of_all_ranks(mpi, locus, tmp_path, trials):
-    """Metrics of locus-mpi are those of all ranks together, and agree with locus."""
+    """Metrics of locus-mpi cover all ranks together, and agree with locus."""
     words = (
         "kmeans --variant best --points 5000 --clusters 20 --prune none --threads 1 --repeats 2"
         " --oversubscribe --output"

@@ -12,8 +12,8 @@ import time
 import pytest
 import retries
 
-# Limits for a quiet run with 60 samples of 1 ms. A trial is noisy only with much more: a tenth of
-# its samples or 2 % of its time.
+# Limits for a quiet run with 60 samples of 1 ms. A trial is noisy only far beyond them: with a
+# tenth of its samples or 2 % of its time.
 SWITCHES, DELAY = 2, 500_000  # ns
 TRIES = 40
 
@@ -39,7 +39,7 @@ def test_a_hog_on_the_same_core_is_flagged_in_all_of_100_runs(locus, hog, tmp_pa
         trial = trials(file)["steady"]
         said = [*trial["reasons"], *trial["notes"]]
         flagged += any("disturbed" in text for text in said)
-        if trial["status"] != "noisy":  # what is left says what it takes without the hog
+        if trial["status"] != "noisy":  # otherwise, the result without the hog
             assert trial["metrics"][-1]["value"] == pytest.approx(10e-6, rel=0.1)
     assert flagged == often
 
@@ -83,7 +83,7 @@ def aside(cpus):
 
 
 def test_without_a_hog_nothing_is_flagged(locus, tmp_path, trials, aside):
-    """The control: no run is noisy in which the kernel saw no other process on the CPU. A busy
+    """The control: if the kernel saw no other process on the CPU, a run is not noisy. A busy
     machine may have no such run; then the test is skipped."""
     quiet = 0
     for n in range(TRIES):
@@ -132,7 +132,7 @@ def test_noisy_samples_are_told_apart_and_not_dropped(locus, hog, tmp_path, tria
     longest = max(time for batch in batches for time in batch["times"])
     five_digits = pytest.approx(longest, rel=5.01e-5)
     assert trial["samples"]["quantiles"]["1"] == five_digits
-    if trial["status"] != "noisy":  # what the clock waited for alone
+    if trial["status"] != "noisy":  # only what the clock waited for
         assert trial["metrics"][-1]["value"] == pytest.approx(10e-6, rel=0.2)
 
 

@@ -71,7 +71,7 @@ def test_every_placement_is_measured_and_verified(placed):
                 == (8 << 20) // placement["page"]
             )
             if trial["variant"] == "static-dynamic":
-                assert placement["local_share"] is None  # who uses a page differs by pass
+                assert placement["local_share"] is None  # the user of a page differs by pass
             else:
                 assert 0 < placement["local_share"] <= 1
 
@@ -110,7 +110,7 @@ def test_bandwidth_is_bytes_over_time(placed):
 
 
 def test_first_touch_itself_is_measured(locus, tmp_path, read):
-    """Faults follow from pages and time; what a kernel would do has no value."""
+    """Faults follow from pages and time; unknown kernel behaviour has no value."""
     file = tmp_path / "touch.jsonl"
     words = "numa --variant touch --pages base,thp --layout 1 --size 8M --repeats 1 --output"
     done = locus(words, file)
@@ -127,7 +127,7 @@ def test_first_touch_itself_is_measured(locus, tmp_path, read):
 
 
 def test_chunks_are_those_of_openmp(locus, tmp_path, read):
-    """Chunks are in the identity of variants that deal, and of no other."""
+    """Chunks are in the identity of variants that deal them out, and of no other."""
     file = tmp_path / "chunks.jsonl"
     words = "numa --variant static,static-dynamic,dynamic-static --chunk 1,1000 --size 100000"
     words += " --kernel sum,triad --pages base --layout packed --repeats 1 --duration 1ms --output"

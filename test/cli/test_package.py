@@ -147,7 +147,7 @@ def test_data_frames_hold_what_the_record_says(record, read, frames):
         for key in ("benchmark", "variant", "threads", "bind", "status"):
             assert row[key] == line[key]
         assert list(row["reasons"]) == line["reasons"]
-        # A parameter whose name is another column's gets the prefix parameter_.
+        # A parameter with the name of another column gets the prefix parameter_.
         own = {key: row.get(f"parameter_{key}", row.get(key)) for key in line["parameters"]}
         assert own == line["parameters"]
     named = {name for line in told.values() for name in line["parameters"]}

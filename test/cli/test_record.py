@@ -62,16 +62,15 @@ def test_statuses(run, trials):
     assert run[0].status == 1
     said = " ".join(run[0].out.split())
     for reason in (r for t in found.values() for r in t["reasons"]):
-        # of several trials a number is told from the least to the most
+        # a number that differs between trials is shown from the least to the most
         number = r"\d+(\.\d+)?(e-\d+)?"
         words = re.split(f"(?<![\\w.]){number}(?!\\w)", reason)[::3]
         assert re.search(f"{number}( to {number})?".join(map(re.escape, words)), said), reason
 
 
 def test_memory_that_is_used_up_fails_the_trial(locus, tmp_path, trials):
-    """
-    Workers take 64 bytes a turn from their own pools while the clock runs. Samples of 50,000 turns
-    have the 65 that use up 4 KiB, however long the machine holds up their calibration.
+    """Workers take 64 bytes a turn from their own pools while the clock runs. Samples of 50,000
+    turns include the 65 that use up 4 KiB, however long the machine delays their calibration.
     """
     long = "--delay 1 --duration 50ms"
     for threads, pool, failed in (1, f"4K {long}", True), (2, "16M", False):
@@ -124,7 +123,7 @@ def test_workers_of_a_role_follow_from_a_parameter(locus, tmp_path, read):
         file,
     )
     found = {t["parameters"]["writers"]: t for t in read(file) if t["type"] == "trial"}
-    assert sorted(found) == [1, 2]  # of 3 there would be no reader
+    assert sorted(found) == [1, 2]  # with 3 threads there would be no reader
     for writers, trial in found.items():
         assert [(r["name"], r["workers"]) for r in trial["roles"]] == [
             ("writer", writers),
@@ -157,8 +156,8 @@ def test_what_was_not_measured_is_null_with_a_reason(run, trials):
 
 @pytest.mark.native("what is measured is no question of memory or threads")
 def test_the_delay_is_what_was_asked_for(locus, tmp_path, trials):
-    """The least time is the delay: noise can only add. (The delay is waited for by the clock
-    that also measures it.)"""
+    """The least time is the delay: noise can only add. (The same clock waits for the delay and
+    measures it.)"""
     file = tmp_path / "steady.jsonl"
     locus("dummy --variant steady --delay 50 --profile quick --time-budget 3s --output", file)
     trial = trials(file)["steady"]
@@ -191,7 +190,7 @@ def test_two_heaps_are_said_to_be_so(locus, tmp_path, trials):
 
 
 def five_digits(values):
-    """Batches and quantiles in records have five digits: off by half of the last one."""
+    """Batches and quantiles in records have five digits: the error is half of the last one."""
     return pytest.approx(values, rel=5.01e-5)
 
 
@@ -223,7 +222,7 @@ def test_raw_samples_and_their_summary_agree(run, read):
 
 
 def test_intervals_that_follow_are_those_of_the_table(locus, tmp_path, read):
-    """The record leaves out those of rates and of constants; the table has all."""
+    """The record leaves out intervals of rates and of constants; the table has all."""
     file = tmp_path / "numa.jsonl"
     done = locus(
         "numa --variant single,static --kernel triad --size 1M --pages base --repeats 12"
@@ -240,8 +239,8 @@ def test_intervals_that_follow_are_those_of_the_table(locus, tmp_path, read):
 
 
 def undisturbed(own):
-    """The times of each batch that count: without the noisy ones, if in each allocation a quarter
-    is left."""
+    """The times of each batch that count: without the noisy ones, if each allocation keeps a
+    quarter."""
     clean = [[t for i, t in enumerate(b["times"]) if i not in b["noisy"]] for b in own]
     for allocation in {line["allocation"] for line in own}:
         both = [
@@ -254,7 +253,7 @@ def undisturbed(own):
 
 
 def test_batches_need_no_samples(run, read):
-    """What a trial line has of each batch is what the samples' lines have."""
+    """A trial line's values by batch agree with the samples' lines."""
     lines = read(run[1])
     seen = set()
     for trial in some(line for line in lines if line["type"] == "trial" and line["samples"]):
@@ -282,7 +281,7 @@ def most_digits(text):
 
 
 def test_numbers_of_batches_have_five_digits_and_those_of_samples_seven(run):
-    """But counts. Results keep all of theirs."""
+    """Counts and results keep all digits."""
     lines = [json.loads(line, parse_float=str) for line in run[1].read_text().splitlines()]
     trials = [line for line in lines if line["type"] == "trial"]
     for told in some(line for line in trials if "batches" in line):
@@ -295,7 +294,7 @@ def test_numbers_of_batches_have_five_digits_and_those_of_samples_seven(run):
 
 
 def test_batches_share_a_line_for_less_than_a_second(locus, tmp_path):
-    """Those of an allocation, which has several: each of 100 samples is a batch."""
+    """An allocation has several batches here: each of 100 samples is a batch."""
     file = tmp_path / "one.jsonl"
     locus("dummy --variant steady --threads 1 --repeats 100 --duration 1ms --output", file)
     lines = [json.loads(line) for line in file.read_bytes().splitlines()]
@@ -312,7 +311,7 @@ def test_variants_were_sampled_in_turn(run, read):
     order = [line["trial"] for line in batches]
     for trial in some(
         {trial for trial in order if order.count(trial) > 1}
-    ):  # a busy machine may come to one batch
+    ):  # a busy machine may reach one batch only
         first = order.index(trial)
         last = len(order) - 1 - order[::-1].index(trial)
         assert {t for t in order if t != trial} & set(order[first:last]), (
@@ -433,7 +432,7 @@ def test_progress_on_a_terminal(locus):
     assert done.status == 0 and re.match(
         r"\r\x1b\[K0 of 2, 60 s left  dummy/(steady|jitter)\r", said
     )
-    assert said.endswith("\r\x1b[K")  # nothing of it is left
+    assert said.endswith("\r\x1b[K")  # the progress line is erased
 
 
 def test_a_closed_stdout_harms_nothing(locus, tmp_path, read):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--runs: the same command several times, each in a new process; how far the runs lie apart."""
+"""--runs: the same command several times, each in a new process; how much the runs differ."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def test_each_run_is_whole_and_the_table_is_of_all(locus, tmp_path, read):
 
 
 def test_the_rows_of_a_series_follow_from_its_record(locus, tmp_path, read):
-    """As JSON there are no rows but those of the series."""
+    """JSON output has only the rows of the series."""
     file = tmp_path / "series.jsonl"
     done = locus(f"{BRIEF} --runs 4 --format json --output", file)
     assert done.status == 0, done.err
@@ -130,7 +130,7 @@ def begin(locus, file):
 
 @pytest.mark.parametrize("number", ENDING)
 def test_a_signal_ends_the_series(locus, tmp_path, read, number):
-    """It is sent to the first process alone, as `kill` does, and not to the run."""
+    """Sent only to the first process, as by `kill`, and not to the run."""
     file = tmp_path / "cut.jsonl"
     process = begin(locus, file)
     process.send_signal(number)

@@ -18,8 +18,8 @@ TREES = ["best", "best-partitioned"]
 VARIANTS = [*DEALT, "partitioned", *TREES]
 OTHER = pytest.mark.native("other values run the same code")
 MEASURED = ("ok", "unconverged", "bimodal", "noisy")
-# Samples of several threads without a CPU each last up to 20 times as long. For each repeat,
-# memory is filled and its answers are checked anew: repeats are for tests that ask about them.
+# Samples of several threads without a CPU each last up to 20 times as long. Each repeat fills
+# memory and checks the answers anew: only tests about repeats ask for them.
 SHORT = "--repeats 1 --duration 500us"
 OF_PACKETS = ["search-median", "search-p99", "search-deviation"]
 REPORTED = {
@@ -297,7 +297,7 @@ def test_keys_without_skew_are_balanced(skewed):
 
 @pytest.mark.native("what is measured is no question of memory or threads")
 def test_skew_unbalances_who_divides(skewed):
-    """Of 4 searchers the first has all hot keys, 3.7 times the mean; and the first quarter of the
+    """The first of 4 searchers has all hot keys, 3.7 times the mean; and the first quarter of the
     2^18 elements gets most of Zipf's keys."""
     for keys, least in (("hot", 3.5), ("zipf", 3.3)):
         for variant in ("routed", "divided"):

@@ -93,7 +93,7 @@ def test_a_group_of_15000_trials(locus, tmp_path, read):
     the group."""
     file = tmp_path / "many.jsonl"
     words = "sharing --variant distance --distance 4..60000+4 --operation add --threads 2"
-    for _ in tries(3, "the disk took a second"):  # which is all that it gets
+    for _ in tries(3, "the disk took a second"):  # the run gets no more time than that
         file.unlink(missing_ok=True)
         done = locus(f"{words} --oversubscribe --quiet --time-budget 500ms --output", file)
         if "before its record could be closed" not in done.err:
@@ -181,7 +181,7 @@ def test_words_apart(run, two):
         )
         assert value(trial, "lost") == (
             0 if trial["parameters"]["operation"] == "add" else None
-        )  # each its own word
+        )  # each thread has its own word
 
 
 @pytest.mark.parametrize("distance", [0, 3, 6])

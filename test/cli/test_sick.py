@@ -19,7 +19,7 @@ MACHINES = [
 
 
 def trials(plan):
-    """The trials of a dry run, as the table of components looks at them."""
+    """The trials of a dry run, in the form that the table of components reads."""
     from locus_analysis.cluster.components import Trial
 
     for found in some([*re.finditer(r"^  [0-9a-f]{16}  (\S+?)/(\S+) (.*)$", plan, re.M)]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""locus soak: its record, its ends, and its command line. What it concludes, test_throttle says."""
+"""locus soak: its record, its ends, and its command line. test_throttle tests its verdicts."""
 
 import signal
 
@@ -10,7 +10,7 @@ LOADS = ["cores --variant together --quanta 200 --width 64", "readers --layout w
 
 
 def test_a_record_with_a_line_each_round(locus, tmp_path, read):
-    """Three seconds are too short for a verdict, and the rest is there."""
+    """Three seconds are too short for a verdict; everything else is there."""
     file = tmp_path / "soak.jsonl"
     done = locus("soak --for 3s --output", file, *LOADS)
     assert done.status == 4 and "too short for a verdict: " in done.out

@@ -73,7 +73,7 @@ def test_a_path_is_shown_by_its_end(locus, tmp_path):
     folder = tmp_path / ("x" * 90)
     folder.mkdir()
     files = [folder / name for name in ("a.csv", "b.csv")]
-    for file in files:  # of other contents: the same ones are one trial
+    for file in files:  # with different contents: equal ones would be one trial
         file.write_text(f"1,2\n3,4\n5,{files.index(file)}\n")
     words = "kmeans --clusters 2 --variant 2p --threads 1 --repeats 1 --points"
     dry = locus(words, ",".join(map(str, files)), "--dry-run").out
@@ -84,7 +84,7 @@ def test_a_path_is_shown_by_its_end(locus, tmp_path):
 
 def test_what_ends_a_cell_is_escaped(locus, tmp_path):
     files = [tmp_path / name for name in ('a"|.csv', "b.csv")]
-    for file in files:  # of other contents: the same ones are one trial
+    for file in files:  # with different contents: equal ones would be one trial
         file.write_text(f"1,2\n3,4\n5,{files.index(file)}\n")
     words = "kmeans --clusters 2 --variant 2p --threads 1 --repeats 1 --points"
     told = {
@@ -239,11 +239,12 @@ def test_a_dry_run_begins_with_trials_memory_and_time_and_has_a_line_for_a_group
 
 
 def test_a_line_for_a_group_tells_what_differs(locus):
-    """Also what is impossible, and threads; a variant may lack what others vary."""
+    """Including impossible trials, and threads; a variant may lack what others vary."""
     words = "latency --size 4K,1000T --variant cycle --pages base,thp --dry-run"
     assert "pages base, thp; 2 impossible here" in locus(words, outline=True).out
     words = "kmeans --variant 2p --threads 1,2,3,4 --oversubscribe --prune none --dry-run"
-    assert "threads 1..4" in locus(words, outline=True).out  # of many numbers, first and last
+    # of many numbers, the first and the last
+    assert "threads 1..4" in locus(words, outline=True).out
     words = "kmeans --variant 2p,best --threads 1,2 --oversubscribe --prune none,auto --dry-run"
     assert re.search(
         "(?m)^group 1: .*2p, best; prune none, auto; threads 1, 2$", locus(words, outline=True).out

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 0.1 wrote is read by each later version. record-0.1.jsonl is by commit d9df2c443517, the
-first that writes record 1.0 as it stayed: six runs, two of them a series with --runs, the last one
+"""Each later version reads what 0.1 wrote. record-0.1.jsonl was written by commit d9df2c443517, the
+first with record 1.0 in its final form: six runs, two of them a series with --runs, the last one
 ended by kill -9. Host, kernel, paths, most flags and mitigations of the machine were replaced."""
 
 import json
@@ -14,7 +14,7 @@ from some import some
 OLD = pathlib.Path(__file__).with_name("record-0.1.jsonl")
 RUNS = 6
 COMMANDS = {
-    # a command for records: its status, and what it says of this one
+    # a command for records: its status, and its text about this one
     "validate": (0, "1 file, 63 lines, all as locus-record-1 says"),
     "summary": (0, "was cut off: continue with --resume"),
     "levels": (0, "cycle on transparent huge pages"),
@@ -74,7 +74,7 @@ def resumed(locus, read, file, lines, arguments):
 
 
 def test_resume_goes_on_with_an_old_record(locus, read, here, tmp_path):
-    """Cut off before its last trial, which is measured with the one that it is compared with."""
+    """Cut off before its last trial, which is measured with the trial that it is compared with."""
     *lines, last, end = here(0)
     assert json.loads(last)["type"] == "trial" and json.loads(end)["type"] == "end"
     latency = "latency --variant cycle --size 16K,1M --threads 1"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each variant of each benchmark is measured, and each choice that a parameter has, by the names
-that `locus list` says: a new one is tested without an edit here."""
+"""Each variant of each benchmark is measured, and each choice of each parameter, by the names in
+`locus list`: a new one is tested without an edit here."""
 
 from conftest import MEASURED, SMALL
 from some import some
@@ -35,8 +35,8 @@ def measure_all(locus, read, tmp_path, name, option, values):
 
 @every
 def test_each_variant_is_measured(locus, read, tmp_path, name):
-    """This is what sanitizers see of benchmarks: what these compute is asked of the native build
-    and of kernels in unit tests."""
+    """Sanitizers see benchmarks by this test: other tests check their results, in the native build,
+    and kernels in unit tests."""
     variants = dict(rows(listed(locus, name), "variants"))
     lines = measure_all(locus, read, tmp_path, name, "--variant", variants)
     (table,) = (line["metrics"] for line in lines if line["type"] == "benchmark")

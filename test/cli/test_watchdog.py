@@ -18,7 +18,7 @@ from retries import tries
 from some import some
 from waits import wait_for, written
 
-PATIENCE = 180  # s to end: what takes longer hangs
+PATIENCE = 180  # s to end: a run that takes longer hangs
 PROMISED = 2  # s from a signal, or beyond 110 % of the budget
 # Tolerance, since other tests run at the same time; without a watchdog it would take minutes.
 BUSY = float(os.environ.get("SLACK", "60"))  # s
@@ -27,7 +27,7 @@ STUCK = "dummy --variant stuck --size 0,4096 --delay 6e8 --where"  # for ten min
 
 
 def end_by(process, number):
-    """Its exit status, what it said, and how long it took to end, s."""
+    """Its exit status, its output, and how long it took to end, in s."""
     begin = time.monotonic()
     process.send_signal(number)
     out, err = process.communicate(timeout=PATIENCE)
@@ -46,7 +46,7 @@ def test_a_signal_ends_it_wherever_it_is(locus, tmp_path, read, where):
         file.unlink(missing_ok=True)
         process = locus.start(words, "--output", file)
         wait_for(written(file, "header"), "the header")
-        time.sleep(0.3)  # the moment: nothing waits for it
+        time.sleep(0.3)  # only a moment: nothing waits for it
         status, out, err, took = end_by(process, signal.SIGTERM)
         if err:
             break
@@ -70,7 +70,7 @@ def test_a_signal_ends_it_wherever_it_is(locus, tmp_path, read, where):
 @pytest.mark.parametrize("where", PLACES)
 def test_the_time_budget_ends_it_wherever_it_is(locus, tmp_path, read, where):
     file = tmp_path / "cut.jsonl"
-    for _ in tries(3, "the disk took a second"):  # which is all that it gets
+    for _ in tries(3, "the disk took a second"):  # the run gets no more time than that
         file.unlink(missing_ok=True)
         begin = time.monotonic()
         done = locus(f"{STUCK} {where} --time-budget 500ms --output", file)
@@ -93,8 +93,8 @@ def test_the_time_budget_ends_it_wherever_it_is(locus, tmp_path, read, where):
 
 @pytest.mark.native("the watchdog is the same")
 def test_a_disk_that_is_slow(locus, tmp_path, read):
-    """It takes most of a second for what it is to keep. The second trial's line is not lost by the
-    first one's samples: one wait for the disk keeps all."""
+    """The disk takes most of a second for what should be kept. The first trial's samples do not
+    delay the second trial's line until it is lost: one wait for the disk keeps all."""
     file = tmp_path / "late.jsonl"
     disk = pathlib.Path(os.environ["BUILD"]) / "test/stand-in/libdisk.so"
     done = locus(
@@ -129,12 +129,12 @@ def test_batches_and_finished_trials_stay(locus, tmp_path, read):
 
 @pytest.mark.parametrize("where", ["reset", "collect"])
 def test_a_batch_that_was_cut_is_left_out(locus, tmp_path, read, where):
-    """A trial has the samples that the record has: those of whole batches. Here one takes 3 s."""
+    """A trial has the same samples as the record: those of whole batches. Here one takes 3 s."""
     file = tmp_path / "cut.jsonl"
     words = f"dummy --variant stuck --where {where} --delay 1.5e5 --repeats 100000 --output"
     process = locus.start(words, file)
     wait_for(written(file, "samples"), "a batch")
-    time.sleep(0.5)  # the moment: nothing waits for it
+    time.sleep(0.5)  # only a moment: nothing waits for it
     status, *_ = end_by(process, signal.SIGTERM)
     lines = read(file)
     (trial,) = (line for line in lines if line["type"] == "trial")
@@ -213,7 +213,7 @@ def test_20000_trials_that_were_not_begun(locus, tmp_path, read):
     assert 0 < sum(line["type"] == "trial" for line in lines) <= 20000
 
 
-# --- every benchmark, as large as this machine can have it ---
+# --- every benchmark, as large as possible on this machine ---
 
 
 def parameters_of(name):
@@ -236,7 +236,7 @@ def most_of_one():
 
 def is_possible(done, most):
     """Whether a dry run accepted its words, refused no trial (except those that ThreadSanitizer
-    can't see), and holds at most `most` bytes."""
+    cannot see), and holds at most `most` bytes."""
     found = re.search(r"memory held at once: ([\d.]+) (\w+);", done.out)
     if done.status or not found or re.search("    impossible: (?!ThreadSan)", done.out):
         return False
@@ -267,7 +267,7 @@ def largest(planner, name):
     words, parameters = plain, parameters_of(name)
     for parameter in parameters:
         words = enlarge(planner, words, parameter, most)
-    if words == plain:  # as where each parameter is a choice, or a node that is there
+    if words == plain:  # unchanged if each parameter is a choice, or a node that exists
         taken = [p for p in parameters if planner(*words, p, "32", "--dry-run").status == 0]
         assert not taken, f"{taken} take numbers, and none was made larger"
     return words
@@ -291,7 +291,7 @@ def test_every_benchmark_ends_in_time(locus, planner, tmp_path, read, name, numb
     )
     if number:
         wait_for(written(file, "header"), "the header")
-        time.sleep(0.2)  # the moment: nothing waits for it
+        time.sleep(0.2)  # only a moment: nothing waits for it
         begin = time.monotonic()
         process.send_signal(number)
     _, err = process.communicate(timeout=PATIENCE)

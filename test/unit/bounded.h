@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Before and after each test, or before all: what does not end is ended by the alarm, with the
- * program.
+ * An alarm ends the program if it hangs. Set before each test, or once before all of them.
  */
 #ifndef LOCUS_TEST_BOUNDED_H
 #define LOCUS_TEST_BOUNDED_H
 
 #include <unistd.h>
 
-enum { PATIENCE = 300 }; /* s: what takes longer hangs */
+enum { PATIENCE = 300 }; /* s: a test that takes longer hangs */
 
 static inline int begin_bounded(void **state)
 {

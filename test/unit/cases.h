@@ -7,9 +7,8 @@
 #include <stdlib.h>
 
 /*
- * How many of n random cases are tried: all, which the native lane does. Lanes in which each case
- * takes longer set CASES, in per cent: builds with sanitizers or without optimisation. 10 % on an
- * emulated processor.
+ * The number of random cases to try: all n in the native lane. Lanes in which a case takes longer
+ * (sanitizers, no optimisation) set CASES, in per cent. An emulated processor tries 10 %.
  */
 static inline unsigned cases(unsigned n)
 {

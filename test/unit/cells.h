@@ -51,7 +51,7 @@ static inline double lattice(size_t i, unsigned j)
 	return floor(uniform() * 9);
 }
 
-/* Almost equally near: floats don't tell which of two centres is nearer. */
+/* Almost equally near: floats cannot tell which of two centres is nearer. */
 static inline double near_lattice(size_t i, unsigned j)
 {
 	return lattice(i, j) + 1e-12 * uniform();
@@ -73,7 +73,7 @@ static inline double equal(size_t i, unsigned j)
 	return 0.1 * (j + 1);
 }
 
-/* Two points are so far away that all others fall into one cell, several times over. */
+/* Two points so far away that all others fall into one cell, at several depths. */
 static inline double outlier(size_t i, unsigned j)
 {
 	(void)j;
@@ -95,7 +95,7 @@ static const struct {
 	{ "outlier", outlier },	      { "far away", far_away }, { "near a lattice", near_lattice },
 };
 
-/* Points of a kind, and centres that are points, some of them more than once. */
+/* Points of a kind; the centres are some of the points, and some occur twice. */
 static inline struct problem make(unsigned kind, enum real real, size_t n, unsigned d, unsigned k)
 {
 	const size_t value = real_bytes(real);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines for tests: synthetic ones, and such as no description can express. */
+/* Machines for tests: synthetic ones, and others that no description can express. */
 #ifndef LOCUS_TEST_CHANGED_H
 #define LOCUS_TEST_CHANGED_H
 
@@ -58,7 +58,7 @@ static inline void add_kind(hwloc_topology_t t, const char *cpus, int efficiency
 	hwloc_bitmap_free(set);
 }
 
-/* Of eight cores the first four are slow. */
+/* The first four of eight cores are slow. */
 static inline void slow_first(hwloc_topology_t t)
 {
 	add_kind(t, "0-3", 0, "CoreType", "IntelAtom", "2800");

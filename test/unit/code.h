@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looking at the machine code of the running program: a kernel is what its loop consists of,
- * whatever the compiler made of its source.
+ * Looks at the machine code of the running program: whether the loop of a kernel has the
+ * instructions it was written for, whatever the compiler did.
  */
 #ifndef LOCUS_TEST_CODE_H
 #define LOCUS_TEST_CODE_H
@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 /*
- * What the loop of a kernel must consist of: at least so many of an instruction, with these
- * registers, and besides nothing but `also`: instructions that count, compare, jump, and load where
- * the instruction itself can't. The lists allow what gcc and what clang make.
+ * What the loop of a kernel must consist of: at least so many of one instruction, with these
+ * registers. Besides it only instructions in `also`: they count, compare, jump, and load where the
+ * instruction itself cannot. The lists allow what gcc and clang generate.
  */
 struct expectation {
 	const char *function, *instruction, *registers;
@@ -27,7 +27,7 @@ struct expectation {
 	const char *also;
 };
 
-/* Other flags make other code; what is measured is to be built with -O2. */
+/* Other flags generate other code; the measured kernels are to be built with -O2. */
 #ifndef __has_feature
 #define __has_feature(name) 0
 #endif
@@ -40,7 +40,7 @@ struct expectation {
 
 enum { MOST_INSTRUCTIONS = 4096 };
 struct instruction {
-	uint64_t at, target; /* of a jump; else 0 */
+	uint64_t at, target; /* the target of a jump; else 0 */
 	char name[16], operands[80];
 };
 struct code {
@@ -49,8 +49,8 @@ struct code {
 };
 
 /*
- * Where a jump goes, like "jne    4005d0 <f+0x10>" or "cbnz       x2, 4005d0 <f+0x10>"; 0: this is
- * no jump, or a call.
+ * The target of a jump like "jne 4005d0 <f+0x10>" or "cbnz x2, 4005d0 <f+0x10>"; 0: not a jump, or
+ * a call.
  */
 static inline uint64_t target_of(const struct instruction *i)
 {
@@ -72,7 +72,7 @@ static inline bool read_instruction(const char *line, struct instruction *i)
 	memset(i, 0, sizeof(*i));
 	if (sscanf(line, " %" SCNx64 ":\t%15s", &i->at, i->name) != 2)
 		return false;
-	/* "1b4:\tb\t1c8": not the b of the address */
+	/* in "1b4:\tb\t1c8" skip the b of the address */
 	operands = strstr(strchr(line, ':'), i->name) + strlen(i->name);
 	snprintf(i->operands, sizeof(i->operands), "%.*s", (int)strcspn(operands, "\n"), operands);
 	i->target = target_of(i);
@@ -82,7 +82,7 @@ static inline bool read_instruction(const char *line, struct instruction *i)
 static inline void disassemble(const char *function, struct code *code)
 {
 	char command[PATH_MAX + 256], line[512];
-	/* of /proc an emulator imitates this file; others are of its own process */
+	/* emulators imitate this file of /proc; the others describe the emulator */
 	char *program = realpath("/proc/self/exe", NULL);
 	FILE *f;
 
@@ -116,8 +116,7 @@ static inline bool wanted(const struct expectation *e, const struct instruction 
 }
 
 /*
- * Is there a loop, from the target of a jump back to the jump, of what is expected and nothing
- * else?
+ * Is there a loop, from the target of a jump back to the jump, with only the expected instructions?
  */
 static inline bool has_loop(const struct expectation *e, const struct code *code)
 {
@@ -152,9 +151,9 @@ static inline void loop_is_what_was_meant(void **state)
 }
 
 /*
- * For kernels that no single instruction tells: extended regular expressions, each for a whole
- * instruction ("mov (%rdi),%rax"). In some loop (LOOP), or in the whole function (ALL), each of
- * `must` matches an instruction, and `may` matches all others.
+ * For kernels that no single instruction characterises: extended regular expressions, each for a
+ * whole instruction ("mov (%rdi),%rax"). In some loop (LOOP), or in the whole function (ALL), each
+ * pattern of `must` matches an instruction, and all other instructions match `may`.
  */
 struct shape {
 	const char *function;
@@ -162,7 +161,7 @@ struct shape {
 	const char *may, *must[8];
 };
 
-/* Pieces of such expressions, as objdump writes them. */
+/* Parts of such expressions, in objdump's syntax. */
 #ifdef __x86_64__
 #define R	 "%[a-z0-9]+"
 #define AT	 "(-?0x[0-9a-f]+)?\\(" R "(," R "(,[1248])?)?\\)"
@@ -172,13 +171,13 @@ struct shape {
 #define LOADED	 "mov(zbl|b|l|q)? " AT "," R
 #define STORED	 "mov[blq]? " R "," AT
 #define CALL(F)	 "call [0-9a-f]+ <" F "(@plt)?>"
-/* what counts, compares and jumps, and touches no memory */
+/* counts, compares and jumps, without access to memory */
 #define ARITHMETIC                                                                 \
 	"(add|sub|and|or|shl|shr|cmp|test|mov)[lqbw]? (" R "|" NUMBER ")," R       \
 	"|(inc|dec|not|neg|shl|shr)[lq]? " R "|xor " R "," R "|movz[bw]l " R "," R \
 	"|(cmov|set)[a-z]+ " R ".*|lea " AT "," R                                  \
 	"|j[a-z]+ .*|(cs |data16 )*nop[wl]?( .*)?|xchg %ax,%ax"
-/* ... and what begins and ends a function, or keeps what there is no register for */
+/* ... and the beginning and end of a function, and spilled registers */
 #define AROUND                                                                             \
 	ARITHMETIC "|push " R "|pop " R "|ret|endbr64|[a-z]+ (" R "|" NUMBER ")," ON_STACK \
 		   "|[a-z]+ " ON_STACK "," R
@@ -198,7 +197,7 @@ struct shape {
 enum { MOST_PATTERNS = 8 };
 struct patterns {
 	unsigned n;
-	regex_t of[MOST_PATTERNS + 1]; /* the last one: may */
+	regex_t of[MOST_PATTERNS + 1]; /* the last one is `may` */
 };
 
 static inline void compile_pattern(regex_t *r, const char *text)
@@ -210,7 +209,7 @@ static inline void compile_pattern(regex_t *r, const char *text)
 		fail_msg("not a regular expression: %s", whole);
 }
 
-/* The text, with single blanks, and without the comment of objdump. */
+/* The instruction's text with single blanks, without objdump's comment. */
 static inline void print_instruction(const struct instruction *i, char *text, size_t size)
 {
 	size_t n = (size_t)snprintf(text, size, "%s", i->name);
@@ -227,8 +226,8 @@ static inline void print_instruction(const struct instruction *i, char *text, si
 }
 
 /*
- * Are the instructions from first to last of this shape? `culprit`: the first that may not be
- * there, or the pattern that is missing.
+ * Do the instructions from first to last have this shape? `culprit`: the first that is not allowed,
+ * or the pattern that is missing.
  */
 static inline bool has_shape(const struct patterns *p, const struct shape *s,
 			     const struct code *code, unsigned first, unsigned last, char *culprit,
@@ -295,7 +294,7 @@ static inline void has_the_shape_that_was_meant(void **state)
 			 culprit);
 }
 
-/* Why machine code can't be looked at here; NULL: it can. */
+/* Why machine code cannot be read here; NULL: it can. */
 static inline const char *unreadable(void)
 {
 	if (!PLAIN)
@@ -305,7 +304,9 @@ static inline const char *unreadable(void)
 		       : NULL;
 }
 
-/* Each of n functions has the shape that was meant; entries without a function are left out. */
+/*
+ * Checks that each of n functions has the intended shape; entries without a function are skipped.
+ */
 static inline void have_the_shapes_that_were_meant(const struct shape *shapes, size_t n)
 {
 	const char *why_not = unreadable();

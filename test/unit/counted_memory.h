@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory for a map's tables, from malloc() for sanitizers' sake; counted, and can run out. */
+/*
+ * Memory for a map's tables, from malloc(), so that sanitizers watch it. It is counted and limited.
+ */
 #ifndef LOCUS_COUNTED_MEMORY_H
 #define LOCUS_COUNTED_MEMORY_H
 
@@ -10,7 +12,7 @@
 #include "solve/map/cmap.h"
 
 struct counted_memory {
-	_Atomic long tables, limit, refused; /* limit: the most tables */
+	_Atomic long tables, limit, refused; /* limit: the most tables at a time */
 };
 
 static inline void *counted_take(void *from, size_t bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Test doubles for the machine's counters, which count what this file says, and benchmarks whose
- * workers do known amounts; the record that a run leaves.
+ * Test doubles of the machine's counters, which count as this file says; benchmarks whose workers
+ * do known amounts of work; and reading the record of a run.
  */
 #ifndef LOCUS_TEST_COUNTED_RUN_H
 #define LOCUS_TEST_COUNTED_RUN_H
@@ -25,9 +25,9 @@ enum { EVERYWHERE = 99, MOST_EVENTS = 16, ALWAYS = 1000 };
 
 static const struct countable {
 	struct event event;
-	double rate;	 /* counts for each unit that a worker did */
+	double rate;	 /* counts per unit of a worker */
 	unsigned not_on; /* this rank */
-	unsigned fails;	 /* so many times, before it starts */
+	unsigned fails;	 /* how many starts fail before one succeeds */
 } countable[] = {
 	{ { .name = "ones", .source = "kernel", .unit = "1", .proven = true }, 1, EVERYWHERE, 0 },
 	{ { .name = "seconds", .source = "papi", .unit = "s", .proven = true },
@@ -55,11 +55,11 @@ static const struct countable {
 	  ALWAYS },
 	{ { .name = "late", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, 2 },
 	{ { .name = "local", .source = "papi", .unit = "1", .proven = true }, 1, 1, 0 },
-	/* does not start on rank 1 */
+	/* fails to start on rank 1 */
 	{ { .name = "stuck", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, 0 },
-	/* others take its counter away */
+	/* other programs take its counter */
 	{ { .name = "shared", .source = "papi", .unit = "1", .proven = true }, NAN, EVERYWHERE, 0 },
-	/* counts what `guess` says */
+	/* counts what `guess` holds */
 	{ { .name = "guessed", .source = "papi", .unit = "1", .proven = true }, 0, EVERYWHERE, 0 },
 	/* its pass differs between ranks */
 	{ { .name = "moves", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, 0 },
@@ -73,7 +73,7 @@ static const struct countable {
 	  0 },
 };
 
-static double guess[2]; /* what each worker counts of `guessed` */
+static double guess[2]; /* the count of `guessed` for each worker */
 
 struct counters {
 	struct event event[MOST_EVENTS];
@@ -135,7 +135,7 @@ const char *counters_library(const struct counters *c, const char **why)
 	return NULL;
 }
 
-/* All share one package, whose events the first worker of the first rank counts. */
+/* All CPUs belong to one package, whose events the first worker of the first rank counts. */
 bool *counters_duties(const struct counters *c, const struct place *place, unsigned threads,
 		      unsigned rank, void (*most)(double *, size_t))
 {
@@ -263,7 +263,7 @@ static inline int begin_runs(void **state)
 	const int file = mkstemp(path);
 
 	(void)state;
-	me = EVERYWHERE - 1;				 /* no rank at all */
+	me = EVERYWHERE - 1;				 /* no rank matches */
 	program_invocation_short_name = (char *)"locus"; /* as program_main() sets it */
 	return file < 0 ? -1 : close(file);
 }
@@ -271,11 +271,11 @@ static inline int begin_runs(void **state)
 static inline int end_runs(void **state)
 {
 	(void)state;
-	unlink(path); /* if a test left it */
+	unlink(path); /* a test may have left it */
 	return 0;
 }
 
-/* Runs without output, which other tests check. */
+/* Runs without output on the terminal, which other tests check. */
 static inline int quietly(const struct options *o)
 {
 	const int out = dup(STDOUT_FILENO), nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -292,7 +292,7 @@ static inline int quietly(const struct options *o)
 	return status;
 }
 
-/* The lines of the record, a list. */
+/* The lines of the record, as a list. */
 static inline json_t *read_back(void)
 {
 	FILE *f = fopen(path, "re");
@@ -306,7 +306,7 @@ static inline json_t *read_back(void)
 	return lines;
 }
 
-/* Trial and samples lines leave out what is null, or empty. */
+/* Trial and samples lines leave out null and empty members. */
 static inline bool is_absent(const json_t *value)
 {
 	return !value;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A crew with its memory, its actors and threads of its own, for tests and peers. */
+/* A crew with its memory, its actors and its own threads, for tests and peers. */
 #ifndef LOCUS_CREW_WORLD_H
 #define LOCUS_CREW_WORLD_H
 
@@ -14,7 +14,7 @@ struct crew_world {
 	void *memory;
 };
 
-/* The caller has set the fields of w->crew above `memory`. Ends the program without memory. */
+/* The caller has set the fields of w->crew above `memory`. Ends the program if out of memory. */
 static inline void crew_world_open(struct crew_world *w)
 {
 	struct crew *c = &w->crew;

@@ -12,7 +12,7 @@
 
 #include "crew_world.h"
 
-enum { CREWS_THREADS = 4 }; /* more than CPUs, where tests run */
+enum { CREWS_THREADS = 4 }; /* more than the CPUs of usual test machines */
 
 static const struct crews_kind {
 	const char *name;
@@ -25,7 +25,7 @@ static const struct crews_kind {
 	{ "stealing", &executor_stealing, .any = true },
 	{ "stealing, newest", &executor_stealing, .newest = true, .any = true },
 	{ "best", &executor_best, .any = true },
-	{ "openmp", &executor_tasks }, /* the last: it may be missing */
+	{ "openmp", &executor_tasks }, /* last, since it may be missing */
 };
 
 static inline unsigned crews_number(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trial that is measured, for tests: its callbacks keep a diary. */
+/* A measured trial for tests, whose callbacks keep a diary. */
 #ifndef LOCUS_DIARY_H
 #define LOCUS_DIARY_H
 
@@ -17,7 +17,7 @@ enum { THREADS = 5 };
 /* In most tests. */
 enum { ALLOCATIONS = 2, BATCHES = 2, SAMPLES = 2 };
 
-/* What the callbacks were called with, in order. */
+/* The arguments of the callbacks, in order. */
 struct diary {
 	unsigned prepared, entered, reset, collected, verified, released;
 	struct {
@@ -122,7 +122,7 @@ static const struct role by_units[] = { { "worker", NULL, BY_COUNT } },
 			 to_completion[] = { { "worker", NULL, TO_COMPLETION } },
 			 roles[] = { { "chase", one_worker, BY_COUNT },
 				     { "background", NULL, BY_DEADLINE } };
-/* Units of all workers: of three, the first two have one more. */
+/* Units of all three workers: the first two do one more than the third. */
 enum { FIXED = 122 };
 
 struct bench {
@@ -133,7 +133,7 @@ struct bench {
 	struct place place[THREADS];
 	struct planned planned;
 	struct series series;
-	unsigned batches, samples, allocations; /* samples 0: as many as a batch has */
+	unsigned batches, samples, allocations; /* samples 0: the usual number of a batch */
 };
 
 static inline int measure(struct team *team, void *argument)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trial of locks without the harness: its workers are run by hand, or in a parallel region. */
+/* A trial of locks without the harness: its workers run one by one, or in a parallel region. */
 #ifndef LOCUS_TEST_HALL_H
 #define LOCUS_TEST_HALL_H
 
@@ -38,7 +38,7 @@ static inline void plan(struct hall *h, const char *variant, unsigned threads, c
 				   .value = h->value,
 				   .threads = threads,
 				   .place = h->place,
-				   .oversubscribed = true, /* none waits for the others */
+				   .oversubscribed = true, /* no worker waits for the others */
 				   .machine = machine_open(synthetic, &error) };
 	while (strcmp(h->trial.variant->name, variant))
 		h->trial.variant++;
@@ -70,7 +70,7 @@ static inline void begin(struct hall *h)
 	h->trial.arena = arena_open(h->trial.machine);
 	assert_non_null(h->trial.arena);
 	h->state = locks_benchmark.ops.prepare(&h->trial);
-	if (!h->state && arena_refusal(h->trial.arena)) { /* where nobody may choose nodes */
+	if (!h->state && arena_refusal(h->trial.arena)) { /* nobody may choose nodes here */
 		print_message("%s\n", arena_refusal(h->trial.arena));
 		end(h);
 		skip();
@@ -93,7 +93,7 @@ static inline void visit_all(struct hall *h, uint64_t turns)
 	visit(h, (unsigned)omp_get_thread_num(), turns);
 }
 
-/* Sections that wrote, after those of threads at that distance. */
+/* Sections that wrote, and followed a section of a thread at that distance. */
 static inline uint64_t handed(const struct hall *h, unsigned thread, enum distance distance)
 {
 	const struct visitor *v = locks_visitor(h->state, thread);

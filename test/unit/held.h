@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Holds a thread wherever it is, in a signal handler, and lets it go on. One at a time. */
+/* Holds a thread in a signal handler, wherever it was, until it is released. One at a time. */
 #ifndef LOCUS_HELD_H
 #define LOCUS_HELD_H
 
@@ -29,7 +29,7 @@ static inline void held_open(void)
 	signal(SIGUSR1, held_wait);
 }
 
-/* Returns when it is held. */
+/* Returns once the thread is held. */
 static inline void held_begin(pthread_t thread)
 {
 	atomic_store(&held_now, false);

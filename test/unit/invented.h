@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Made-up trials, for tests of their summary: samples, and what is noticed beside them. */
+/* Made-up trials, for tests of their summary: samples and evidence. */
 #ifndef LOCUS_INVENTED_H
 #define LOCUS_INVENTED_H
 
@@ -73,7 +73,7 @@ static inline void invent(struct series *s, struct invention *i, const char *id,
 	}
 }
 
-/* A metric that is reported, with a scatter of its own; and a rate, the inverse of the time. */
+/* A metric that is reported, with its own scatter; and a rate, the inverse of the time. */
 enum { COST, RATE };
 static inline double three(const struct trial *t)
 {

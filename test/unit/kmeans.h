@@ -61,8 +61,8 @@ static const char *const kinds[] = { "uniform",
 enum kind { UNIFORMLY, CLUMPS, DUPLICATES, ONE_POINT, COLLINEAR, FAR_AWAY, OUT_OF_REACH };
 
 /*
- * Exact values have the same sums in any order. Ties are then possible, and only the same formula
- * breaks them alike.
+ * Sums of exact values do not depend on the order. Ties are then possible, and are broken alike
+ * only by the same formula.
  */
 static inline bool is_exact(enum kind kind)
 {
@@ -87,10 +87,7 @@ static inline double coordinate(enum kind kind, unsigned row, unsigned dimension
 	}
 }
 
-/*
- * Start centres are points, at equal distances in their row, so that with duplicates some are
- * equal.
- */
+/* Start centres are points at equal distances in the array, so with duplicates some are equal. */
 static inline void invent(struct problem *p, enum kind kind, enum real real, size_t n, unsigned d,
 			  unsigned k)
 {
@@ -216,7 +213,7 @@ enum { BEST = RUNGS, VARIANTS };
 
 /*
  * Calls back with the solution of a variant, which is valid during the call. Solves twice: the
- * second time has to begin anew.
+ * second time must start afresh.
  */
 static inline void solve(struct fixture *f, struct problem *p, unsigned threads, unsigned variant,
 			 void (*then)(const struct problem *, const struct solution *, void *),
@@ -256,7 +253,7 @@ static inline void is_right(const struct problem *p, const struct solution *s, v
 		fail_msg("%s", wrong);
 }
 
-/* The case at hand, so that a failure can be found again. */
+/* The present case, printed on failure so that it can be repeated. */
 static char at_hand[128];
 
 static inline int say_which(void **state)

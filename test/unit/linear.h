@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks that a map is linearizable (Herlihy and Wing 1990): what threads saw of one key can have
- * happened in some order, one operation at a time, each between its call and its return. Only the
- * map's answers are used. Keys are independent of each other: a history is checked key by key.
+ * Checks that a map is linearizable (Herlihy and Wing 1990): the answers that threads got for one
+ * key can be explained by some sequential order, with each operation between its call and its
+ * return. Only the map's answers are used. Keys are independent, so a history is checked key by
+ * key.
  */
 #ifndef LOCUS_LINEAR_H
 #define LOCUS_LINEAR_H
@@ -17,12 +18,12 @@ enum { LINEAR_ABSENT = 0, LINEAR_MOST = 24, LINEAR_VISITED = 1 << 14 };
 /* Values are numbers from 1 on, and none is written twice. */
 struct linear_operation {
 	enum linear_kind kind;
-	unsigned value;		   /* written; of a lookup: found, or LINEAR_ABSENT */
-	bool present;		   /* its answer: the key was there */
-	uint64_t called, returned; /* of one clock for all threads */
+	unsigned value; /* the value written, or found by a lookup; LINEAR_ABSENT: none */
+	bool present;	/* the answer: whether the key was there */
+	uint64_t called, returned; /* times of one clock for all threads */
 };
 
-/* A state that led to no end: which operations were done, and the value then. */
+/* A state from which no order was found: which operations were done, and the value then. */
 struct linear_visited {
 	uint32_t done;
 	unsigned value;
@@ -35,7 +36,7 @@ struct linear_search {
 	struct linear_visited visited[LINEAR_VISITED];
 };
 
-/* Whether an operation may be the next one when the key has `value`; *then: its new value. */
+/* Whether an operation may come next while the key has `value`; *then: its new value. */
 static inline bool linear_fits(const struct linear_operation *o, unsigned value, unsigned *then)
 {
 	const bool present = value != LINEAR_ABSENT;
@@ -52,7 +53,7 @@ static inline bool linear_fits(const struct linear_operation *o, unsigned value,
 	return true;
 }
 
-/* False: this state was visited before. A full table only makes the search slower. */
+/* False: this state was visited before. A full table only slows the search. */
 static inline bool linear_is_new(struct linear_search *s, uint32_t done, unsigned value)
 {
 	const uint32_t hash = (done * UINT32_C(2654435761)) ^ (value * UINT32_C(40503));
@@ -84,7 +85,7 @@ static inline bool linear_from(struct linear_search *s, uint32_t done, unsigned 
 	for (unsigned i = 0; i < s->n; i++) {
 		unsigned then;
 
-		/* none that is left may have returned before this one was called */
+		/* no remaining operation may have returned before this one was called */
 		if (!(done >> i & 1) && s->o[i].called < first_return &&
 		    linear_fits(&s->o[i], value, &then) &&
 		    linear_from(s, done | UINT32_C(1) << i, then))
@@ -93,7 +94,10 @@ static inline bool linear_from(struct linear_search *s, uint32_t done, unsigned 
 	return false;
 }
 
-/* n operations, LINEAR_MOST at most, on a key that had this value before. `s` is room to search. */
+/*
+ * n operations, at most LINEAR_MOST, on a key with this initial value. `s` is memory for the
+ * search.
+ */
 static inline bool linear_check(struct linear_search *s, const struct linear_operation *o,
 				unsigned n, unsigned value)
 {

@@ -45,10 +45,10 @@ static inline double uniform(struct dice *dice)
 	return (double)(draw(dice) >> 11) * 0x1p-53;
 }
 
-/* A problem, with all that it consists of. */
+/* A problem and all its data. */
 struct given {
 	struct problem problem;
-	double *x, *start; /* the values, as rounded to the points' type */
+	double *x, *start; /* the values, rounded to the points' type */
 	const char *kind;
 	uint64_t seed;
 };
@@ -68,7 +68,7 @@ static inline void *typed(double *values, size_t n, enum real real)
 	return narrow;
 }
 
-/* Turns values into a problem, and owns them from then on. */
+/* Turns values into a problem, which then owns them. */
 static inline struct given problem_of(enum real real, size_t n, unsigned d, unsigned k, double *x,
 				      double *start)
 {
@@ -91,7 +91,7 @@ static inline void forget(struct given *g)
 	free(g->start);
 }
 
-/* Value j of point i: what a kind of data is. */
+/* Value j of point i, for a kind of data. */
 static inline double unit(struct dice *dice, size_t i, unsigned j)
 {
 	(void)i, (void)j;
@@ -104,7 +104,7 @@ static inline double few_distinct(struct dice *dice, size_t i, unsigned j)
 	return (double)below(dice, 2);
 }
 
-/* Sums of squares are exact: many scores are equal, and the first of the centres has to win. */
+/* Sums of squares are exact: many scores are equal, and the first centre must win. */
 static inline double grid(struct dice *dice, size_t i, unsigned j)
 {
 	(void)i, (void)j;
@@ -139,7 +139,7 @@ static inline double of_all_sizes(struct dice *dice, size_t i, unsigned j)
 	return ldexp(uniform(dice) - 0.5, (int)(j % 5) * 12 - 24);
 }
 
-/* Values whose squares no float holds. */
+/* Values whose squares overflow a float. */
 static inline double huge(struct dice *dice, size_t i, unsigned j)
 {
 	return 1e37 * clustered(dice, i, j);
@@ -160,7 +160,7 @@ static const struct {
 	{ "tiny", tiny },
 };
 
-/* Some centres are points, maybe the same ones; some lie where no point is near. */
+/* Some centres are points, perhaps the same point twice; some lie far from all points. */
 static inline struct given random_problem(uint64_t seed)
 {
 	struct dice dice = { seed, 0 };
@@ -276,7 +276,7 @@ struct job {
 	bool fits;
 };
 
-/* Twice, since each lloyd_work() begins anew. */
+/* Twice, since each lloyd_work() starts afresh. */
 static inline int solve(struct team *team, void *argument)
 {
 	struct job *job = argument;
@@ -331,22 +331,22 @@ static inline void are_same(const struct given *g, const struct kept *a, const s
 }
 
 /*
- * Large enough for blocks, cells and bounds that small problems never fill; clustered, so that
- * something can be pruned.
+ * Large enough for blocks, cells and bounds, which small problems never fill; clustered, so that
+ * pruning can save work.
  */
 static inline struct given larger_problem(uint64_t seed, double shift)
 {
 	static const unsigned dimensions[] = { 1, 2, 3, 4, 8, 17 };
 	struct dice dice = { seed, 0 };
 	const unsigned d = dimensions[seed % LENGTH(dimensions)], k = 20 + below(&dice, 120);
-	/* also as many as fill pages, and blocks of some sizes but not of others */
+	/* some sizes fill whole pages, or whole blocks of some sizes only */
 	const size_t n = seed % 4 == 3 ? 4096 : 4000 + below(&dice, 3000);
 	double *x = malloc(n * d * sizeof(*x)), *start = malloc((size_t)k * d * sizeof(*start));
 	struct given g;
 
 	assert_non_null(x);
 	assert_non_null(start);
-	/* multiples of 2^-20, so that they can be shifted and stay what they are */
+	/* multiples of 2^-20, which stay exact when shifted */
 	for (size_t e = 0; e < n * d; e++)
 		x[e] = floor(clustered(&dice, e / d, (unsigned)(e % d)) * 0x1p20) * 0x1p-20 + shift;
 	for (unsigned c = 0; c < k; c++)
@@ -357,7 +357,7 @@ static inline struct given larger_problem(uint64_t seed, double shift)
 	return g;
 }
 
-/* A method on one share, without the rest. */
+/* A method on one thread's share of the points, without the driver. */
 struct alone {
 	struct frame frame;
 	struct share s;
@@ -407,7 +407,7 @@ static inline void alone_assign(struct alone *a, const struct method *method, ui
 	method->assign(&a->s, &a->frame.stage);
 }
 
-/* The labels of a method and, of the same problem, of brute force are the same. */
+/* The method and brute force assign the same labels to the same problem. */
 static inline void assign_as_brute(struct alone *a, const struct method *method,
 				   struct alone *plain, uint64_t iteration)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Synthetic machines, changed as no description can express. */
+/* Synthetic machines, changed in ways that no description can express. */
 #ifndef LOCUS_TEST_MACHINES_H
 #define LOCUS_TEST_MACHINES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stands for a kernel with 4096 CPUs while `many` is set: it refuses shorter sets, as Linux does. A
+ * Simulates a kernel with 4096 CPUs while `many` is set: it refuses shorter sets, as Linux does. A
  * thread may run on CPUs 0, 1500 and 3000, and runs on the one where it was put last.
  */
 #ifndef LOCUS_MANY_CPUS_H

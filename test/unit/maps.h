@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A map of hashmap without a trial: its memory is malloc()'s, and a test says how much there is.
- * MAPS is the list of all kinds: a test that goes over it holds for each.
+ * A map of hashmap without a trial: its memory comes from malloc(), limited by the test. MAPS lists
+ * all kinds: a test that loops over it holds for each.
  */
 #ifndef LOCUS_MAPS_H
 #define LOCUS_MAPS_H
@@ -17,7 +17,7 @@ struct map_row {
 	const struct map_kind *kind;
 	unsigned words;			/* of a value, at most */
 	const char *(*available)(void); /* NULL: always */
-	bool no_entries;		/* it has tables alone: none of the pool's memory */
+	bool no_entries;		/* it uses tables only, none of the pool's memory */
 };
 static const struct map_row MAPS[] = {
 	{ "striped", &striped_map, MAP_MOST_WORDS },
@@ -27,7 +27,7 @@ static const struct map_row MAPS[] = {
 };
 enum { MAPS_LENGTH = sizeof(MAPS) / sizeof(*MAPS), MAPS_MOST_THREADS = 8 };
 
-/* The next available row; after NULL, the first. NULL: there is no further one. */
+/* The next available row; after NULL, the first. NULL: no more rows. */
 static inline const struct map_row *maps_next(const struct map_row *row)
 {
 	for (row = row ? row + 1 : MAPS; row < MAPS + MAPS_LENGTH; row++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of numbers in a folder (tree.h) that are read, or refused with a reason. */
+/* Files of numbers in a folder (tree.h), read or refused with a reason. */
 #ifndef LOCUS_TEST_MATRIX_H
 #define LOCUS_TEST_MATRIX_H
 
@@ -26,7 +26,7 @@ static inline double value(const struct rows *p, size_t row, unsigned column)
 
 static const char *why;
 
-/* Stands for a full disk. 0: no limit. */
+/* Simulates a full disk. 0: no limit. */
 static inline void file_size_limit(rlim_t bytes)
 {
 	struct rlimit limit;
@@ -37,7 +37,7 @@ static inline void file_size_limit(rlim_t bytes)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* `why` is one line of more than 15 characters, with this word. */
+/* `why` is one line of more than 15 characters, and contains this word. */
 static inline void assert_reason(const char *word)
 {
 	assert_true(strlen(why) > 15 && !strchr(why, '\n'));
@@ -54,7 +54,7 @@ static inline struct matrix *opened(const char *path)
 	return s;
 }
 
-/* Into memory that ends where the rows do, so that a sanitizer sees what is written behind them. */
+/* Reads into memory that ends with the last row, so that a sanitizer sees writes beyond it. */
 static inline struct rows read_rows(const struct matrix *s, size_t first, size_t n, enum real as)
 {
 	struct rows p = { as, n, matrix_columns(s),
@@ -83,7 +83,7 @@ static inline void assert_points(const char *path, size_t n, unsigned d, const d
 	matrix_close(s);
 }
 
-/* Opening or reading fails, with a reason that has the word and the path. */
+/* Opening or reading fails, and the reason contains the word and the path. */
 static inline void assert_refused(const char *path, const char *word)
 {
 	struct matrix *s = matrix_open(path, &why);

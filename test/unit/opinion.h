@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the doctor says. */
+/* The doctor's findings. */
 #ifndef LOCUS_TEST_OPINION_H
 #define LOCUS_TEST_OPINION_H
 
@@ -12,10 +12,14 @@
 
 #include "commands/doctor/doctor.h"
 
-/* What it says of a copy of /proc and /sys, or ("") of this machine; *status: its exit status. */
+/*
+ * The doctor's text about a copy of /proc and /sys, or ("") about this machine; *status: its exit
+ * status.
+ */
 static inline char *opinion(const char *of, const struct machine *m, int *status)
 {
-	static char *text; /* static: gcc 12 takes what a stream wrote for a part of the frame */
+	/* static: gcc 12 takes text that a stream wrote for a part of the frame */
+	static char *text;
 	static size_t size;
 	FILE *out = open_memstream(&text, &size);
 

@@ -98,7 +98,10 @@ static inline int check_all(struct team *t, void *argument)
 	return 0;
 }
 
-/* Checks on a team. The stand-in numbers threads as they register; only worker 0's is certain. */
+/*
+ * Checks counts of a team. The stand-in numbers threads as they register; only worker 0's number is
+ * certain.
+ */
 static inline void check(struct expected *e)
 {
 	assert_int_equal(team_open(THREADS, check_all, e), 0);

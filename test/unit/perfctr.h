@@ -21,9 +21,9 @@
 
 static char folder[PATH_MAX], file[] = "/tmp/locus-markers-XXXXXX";
 
-static bool nowhere; /* no library is found */
+static bool nowhere; /* simulates that no library is found */
 
-/* In the place of the C library's, so that a test can hide LIKWID. */
+/* Replaces the C library's dlopen(), so that a test can hide LIKWID. */
 void *dlopen(const char *path, int flags)
 {
 	void *(*real)(const char *, int), *symbol = dlsym(RTLD_NEXT, "dlopen");
@@ -32,7 +32,7 @@ void *dlopen(const char *path, int flags)
 	return real(nowhere ? "/nowhere/liblikwid.so" : path, flags);
 }
 
-/* Two CPUs that this process may use, or the only one. */
+/* Two CPUs that this process may use, or the only one twice. */
 static inline unsigned cpus(int cpu[2])
 {
 	cpu_set_t set;
@@ -56,7 +56,8 @@ static inline void wrap(const int cpu[2], unsigned n, const char *events)
 	setenv("LIKWID_EVENTS", events, 1);
 	setenv("LIKWID_THREADS", list, 1);
 	setenv("LIKWID_PIN", list, 1);
-	setenv("LIKWID_STANDIN", "early", 1); /* some OpenMP keeps the threads of the last test */
+	/* some OpenMP libraries keep the threads of the last test */
+	setenv("LIKWID_STANDIN", "early", 1);
 }
 
 static inline int unwrap(void **state)
@@ -99,7 +100,7 @@ static inline void copy_file(const char *from, const char *to)
 }
 
 /*
- * Puts a LIKWID into a folder of its own, and its library that pins into LD_PRELOAD, as
+ * Installs a LIKWID in a folder of its own, and puts its pinning library into LD_PRELOAD, as
  * likwid-perfctr -C does.
  */
 static inline void install(const char *version, char *library, char *folder_of_it)
@@ -177,7 +178,7 @@ __attribute__((unused)) static void there_before(const struct standin *s)
 	s->start("a");
 }
 
-/* The dynamic linker looks at LD_LIBRARY_PATH once, when a program begins. */
+/* Restarts the program: the dynamic linker reads LD_LIBRARY_PATH only at the start. */
 static inline void begin_again(char *const argv[])
 {
 	char own[PATH_MAX];

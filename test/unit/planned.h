@@ -23,7 +23,7 @@ static const struct parameter parameters[] = {
 	[TO] = { "to", NULL, "node", P_NODE, .value = { "all" } },
 };
 
-/* Bytes so large that page tables and samples beside them hardly count. */
+/* So many bytes that page tables and samples hardly matter beside them. */
 static inline struct needs needs(const struct trial *t)
 {
 	const bool right = t->value[KIND].choice == 0 || t->value[SIZE_OF].count == 1024;

@@ -19,14 +19,14 @@
 
 enum { RANKS = 3, MOST_VALUES = 4000, MOST_REALS = 1000, LETTERS = 4, LETTER = 1 << 16 };
 
-/* What one rank sends to another: as many at once as exchanges may overlap, and one more. */
+/* Messages from one rank to another: room for all exchanges that may overlap, and one more. */
 struct mailbox {
 	_Atomic unsigned put, taken;
 	size_t size[LETTERS];
 	unsigned char letter[LETTERS][LETTER];
 };
 
-/* By rank: what it brings to a sum, and to a maximum. */
+/* By rank: its contribution to a sum, and to a maximum. */
 static struct shared {
 	pthread_barrier_t all;
 	int64_t integer[RANKS][MOST_VALUES];
@@ -99,8 +99,8 @@ static void *begin(const struct piece *out, struct piece *in)
 }
 
 /*
- * Letters of one rank come in the order in which they were sent, and exchanges are finished in the
- * order in which they were begun.
+ * Messages of a rank arrive in the order in which they were sent, and exchanges finish in the order
+ * in which they began.
  */
 static void finish(void *exchange)
 {
@@ -126,7 +126,7 @@ static void progress(void)
 {
 }
 
-/* Single messages lie in the same boxes as those of exchanges. */
+/* Single messages use the same boxes as exchanges. */
 static void send_to(unsigned to, const void *bytes, size_t size)
 {
 	struct mailbox *box = &shared->mail[me][to];
@@ -164,8 +164,8 @@ static double spent(void)
 }
 
 /*
- * Runs `body` on all ranks, and returns their exit status, which has to be the same on all. What
- * rank 0 wrote to stderr is in `said`; other ranks must not write any.
+ * Runs `body` on all ranks, and returns their exit status, which must be the same on all. `said`
+ * has what rank 0 wrote to stderr; other ranks must not write anything.
  */
 static inline int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t size)
 {

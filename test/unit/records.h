@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record of machines made of files, and what it says. */
+/* The machine part of a record, for machines made of files. */
 #ifndef LOCUS_TEST_RECORDS_H
 #define LOCUS_TEST_RECORDS_H
 
@@ -113,7 +113,7 @@ static inline json_int_t integer_at(json_t *object, const char *path)
 
 /*
  * Fails unless every null, at any depth, has a reason; returns the number of nulls. `virtual` needs
- * none: null may mean "not a virtual machine".
+ * no reason: null may mean "not a virtual machine".
  */
 static inline unsigned nulls_say_why(json_t *value)
 {

@@ -133,8 +133,8 @@ static inline int apart(void (*part)(struct world *, void *), struct world *w, v
 }
 
 /*
- * Containers without CAP_SYS_NICE forbid move_pages (seccomp): then nodes of single pages can't be
- * read, nor pages moved.
+ * Containers without CAP_SYS_NICE forbid move_pages (seccomp): then neither can the nodes of single
+ * pages be read, nor pages be moved.
  */
 static inline void needs_move_pages(void)
 {
@@ -152,7 +152,7 @@ struct seen {
 	char why_not[256];
 };
 
-/* Makes these system calls fail with `error` in this process, for good. */
+/* Makes these system calls fail with `error` in this process, permanently. */
 static inline int forbid(const int *call, unsigned n, int error)
 {
 	struct sock_filter filter[16];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests of what workers count: all sit on one CPU, the first that we may use, and are told what
- * is theirs to count.
+ * For tests of counting: all workers sit on one CPU, the first usable one, and are told which
+ * events they count.
  */
 #ifndef LOCUS_SEATS_H
 #define LOCUS_SEATS_H
@@ -33,7 +33,7 @@ static inline void seat(struct team *t, unsigned threads)
 	assert_int_equal(team_seat(t, place, threads, &culprit), 0);
 }
 
-/* Of who is seated, with no other process beside us; to be freed. */
+/* The duties of the seated workers, with no other process beside us; to be freed. */
 static inline bool *duties(const struct counters *c, struct team *t)
 {
 	const unsigned threads = team_threads(t);
@@ -47,7 +47,7 @@ static inline bool *duties(const struct counters *c, struct team *t)
 	return duty;
 }
 
-/* All that is in a pass, on all workers: of a package, on the first. */
+/* Starts every event of a pass on all workers; events of a package on the first worker. */
 static inline void start(struct counters *c, struct team *t, unsigned pass)
 {
 	bool *duty = duties(c, t);

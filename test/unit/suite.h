@@ -11,7 +11,7 @@ struct suite {
 	struct CMUnitTest test[96];
 };
 
-/* `row` is the test's state; no subject: the function's name is the test's. */
+/* `row` is the test's state; without a subject the function's name is the test's. */
 static inline void suite_add(struct suite *s, const char *subject, const char *what,
 			     CMUnitTestFunction function, CMFixtureFunction setup,
 			     CMFixtureFunction teardown, const void *row)

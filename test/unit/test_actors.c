@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Actors, whoever runs them: each message is handled once, those of one sender in order, and an
- * actor handles one at a time. Actors count in plain memory, so ThreadSanitizer reports two at a
+ * Actors, however they are run: each message is handled once, messages of one sender in order, and
+ * an actor handles one at a time. Actors count in plain memory, so ThreadSanitizer reports two at a
  * time as a race. A lost wake-up would leave threads asleep for ever: the alarm ends the test.
  */
 #include <string.h>
@@ -14,7 +14,7 @@
 
 enum { ACTORS = 12, MESSAGES = 40, HOPS = 300 };
 
-/* How many letters each actor has sent to each, and how many of them were handled: [from][to]. */
+/* How many letters each actor sent to each other one, and how many were handled: [from][to]. */
 struct books {
 	struct actor *actor;
 	uint64_t sent[ACTORS][ACTORS], handled[ACTORS][ACTORS];
@@ -35,7 +35,7 @@ static unsigned number_of(const struct books *b, const struct actor *a)
 	return (unsigned)(a - b->actor);
 }
 
-/* Addresses a letter, with its number among those from this sender to this receiver. */
+/* Addresses a letter, and numbers it within those from this sender to this receiver. */
 static void write_letter(struct books *b, struct letter *l, unsigned from, unsigned to)
 {
 	l->from = from;
@@ -81,7 +81,7 @@ static unsigned to_next(struct crew_hand *h, unsigned from, const struct message
 	return (from + 1) % ACTORS;
 }
 
-/* Half of all letters go to the first actor, which has to keep up. */
+/* Half of all letters go to the first actor, which must keep up. */
 static unsigned to_the_first(struct crew_hand *h, unsigned from, const struct message *m)
 {
 	return crew_draw(h, 2) ? 0 : to_random(h, from, m);
@@ -96,7 +96,7 @@ static void check_books(const struct books *b, uint64_t all)
 			assert_int_equal(b->sent[i][j], b->handled[i][j]);
 }
 
-/* Letters of actors to themselves are under way before threads run. */
+/* Actors have letters to themselves in their mailboxes before threads run. */
 static void seed(struct crew *c, struct books *b, struct letter *letter)
 {
 	memset(letter, 0, MESSAGES * sizeof(*letter));
@@ -148,7 +148,7 @@ static void test_each_message_once_and_in_order(void **state)
 					  target[n]);
 }
 
-/* Letters under way when the crew is stopped are handled when it runs again. */
+/* Letters in mailboxes when the crew is stopped are handled when it runs again. */
 static void test_stopped_with_messages_under_way(void **state)
 {
 	(void)state;
@@ -176,7 +176,7 @@ static void test_stopped_with_messages_under_way(void **state)
 	}
 }
 
-/* One actor sends all its messages at once, and goes on when they have come back. */
+/* One actor sends all its messages at once, and continues when they have come back. */
 struct flood {
 	struct actor *actor;
 	struct message *first; /* messages that the sender holds */
@@ -233,7 +233,7 @@ static void test_a_flood_is_bounded_by_the_memory_of_who_sends(void **state)
 	}
 }
 
-/* The number of messages handled determines the state, so the state can be verified. */
+/* The state follows from the number of handled messages, so it can be verified. */
 static void test_bodies(void **state)
 {
 	enum { WORDS = 16, ENTRIES = 100, RAN = 500 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks without MPI: processes that share memory. What they agree on is the same on all of them,
- * and a run ends with the same status on all.
+ * Ranks without MPI: processes that share memory. All of them agree, and a run ends with the same
+ * status on all.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +82,10 @@ static int complain(const struct ranks *ranks)
 	return 0;
 }
 
-/* A complaint of all ranks is printed once; one that rank 0 lacks is printed with its rank. */
+/*
+ * A complaint of all ranks is printed once; a complaint that rank 0 does not have is printed with
+ * its rank.
+ */
 static void complaints_of_others_are_told_by_rank_0(void **state)
 {
 	char said[256], *second;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * atomics: what each operation leaves in a word of each size, that a lost one is found, machine
+ * atomics: what each operation does to a word of each size, that a lost update is found, machine
  * code, and when a word on two lines is refused.
  */
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #include "machine/topology/topology.h"
 #include "tree.h"
 
-/* More than a byte counts. A split lock is a trap on many machines, of up to milliseconds. */
+/* Counts exceed a byte. On many machines a split lock is a trap, of up to milliseconds. */
 enum { TIMES = 300, TIMES_ACROSS = 4 };
 enum { ALIGNED, UNALIGNED, ACROSS };
 enum { SHARED, PADDED };
@@ -29,7 +29,7 @@ static bool there_is(enum operation o, unsigned size)
 	return atomics_kernels[o][size] && !atomics_lack(o, 1U << size);
 }
 
-/* A word of 16 bytes is a number and its complement; of all others the rest is 0. */
+/* A word of 16 bytes holds a number and its complement; in other words the rest is 0. */
 static uint64_t number_of(const unsigned char *place, unsigned size)
 {
 	uint64_t word[2] = { 0 };
@@ -87,7 +87,7 @@ static void operations_do_what_they_say(void **state)
 		}
 }
 
-/* The first one finds another number than it expects, and from then on expects the right one. */
+/* The first compare-exchange finds an unexpected number, and each later one the expected number. */
 static void a_compare_exchange_can_miss(void **state)
 {
 	_Alignas(16) unsigned char place[16];
@@ -172,7 +172,7 @@ static void release(struct by_hand *h)
 	machine_close((struct machine *)h->trial.machine);
 }
 
-/* Every word is right as it is, and wrong with another number in it. */
+/* Every word passes as it is, and fails with another number in it. */
 static void check_answer(struct by_hand *h, unsigned size, unsigned alignment, unsigned layout)
 {
 	unsigned char *base = region_base(h->trial.arena->regions);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The background load on memory reaches all of its lines, however short samples are. */
+/* The background load touches all of its lines, however short samples are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ static bool written(const char *lines, unsigned i)
 	return word[i * (LINE / sizeof(*word))] != UINT64_C(0x1212121212121212);
 }
 
-/* Whether of the first `of` blocks of the stream exactly the first n are written. */
+/* Whether exactly the first n of the `of` blocks of the stream are written. */
 static bool reached(const char *lines, unsigned block, unsigned n, unsigned of)
 {
 	for (unsigned i = 0; i < of * block; i++)
@@ -32,8 +32,8 @@ static bool reached(const char *lines, unsigned block, unsigned n, unsigned of)
 }
 
 /*
- * Each sample, even if its time is up at once, goes on with the block after the last one's, in the
- * lines that are read as in those that are written.
+ * Each sample, even if its time is up at once, goes on with the block after the last one's, among
+ * lines that are read and among lines that are written.
  */
 static void samples_go_on(void **state)
 {
@@ -72,7 +72,7 @@ static void samples_go_on(void **state)
 	}
 }
 
-/* Lines count from when the load counts: not those before the clock starts. */
+/* Lines are counted from the start of the clock: earlier ones do not count. */
 static void only_what_counts_is_counted(void **state)
 {
 	static _Alignas(LINE) char lines[LINES * LINE];
@@ -87,10 +87,10 @@ static void only_what_counts_is_counted(void **state)
 	(void)state;
 	background_work(&b, &self);
 	assert_int_equal(self.done, BACKGROUND_BLOCK);
-	assert_int_equal(load.running, 0); /* one block is no load yet */
+	assert_int_equal(load.running, 0); /* one block is not yet a load */
 }
 
-/* Whatever the mix, a block can be divided into it. */
+/* A block can be divided by any mix of reads and writes. */
 static void mixes_are_what_they_are_called(void **state)
 {
 	static const unsigned ratio[][2] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Barriers: none lets a thread go before all have arrived, with more threads than CPUs, too. Under
- * ThreadSanitizer it shows that what was written before a barrier is seen after it: what threads
- * write and read here are plain variables.
+ * Barriers: none lets a thread go before all have arrived, even with more threads than CPUs.
+ * ThreadSanitizer shows that writes before a barrier are visible after it, since threads write and
+ * read plain variables.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +51,10 @@ static void part(struct meeting *m)
 	free(m);
 }
 
-/* What others wrote before the barrier is there after it. After a second one they write again. */
+/*
+ * What others wrote before the barrier is visible after it. After a second barrier they write
+ * again.
+ */
 static void visit(struct meeting *m, unsigned me)
 {
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
@@ -108,7 +111,7 @@ static void test_the_check_sees_who_left_early(void **state)
 	part(m);
 }
 
-/* Leaving is noted after every 64th barrier, or so seldom that the notes have room. */
+/* Leaving is noted after every 64th barrier, or more seldom if the notes would not have room. */
 static void test_leaving_is_noted_as_often_as_there_is_room(void **state)
 {
 	static const struct {

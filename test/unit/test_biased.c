@@ -18,7 +18,7 @@ enum { GUESTS = 2 };
 
 struct shared {
 	struct biased_lock lock;
-	uint64_t counted, owner, guests[GUESTS]; /* all; by the owner, by each guest */
+	uint64_t counted, owner, guests[GUESTS]; /* sections of all; of the owner, of each guest */
 	_Alignas(APART) _Atomic bool done;
 };
 
@@ -66,7 +66,7 @@ static uint64_t visits(const struct shared *s)
 
 /*
  * The owner takes and releases the lock until guests have held it `enough` times, or for `turns`:
- * where all threads share one CPU, a guest gets the lock once in a time slice.
+ * if all threads share one CPU, a guest gets the lock only once in a time slice.
  */
 static void run(bool barriers)
 {

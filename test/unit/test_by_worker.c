@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values by worker: what a sample makes of them, on one rank and on several, and each worker's
- * value over all samples.
+ * Values by worker: how a sample reduces them, on one rank and on several, and each worker's value
+ * over all samples.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static bool same(double a, double b)
 	return fabs(a - b) <= 1e-12 * fabs(b);
 }
 
-/* Worker 2 has no value, which is not the same as 0. */
+/* Worker 2 has no value, which differs from the value 0. */
 static void note(struct by_worker *b, double first, double second, double last)
 {
 	by_worker_note(b, 0, first);
@@ -74,7 +74,7 @@ static void test_the_record_has_the_mean_of_each_worker(void **state)
 	by_worker_close(b);
 }
 
-/* What the record has of a worker with the samples 1 to 15, 900, 60: more than room at first. */
+/* The record's value of a worker with the samples 1 to 15, 900, 60: more than fit at first. */
 static double recorded(enum metric_kind kind)
 {
 	struct by_worker *b = by_worker_open(1, kind);
@@ -108,7 +108,7 @@ static void test_without_samples_there_is_nothing(void **state)
 	by_worker_close(b);
 }
 
-/* Rank r has workers with 10 r + 1 and 10 r + 2. */
+/* Rank r has workers with the values 10 r + 1 and 10 r + 2. */
 static int on_a_rank(const struct ranks *ranks)
 {
 	static const enum metric_kind kinds[] = { M_FAIRNESS, M_IMBALANCE, M_MOST };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much work a sample is: calibrated counts, fixed counts, the length that is planned. */
+/* The amount of work of a sample: calibrated counts, fixed counts, and the planned length. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static void test_calibration_finds_a_count(void **state)
 	run(&b, by_count, 1, (struct benchmark){ ROWS(roles, by_units) });
 	/*
 	 * A turn is a microsecond and the reading of a clock, a sample a millisecond; noise can
-	 * only make turns longer, and so counts smaller.
+	 * only lengthen turns, and so lower counts.
 	 */
 	assert_in_range(b.series.units, 1, 2000);
 	assert_int_equal(b.diary.of[0].count, b.series.units);
@@ -29,7 +29,7 @@ static void test_calibration_finds_a_count(void **state)
 	end(&b);
 }
 
-/* A pause in the first sample, as where a host gives the CPU to others. */
+/* A pause in the first sample, as when a host gives the CPU to others. */
 static void with_a_pause(void *state, struct worker *w)
 {
 	const double end = clock_now() + 1e-2;
@@ -41,7 +41,7 @@ static void with_a_pause(void *state, struct worker *w)
 		turn(w);
 }
 
-/* A first sample that is long by chance is no calibration. */
+/* A first sample that is long by chance does not calibrate. */
 static void test_a_pause_is_no_unit(void **state)
 {
 	struct bench b;
@@ -52,7 +52,10 @@ static void test_a_pause_is_no_unit(void **state)
 	end(&b);
 }
 
-/* A thread that starts late by 5 us half of the time is not that of the one time of 100 ns. */
+/*
+ * A thread that starts 5 us late in half of the samples differs from one that does so once, by 100
+ * ns.
+ */
 static void test_the_usual_skew_counts(void **state)
 {
 	double rare[] = { 5e-6, 1e-7, 5e-6, 6e-6, 5e-6 }, late[] = { 1e-7, 2e-7, 1e-2 };
@@ -64,8 +67,8 @@ static void test_the_usual_skew_counts(void **state)
 }
 
 /*
- * The units that calibration finds for 16 threads that do 200 million units a second together, if
- * a thread begins `late` s after the others in samples of at least `from` units.
+ * The calibrated units for 16 threads that do 200 million units a second together, if a thread
+ * begins `late` s after the others in samples of at least `from` units.
  */
 static double units_found(double late, double from, bool oversubscribed)
 {
@@ -94,11 +97,11 @@ static void test_a_late_start_is_no_work(void **state)
 
 	(void)state;
 	assert_true(units_found(0, 0, false) >= enough);
-	/* with its skew a sample is long enough once, too long twice, too long from the first on */
+	/* with its skew a sample is long enough once, then twice, then from the first on */
 	assert_true(units_found(4e-3, 4000, false) >= enough);
 	assert_true(units_found(13e-3, 4000, false) >= enough);
 	assert_true(units_found(0.2, 0, false) >= enough);
-	/* more threads than CPUs run one after the other: their skew is work of others */
+	/* more threads than CPUs run one after the other: their skew is the others' work */
 	assert_true(units_found(13e-3, 4000, true) < enough);
 }
 
@@ -142,7 +145,7 @@ static void test_a_fixed_count_is_no_deadline(void **state)
 	end(&b);
 }
 
-/* Less work than workers: who has none does none. */
+/* Fewer units than workers: a worker without any does none. */
 static void test_a_fixed_count_may_be_none(void **state)
 {
 	struct bench b;

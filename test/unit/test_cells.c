@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The method cells alone: labels are those of the nearest centres, and sums follow them. */
+/* The method cells alone: labels are the nearest centres, and sums follow the labels. */
 #include "cells.h"
 
 /* ---- the method alone ---- */
 
-/* What the driver would show to the method. */
+/* What the driver would pass to the method. */
 struct scene {
 	struct problem p;
 	struct stage stage;
@@ -13,7 +13,7 @@ struct scene {
 	char origin[4 * 8], *x, *centre, *half;
 	double low[3], high[3], scale[3], *moved, *given;
 	int64_t *row, *total;
-	uint32_t *label, *before; /* before: in the last iteration */
+	uint32_t *label, *before; /* `before`: in the last iteration */
 };
 
 /* The squared distance of a point from a centre, both as given. */
@@ -43,7 +43,7 @@ static void put(struct scene *s, unsigned c, const double *to)
 		const double old = real_get(real, s->centre, at), was = s->given[at],
 			     origin = real_get(real, s->origin, j);
 
-		/* as given, in the points' type; then relative */
+		/* as given, in the points' type; then relative to the origin */
 		real_set(real, s->centre, at, fmin(fmax(to[j], s->low[j]), s->high[j]) + origin);
 		s->given[at] = real_get(real, s->centre, at);
 		real_set(real, s->centre, at, s->given[at] - origin);
@@ -162,8 +162,8 @@ static void close_scene(struct scene *s)
 }
 
 /*
- * Checks that all labels are those of the nearest centres, that the changes add up to the sums of
- * the clusters, and that each point with a new label is counted.
+ * Checks that each label is the nearest centre, that the changes add up to the sums of the
+ * clusters, and that each point with a new label is counted.
  */
 static void check_scene(struct scene *s, const char *kind)
 {
@@ -209,8 +209,8 @@ static void check_scene(struct scene *s, const char *kind)
 }
 
 /*
- * Centres go to the means of their points, or almost; in some iterations one of them jumps, or
- * nothing moves.
+ * Centres go to the means of their points, or almost; in some iterations one of them jumps, or none
+ * moves.
  */
 static void next_centres(struct scene *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * k-means pruned by cells: the same as brute force, bit for bit, on data that is easy, hard or
- * degenerate; and it does prune.
+ * k-means pruned by cells gives the same result as brute force, bit for bit, on easy, hard and
+ * degenerate data; and it does prune.
  */
 #include "cells.h"
 
@@ -163,7 +163,7 @@ static void few_distances_on_any_number_of_threads(void **argument)
 		}
 }
 
-/* More dimensions than cells are made for. */
+/* More dimensions than cells support. */
 static void refuses(void **argument)
 {
 	struct problem p = make(0, REAL_DOUBLE, 10, 9, 2);
@@ -198,8 +198,8 @@ static void chosen_where_it_pays(void **argument)
 }
 
 /*
- * Where one point is far from all others, cells compute nearly all distances: PRUNE_AUTO goes on
- * with another method, which leaves out none, and the result is the same.
+ * If one point is far from all others, cells compute nearly all distances: PRUNE_AUTO continues
+ * with another method, which skips no distance, and the result is the same.
  */
 static void hands_over_where_it_does_not_pay(void **argument)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains: every order visits each element once and comes back, whatever the pattern and the size;
- * kernels follow them load by load.
+ * Chains: every order visits each element once and returns, for any pattern and size; kernels
+ * follow them load by load.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,7 +132,7 @@ static void test_page_orders(void **state)
 	}
 	for (unsigned i = 0; i < PAGE / LINE; i++)
 		changed += lines[i] > 0;
-	assert_true(changed > 50); /* of 64 lines: the line varies */
+	assert_true(changed > 50); /* of 64 lines; the line differs */
 }
 
 static void test_published_numbers_of_elements(void **state)
@@ -146,7 +146,7 @@ static void test_published_numbers_of_elements(void **state)
 	}
 }
 
-/* Neighbours in time must not be neighbours in memory, or a prefetcher learns the order. */
+/* Consecutive elements must not be neighbours in memory, or a prefetcher learns the order. */
 static void test_random_orders_have_no_favourite_step(void **state)
 {
 	enum { NODES = 1 << 14 };
@@ -199,8 +199,8 @@ static void test_kernels_follow_their_chains(void **state)
 }
 
 /*
- * The loop of a chase has at least 16 loads, one counter, one branch, and nothing else; many chains
- * keep some positions on the stack.
+ * The loop of a chase has at least 16 loads, one counter, one branch, and nothing else; with many
+ * chains some positions are kept on the stack.
  */
 static const struct expectation expectations[] = {
 #ifdef __x86_64__
@@ -208,7 +208,7 @@ static const struct expectation expectations[] = {
 	{ "chase_1", "mov", "(%r", 16, COUNTING },
 	{ "chase_2", "mov", "(%r", 16, COUNTING },
 	{ "chase_8", "mov", "(%r", 16, COUNTING },
-	/* the counter too may be on the stack */
+	/* the counter may be on the stack, too */
 	{ "chase_32", "mov", "(%r", 32, COUNTING "subq addq mov " },
 	{ "chase_ints", "movslq movsxd", "(%r", 16, COUNTING },
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trial of checkpoint: where counters lie, and that lost ticks and strings are noticed. */
+/* A trial of checkpoint: where counters lie, and that lost ticks and wrong strings are noticed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static const struct variant *variant(const char *name)
 	return v;
 }
 
-/* Bytes of counters: of the first thread, and from one thread's to the next one's. */
+/* Bytes of the first thread's counters, and from one thread's counters to the next one's. */
 static void layouts_are_what_they_say(void **state)
 {
 	static const size_t lines[] = { 32, 64, 128, 256 };
@@ -79,7 +79,7 @@ static void layouts_are_what_they_say(void **state)
 enum { THREADS = 3, TICKS_EACH = 1000 };
 static _Atomic bool stop;
 
-/* A sample by hand: the workers one after the other, the first one `times` times. */
+/* Takes a sample by hand: the workers run one after the other, the first one `times` times. */
 static void sample(void *s, unsigned times)
 {
 	checkpoint_benchmark.ops.reset(s);
@@ -136,8 +136,8 @@ static void end(struct by_hand *h)
 }
 
 /*
- * Verification passes if nothing was lost. In any one sample, more ticks than were reported are an
- * error for a thread's own counter, but a result for a shared one.
+ * Verification passes if nothing was lost. If a sample lost more ticks than were reported, this is
+ * an error for a thread's own counter, but a result for a shared one.
  */
 static void own_counters_are_verified(void **state)
 {
@@ -158,7 +158,7 @@ static void own_counters_are_verified(void **state)
 		}
 }
 
-/* A letter that is not where the reversals of all samples leave it is found. */
+/* A letter in a place where the reversals of all samples cannot have left it is found. */
 static void strings_are_verified(void **state)
 {
 	static const unsigned samples[] = { 0, 1, 2, 5 };
@@ -184,7 +184,7 @@ static void strings_are_verified(void **state)
 	}
 }
 
-/* Ticks of a thread that is alone at work are not scored: they may cost a thousandth of others. */
+/* Ticks of a thread that works alone are not scored: they may cost a thousandth of the others. */
 static void ticks_count_when_all_are_at_work(void **state)
 {
 	(void)state;

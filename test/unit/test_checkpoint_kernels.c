@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of checkpoint: what their loops consist of, and what they count. */
+/* The kernels of checkpoint: the instructions of their loops, and what they count. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -34,8 +34,8 @@
 #define BYTES                                                  \
 	"|v?(mov|pshuf|punpck|pack|por|psll|psrl)[a-z0-9]* .*" \
 	"|(bswap|rol[lwq]?) .*|vzeroupper"
-#define FIELDS "|" LOADED /* of what is ticked */
-/* a sequence: its start is told, the CPU's number read; then the tick */
+#define FIELDS "|" LOADED /* fields of the counter that is ticked */
+/* a restartable sequence: announce its start, read the CPU's number, tick */
 #define INDEXED "\\(" R "," R "(,1)?\\)"
 #define OF_THIS_CPU                                                                               \
 	"mov " R ",%fs:0x8\\(" R "\\)", "mov %fs:0x4\\(" R "\\)," R, "mov " INDEXED "," R, ADDED, \
@@ -86,7 +86,7 @@ static void loop_ticks_and_fires(void **state)
 		}
 }
 
-/* Strings take turns: after 1024 ticks each is reversed, after 1024 more it is as before. */
+/* Strings take turns: each is reversed after 1024 ticks, and restored after 1024 more. */
 static void reverse_turns_strings_over(void **state)
 {
 	static const uint64_t turns[] = { 0, 1, 1023, 1024, 1025, 2048, 3000 };
@@ -117,7 +117,7 @@ static void reverse_turns_strings_over(void **state)
 }
 
 /*
- * Both counters at one address: each tick fires, so both together count two a tick, unless the
+ * Both counters share one address: each tick fires, so together they count two per tick, unless the
  * compiler keeps the tick in a register.
  */
 static void ticks_are_in_memory(void **state)
@@ -133,7 +133,10 @@ static void ticks_are_in_memory(void **state)
 	assert_int_equal(both, 4000);
 }
 
-/* A countdown ticks and fires as often, in any blocks; and reverses the same strings. */
+/*
+ * A countdown ticks and fires equally often in any division into blocks, and reverses the same
+ * strings.
+ */
 static void a_countdown_ticks_as_often(void **state)
 {
 	static unsigned char strings[STRINGS][STRING], others[STRINGS][STRING];
@@ -191,7 +194,7 @@ static struct ticker ticker_of(const struct pairs *p, uint64_t mask, unsigned ch
 				.stride = STRIDE };
 }
 
-/* Nothing is lost: neither a tick nor a firing, of which a CPU's ticks say how many are due. */
+/* Nothing is lost: no tick, and no firing (the ticks of a CPU tell how many firings are due). */
 static void check_pairs(const struct pairs *p, uint64_t mask, uint64_t wanted)
 {
 	uint64_t ticks = 0, fired = 0, due = 0;
@@ -273,7 +276,7 @@ static void *tick_often(void *argument)
 	return NULL;
 }
 
-/* The next CPU of a set, after the last of which comes the first. */
+/* The next CPU of a set; after the last comes the first. */
 static int next_cpu(const cpu_set_t *set, int cpu)
 {
 	do

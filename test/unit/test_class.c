@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinds of cores, distances, and the class that equal machines share. */
+/* Kinds of cores, distances, and the class of equal machines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,12 +48,12 @@ static void speeds_of_one_type(hwloc_topology_t t)
 	add_kind(t, "6-7", 1, "CoreType", "IntelCore", "5800");
 }
 
-/* Fast and slow cores are told, and are part of the class, but their frequencies are not. */
+/* Fast and slow cores are distinguished and are part of the class; their frequencies are not. */
 static void kinds_of_cores(void **state)
 {
 	static const struct {
 		void (*change)(hwloc_topology_t);
-		bool same; /* as slow_first; others as a machine without kinds */
+		bool same; /* the same as slow_first; otherwise as a machine without kinds */
 	} table[] = { { same_at_other_speeds, true },
 		      { three_of_two_types, true },
 		      { speeds_alone, false },
@@ -94,7 +94,7 @@ static void distances_follow_the_nodes(void **state)
 	json_t *p, *matrix;
 
 	(void)state;
-	/* hwloc's matrix has node 1 first; the record's has the order of the nodes */
+	/* hwloc's matrix begins with node 1; the record's has the order of the nodes */
 	nodes[0] = hwloc_get_obj_by_type(machine->topology, HWLOC_OBJ_NUMANODE, 1);
 	nodes[1] = hwloc_get_obj_by_type(machine->topology, HWLOC_OBJ_NUMANODE, 0);
 	d = hwloc_distances_add_create(
@@ -113,7 +113,7 @@ static void distances_follow_the_nodes(void **state)
 	hwloc_distances_remove(machine->topology);
 }
 
-/* The class of a synthetic machine with the server's files, of which `files` replaces some. */
+/* The class of a synthetic machine with the server's files, some replaced by `files`. */
 static char *class_of(const char *description, const struct file *files)
 {
 	const char *why = "";
@@ -187,7 +187,7 @@ static void a_class_is_what_equal_machines_share(void **state)
 	expect_class(class, true, SERVER("128700"), newer_microcode);
 	expect_class(class, true, SERVER("128690"), NULL);  /* firmware reserves more */
 	expect_class(class, true, SERVER("131072"), NULL);  /* nothing is reserved: 128 GiB */
-	expect_class(class, false, SERVER("114688"), NULL); /* 112 GiB: a module less */
+	expect_class(class, false, SERVER("114688"), NULL); /* 112 GiB: one module fewer */
 	expect_class(class, false, SERVER("139264"), NULL); /* 136 GiB */
 	expect_class(class, false, SERVER("128700"), other_stepping);
 	expect_class(class, false,
@@ -207,8 +207,8 @@ static void a_class_is_what_equal_machines_share(void **state)
 }
 
 /*
- * The class of a machine with one node, to which the kernel gave `placed` MiB until now, and has
- * `kib` kB in all.
+ * The class of a machine with one node that has `kib` kB in all, of which the kernel has placed
+ * `placed` MiB so far.
  */
 static char *class_of_one_node(uint64_t placed, const char *kib)
 {
@@ -261,7 +261,7 @@ static char *id_with(const struct file *files)
 #define FIRST "3d1219c7c4c5404aaa1f6d2a48adfda4"
 #define OTHER "0f0e2ad1-77c1-4d4e-9e5b-0123456789ab"
 
-/* A hash of the id that lasts, which does not show the id. */
+/* The record has a hash of the permanent id, not the id itself. */
 static void a_machine_has_an_id(void **state)
 {
 	static const struct file none[] = { { ETC, "uninitialized\n" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The length of a core's cycle: the time of a chain over its links. The clock is this file's own:
- * each reading is a step after the one before, so that no result depends on the machine's speed.
+ * The length of a core's cycle: the time of a chain divided by its links. The clock is this file's
+ * own: each reading is a step after the one before, so no result depends on the machine's speed.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "machine/clock.h"
 
 enum { STEPS = 6 };
-static long step[STEPS]; /* ns, from the reading before; in turn */
+static long step[STEPS]; /* ns since the reading before; used in turn */
 static unsigned readings;
 static long now;
 
@@ -27,7 +27,7 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 	return 0;
 }
 
-/* The time between the readings of each of three tries, after any time between tries. */
+/* The time within each of three tries; any time may pass between tries. */
 static void tries_take(long a, long b, long c)
 {
 	const long steps[STEPS] = { 77, a, 1234567, b, 5, c };
@@ -70,7 +70,7 @@ static void the_quickest_try_counts(void **state)
 	}
 }
 
-/* The chain is a loop of sixteen links, and nothing that takes longer than the loop's own count. */
+/* The chain is a loop of sixteen links, and contains nothing slower than the loop's own count. */
 static void a_turn_of_the_chain_has_sixteen_links(void **state)
 {
 	static const struct expectation expected = {

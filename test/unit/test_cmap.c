@@ -16,14 +16,14 @@
 
 enum { MOST = 4096 };
 
-/* What the map should have: keys by number. */
+/* What the map should hold: keys by number. */
 struct model {
 	uint64_t key[MOST], value[MOST];
 	bool there[MOST];
 	size_t keys, size;
 };
 
-/* All keys are allowed: zero, and all ones, too. */
+/* Every key is allowed, even zero and all ones. */
 static void choose_keys(struct model *m, size_t n)
 {
 	*m = (struct model){ .keys = n };
@@ -31,7 +31,10 @@ static void choose_keys(struct model *m, size_t n)
 		m->key[i] = i < n / 2 ? i : ~(uint64_t)(i - n / 2);
 }
 
-/* Keys whose hashes agree in the highest 10 bits: of one home in a table of up to 1024 homes. */
+/*
+ * Keys whose hashes agree in the highest 10 bits: they have the same home in a table of up to 1024
+ * homes.
+ */
 static void choose_colliding(struct model *m, size_t n, uint64_t seed)
 {
 	const struct table_seed s = table_seed_of(seed);
@@ -58,7 +61,7 @@ static struct cmap_operation draw(const struct model *m, uint64_t random, unsign
 	};
 }
 
-/* The result and value of the operation in the model. `i`: which key. */
+/* The expected result and value of the operation, from the model. `i`: which key. */
 static void expect(struct model *m, size_t i, struct cmap_operation *o)
 {
 	const bool there = m->there[i];
@@ -94,7 +97,7 @@ static size_t index_of(const struct model *m, uint64_t key)
 	return 0;
 }
 
-/* A scan, of `room` pairs a call, finds the keys and values of the model, each once. */
+/* A scan that returns `room` pairs a call finds the keys and values of the model, each once. */
 static void assert_same(struct cmap_handle *h, const struct cmap *map, const struct model *m,
 			size_t room)
 {
@@ -163,7 +166,9 @@ static void test_random_histories(void **state)
 	}
 }
 
-/* All keys in one bucket, whose chain needs more overflow buckets than a table usually has. */
+/*
+ * All keys fall into one bucket, whose chain needs more overflow buckets than a table usually has.
+ */
 static void test_colliding_keys(void **state)
 {
 	static struct model m;
@@ -217,7 +222,7 @@ static void test_shrinks_and_gives_back(void **state)
 	cmap_close(map);
 }
 
-/* Keys that do not fit are refused until there is memory; all else goes on as before. */
+/* Keys that do not fit are refused until there is memory; all else continues as before. */
 static void no_memory(struct model *m, size_t capacity, bool refused)
 {
 	struct counted_memory memory = { .limit = 1 };
@@ -272,9 +277,9 @@ static void test_no_memory(void **state)
 }
 
 /*
- * A reader accepts what it has read in a bucket only if the bucket's word is the same before and
- * after. So an insertion or a removal must change the word, even if the same slots are in use: a
- * slot may have another key. A new value alone does not change it.
+ * A reader accepts what it read in a bucket only if the bucket's word is the same before and after.
+ * So an insertion or a removal must change the word, even if the same slots remain in use: a slot
+ * may hold another key. A new value alone does not change the word.
  */
 static void test_readers_notice_changes(void **state)
 {
@@ -318,7 +323,7 @@ static void test_readers_notice_changes(void **state)
 	cmap_close(map);
 }
 
-/* Lines of 64 bytes: all keys are in the first one, where they are compared at once. */
+/* Lines of 64 bytes: all keys are in the first line, where they are compared at once. */
 static void test_bucket_is_two_lines(void **state)
 {
 	(void)state;
@@ -327,7 +332,7 @@ static void test_bucket_is_two_lines(void **state)
 	assert_int_equal(offsetof(struct bucket, value), 64);
 }
 
-/* A key that has been removed, or that agrees only in half of its bits, is not found. */
+/* A removed key, or one that agrees only in half of its bits, is not found. */
 static void test_match(void **state)
 {
 	_Alignas(128) struct bucket b = { .word = 0 };
@@ -350,7 +355,7 @@ static void test_match(void **state)
 	assert_int_equal(bucket_free(BUCKET_USED), 0);
 }
 
-/* Regular keys are spread as random ones are, whatever the seed: few buckets are full. */
+/* Regular keys spread like random ones, whatever the seed: few buckets are full. */
 static void test_hash_spreads(void **state)
 {
 	enum { HOMES = 1024, EACH = 4, SEEDS = 200 };

@@ -20,7 +20,10 @@
 
 enum { THREADS = 3, KEYS = 2, EACH = 6, SEED = 9, FILLERS = 7 };
 
-/* A round: all threads at once, each some operations on the same few keys of one bucket. */
+/*
+ * A round: all threads start at once, and each does some operations on the same few keys of one
+ * bucket.
+ */
 struct rounds {
 	struct cmap *map;
 	unsigned rounds;
@@ -34,7 +37,7 @@ struct rounds {
 	unsigned wrong;
 };
 
-/* Values are numbers from 1 on, no two alike. */
+/* Values are numbers from 1 on, all different. */
 static void operate(struct cmap_handle *h, uint64_t key, struct linear_operation *o)
 {
 	uint64_t value = 0;
@@ -123,7 +126,7 @@ static void *replace_tables(void *argument)
 	return NULL;
 }
 
-/* `fillers`: keys of the same bucket that stay, so that the others are in its chain, or not. */
+/* `fillers`: permanent keys of the same bucket, which push the others into its chain; 0: none. */
 static void check(unsigned fillers, bool moving)
 {
 	struct counted_memory memory = { .limit = LONG_MAX };

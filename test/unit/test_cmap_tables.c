@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread comes late to a replaced table, and finds another table where its next one was. */
+/* A late thread still uses a replaced table, and finds another table where its successor was. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,9 +13,9 @@
 enum { HOMES = 128, LEFT = 64, SEED = 9 };
 
 /*
- * The table of 128 homes was moved to one of 64, in 64 units. That one was given back, and the
- * current one, which has more than 128 homes, is at its address: compared with the current one, 64
- * units of 128 seem to be left to move.
+ * The table of 128 homes was moved to one of 64, in 64 units. That one was freed, and the current
+ * table, which has more than 128 homes, got its address. Compared with the current table, 64 of 128
+ * units seem left to move.
  */
 static void test_what_was_replaced_is_not_moved_again(void **state)
 {

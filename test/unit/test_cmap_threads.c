@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The concurrent map in more threads than CPUs: each knows what becomes of its own keys. */
+/* The concurrent map with more threads than CPUs: each knows the state of its own keys. */
 #include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@ struct party {
 	_Atomic bool end;
 };
 
-/* The upper half tells to which key the value belongs. */
+/* The upper half identifies the key of the value. */
 static uint64_t value_of(uint64_t key, uint64_t random)
 {
 	return random_mix(key) >> 32 << 32 | (uint32_t)random;
@@ -48,7 +48,9 @@ static void party_open(struct party *p, struct counted_memory *memory, bool coll
 	}
 }
 
-/* Own keys: each result is known. Those of others: if there is a value, it is the key's. */
+/*
+ * The results for own keys are known. For others' keys: if there is a value, it belongs to the key.
+ */
 static void *change_and_look(void *argument)
 {
 	struct party *p = argument;
@@ -62,7 +64,7 @@ static void *change_and_look(void *argument)
 		const uint64_t random = random_word(me, round);
 		const unsigned i = random % OWN, other = random >> 20 & 3;
 		const uint64_t key = p->key[me][i], theirs = p->key[(me + other) % THREADS][i];
-		/* now more, now less */
+		/* mostly insertions and mostly removals in turn */
 		const unsigned adds = round / OWN & 8 ? 12 : 4;
 
 		if (cmap_find(h, theirs, &value))
@@ -196,10 +198,10 @@ static void test_named_tables_stay(void **state)
 	assert_ptr_equal(next, t->next);
 	for (unsigned i = 0; i < 5; i++)
 		grow_and_shrink(h, 1 << 20, &memory, 4);
-	/* Both can be read: ASan would tell. */
+	/* Both can be read, or ASan would report it. */
 	assert_true(t->bucket[0].word & BUCKET_MOVED);
 	assert_true(next->bucket[0].word & BUCKET_MOVED);
-	/* What came after them is gone; the current table may lie where it was. */
+	/* Tables after them are freed; the current table may have got an address of theirs. */
 	t = tables_follow(reader, next);
 	assert_true(!t || t == map->current);
 	assert_ptr_not_equal(tables_enter(reader), next);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * coherence: who owns, takes and shares lines in a round, and which combinations of parameters make
- * no sense.
+ * coherence: which workers own, take and share lines in a round, and which combinations of
+ * parameters make no sense.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,10 @@ static void close_trial(struct by_hand *h)
 	machine_close((struct machine *)h->trial.machine);
 }
 
-/* Workers 0 and 1 are a pair, 3 and 2 another; 4 is alone. In odd meetings sides are exchanged. */
+/*
+ * Workers 0 and 1 are a pair, and so are 3 and 2; 4 is alone. In odd meetings the sides are
+ * exchanged.
+ */
 static void seat(struct team *team, unsigned meeting)
 {
 	static const unsigned group[] = { 0, 0, 1, 1, TEAM_IDLE }, side[] = { 0, 1, 1, 0, 0 };
@@ -78,7 +81,7 @@ static void seat(struct team *team, unsigned meeting)
 	}
 }
 
-/* How often the lines of a pair were evicted, and what number they had then. (-Wl,--wrap) */
+/* How often the lines of a pair were evicted, and what number they held then. (-Wl,--wrap) */
 static struct {
 	_Atomic unsigned times;
 	_Atomic uint64_t laid;
@@ -101,7 +104,7 @@ void __wrap_lines_flush(const struct lines *l)
 
 /*
  * Lines are brought into their state twice a round. A cache that evicted them loads them again as
- * the only one, or leaves them in memory; modified ones stay with who wrote them.
+ * the only owner, or leaves them in memory; modified lines stay with their writer.
  */
 static void expect_evictions(const struct by_hand *h, unsigned rounds)
 {
@@ -109,7 +112,7 @@ static void expect_evictions(const struct by_hand *h, unsigned rounds)
 		const bool stay = h->which == STATE_MODIFIED;
 
 		assert_int_equal(evicted[i].times, stay ? 0 : 2 * rounds);
-		/* after they were laid the last time */
+		/* after they were last laid */
 		assert_int_equal(evicted[i].laid, stay ? 0 : 2 * rounds);
 	}
 }
@@ -149,7 +152,7 @@ static int play(struct team *team, void *argument)
 			assert_int_equal(b->worker[SIDE_TAKER], round & 1 ? one : other);
 			assert_int_equal(histogram_total(&b->single), HERE);
 			assert_int_equal(b->laid, 2 * (round + 1));
-			/* what the noting walk stored is gone */
+			/* the stores of the noting walk are gone */
 			assert_ptr_equal(walk_load(lines_first(&b->lines), HERE, NULL), b->end);
 		}
 		team_run(team, work, h);
@@ -191,7 +194,7 @@ static void pairs_take_lines_in_each_state(void **state)
 	}
 }
 
-/* What verify() says if one line of a block is not what it should be. */
+/* The answer of verify() if one line of a block is wrong. */
 static void a_wrong_line_is_told(void **state)
 {
 	struct by_hand h = { .variant = "store" };
@@ -211,7 +214,7 @@ static void a_wrong_line_is_told(void **state)
 	close_trial(&h);
 }
 
-/* Of n workers, `sharers` share a block: the next ones after the owner, without the taker. */
+/* `sharers` of n workers share a block: those after the owner, without the taker. */
 static void the_next_workers_share(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The walks and streams of coherence: their machine code, what they leave in lines, and that a walk
- * ends where it should only if each line is new.
+ * ends in the right place only if each line is new.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -36,11 +36,13 @@ static const struct shape shapes[] = {
 	{ "stream_fill_avx512", LOOP, FILLED("vmov[a-z0-9]+ %zmm[0-9]+," AT) },
 	{ "stream_sum",
 	  LOOP,
-	  ARITHMETIC "|v?mov[a-z]+ " AT "," R "|v?paddq .*", /* no sum is in memory */
+	  ARITHMETIC "|v?mov[a-z]+ " AT "," R "|v?paddq .*", /* no sum is kept in memory */
 	  { "v?paddq .*" } },
 #elif defined(__aarch64__)
 	{ "walk_load", LOOP, ARITHMETIC, { "ldr x[0-9]+, \\[x[0-9]+\\]" } },
-	/* of ARMv8.1, a call that chooses it at run time, or a store with reservation */
+	/*
+	 * an ARMv8.1 instruction, a call that chooses one at run time, or a store with reservation
+	 */
 	{ "walk_store",
 	  LOOP,
 	  ARITHMETIC "|ldxr .*",
@@ -68,7 +70,7 @@ static struct lines lines_of(size_t n)
 	return (struct lines){ memory, n, APART_IN_TEST, n };
 }
 
-/* What is measured, and what notes the ticks. */
+/* The measured walk, and the one that notes the ticks. */
 static struct link *walk_all(const struct lines *l, bool noting)
 {
 	static struct histogram ticks;
@@ -100,12 +102,12 @@ static void a_walk_goes_over_each_line_and_ends_at_its_end(void **state)
 			assert_ptr_equal(walk_all(&l, true), end);
 			assert_false(lines_hold(&l, end));
 			assert_ptr_equal(walk_store(lines_first(&l), l.n, end), end);
-			assert_true(lines_hold(&l, end)); /* so each line was there once */
+			assert_true(lines_hold(&l, end)); /* so each line was visited once */
 		}
 	}
 }
 
-/* Lines are not where a prefetcher would look: neighbours in memory are none on the walk. */
+/* Lines defeat prefetchers: neighbours in memory are never neighbours on the walk. */
 static void neighbours_are_apart(void **state)
 {
 	const struct lines l = lines_of(256);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What changed since the run began is named, and nothing else. */
+/* Changes since the run began are named, and nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -152,7 +152,7 @@ static void test_balancing_is_named_also_if_it_was_on(void **state)
 	expect(CONDITIONS_PLACES, "numa_balancing changed from 1 to 0 during the run");
 }
 
-/* What can't be read is unknown, not changed. */
+/* A setting that cannot be read is unknown, not changed. */
 static void test_what_is_hidden_is_no_change(void **state)
 {
 	(void)state;

@@ -94,12 +94,12 @@ static void test_who_shares_what(void **state)
 		{ MIB, 0, 1, NEIGHBOURS_CORE, "1" },
 		{ 2 * MIB, 0, 1, NEIGHBOURS_CORE, "1" },
 		{ 4 * MIB, 0, 1, NEIGHBOURS_CORE, "1" },
-		/* beyond: those of the L3, then those of the node */
+		/* beyond L2: those of the L3, then those of the node */
 		{ 8 * MIB, 0, 1, NEIGHBOURS_L3, "1-3" },
 		{ 16 * MIB, 0, 1, NEIGHBOURS_L3, "1-3" },
 		{ 16 * MIB + 1, 0, 1, NEIGHBOURS_MEMORY, "1-3" },
 		{ 256 * MIB, 0, 1, NEIGHBOURS_MEMORY, "1-3" },
-		/* a few lines of many pages */
+		/* few lines of many pages */
 		{ 256 * MIB, MIB, 1, NEIGHBOURS_CORE, "1" },
 		/* two CPUs, 0 and 2, have two L2 */
 		{ 5 * MIB, 0, 1, NEIGHBOURS_L3, "1-3" },
@@ -107,7 +107,7 @@ static void test_who_shares_what(void **state)
 		{ 64 * MIB, 0, 2, NEIGHBOURS_MEMORY, "1,3" },
 		/* CPUs 0 and 1 have one L2 together */
 		{ 5 * MIB, 0, 2, NEIGHBOURS_L3, "2-3", 1 },
-		/* two L3 on the node, of 8 MiB each: only one is the CPU's, unless both are used */
+		/* two L3 of 8 MiB on the node: only one belongs to the CPU, unless both are used */
 		{ 4 * MIB, 0, 1, NEIGHBOURS_L3, "1", 0, TWO_L3 },
 		{ 5 * MIB, 0, 1, NEIGHBOURS_MEMORY, "1-3", 0, TWO_L3 },
 		{ 8 * MIB, 0, 2, NEIGHBOURS_L3, "1,3", 0, TWO_L3 },
@@ -144,7 +144,7 @@ static void test_who_shares_what(void **state)
 	}
 }
 
-/* Where nobody knows who the neighbours are, none is watched; caches are not looked at. */
+/* If the neighbours are unknown, none is watched; caches are not examined. */
 static void test_who_is_not_watched(void **state)
 {
 	struct bench *b = *state;
@@ -167,7 +167,10 @@ static void test_who_is_not_watched(void **state)
 	b->planned.refusal = NULL;
 }
 
-/* A series whose neighbours kept so many CPUs busy, and after whose batches memory took so long. */
+/*
+ * A series whose neighbours kept so many CPUs busy, and after whose batches a probe of memory took
+ * so long.
+ */
 static void invent(struct bench *b, size_t bytes, double busy, const double *line)
 {
 	b->planned.needs = (struct needs){ .bytes = bytes };
@@ -195,7 +198,7 @@ static const double fast[BATCHES] = { 1.0, 1.1, 1.2, 1.0, 1.1, 1.2, 1.0, 1.25 },
 		    half_slow[BATCHES] = { 1.0, 2.1, 2.1, 1.0, 2.1, 2.2, 1.0, 1.0 },
 		    often_slow[BATCHES] = { 1.0, 2.1, 2.1, 1.0, 2.1, 2.2, 1.0, 9 },
 		    slow[BATCHES] = { 2.0, 2.1, 2.2, 2.0, 2.1, 2.2, 2.0, 2.1 },
-		    /* of L3, where a line of memory takes 2 */
+		    /* probes of L3; a line from memory takes 2 */
 	kept[BATCHES] = { 0.5, 0.6, 0.9, 0.5, 1.4, 0.6, 0.7, 1.0 },
 		    half_gone[BATCHES] = { 0.5, 2.1, 2.0, 0.5, 1.9, 1.6, 0.7, 1.0 },
 		    gone[BATCHES] = { 0.5, 2.1, 2.0, 0.5, 1.9, 1.6, 0.7, 2.0 };
@@ -212,21 +215,24 @@ static void test_when_neighbours_are_noise(void **state)
 		{ 64 * MIB, 0, 0, fast, NULL },
 		{ 64 * MIB, 0.3, 0, fast, NULL },
 		{ 64 * MIB, 0, 0, one_slow, NULL },
-		/* somebody whom the kernel does not see, a guest of the same host */
+		/* a guest of the same host, which the kernel does not see */
 		{ 64 * MIB, 0, 0, half_slow, NULL },
 		{ 64 * MIB, 0, 0, often_slow,
 		  "memory was slow after 5 of 8 batches: a line took "
 		  "2.1 times" },
 		{ 64 * MIB, 0, 1, slow, "memory was slow after 8 of 8 batches" },
-		/* from start to end, so that only their CPU time tells of them */
+		/* busy from start to end, so only their CPU time shows them */
 		{ 64 * MIB, 0.97, 0, slow,
 		  "other work used 0.97 s of CPU time per second on CPUs 1-3, "
 		  "which share its memory: how fast" },
 		{ 64 * MIB, 0.97, 0, NULL, "other work used 0.97 s" },
-		/* they work, and the run knows how fast memory is while they don't */
+		/* they are busy, and the run knows how fast memory is while they rest */
 		{ 64 * MIB, 0.97, 1, fast, NULL },
 		{ 64 * MIB, 0.97, 1, slow, "memory was slow after 8 of 8 batches" },
-		/* lines in L3: whether they are still there tells, with and without CPU time */
+		/*
+		 * lines in L3: whether they are still there is the evidence, with and without CPU
+		 * time
+		 */
 		{ 8 * MIB, 0.97, 0, kept, NULL },
 		{ 8 * MIB, 0.97, 0, half_gone, NULL },
 		{ 8 * MIB, 0.37, 0, gone,
@@ -274,8 +280,8 @@ static void test_when_neighbours_are_noise(void **state)
 }
 
 /*
- * Neighbours that work from start to end, of whom a batch saw nothing: its probe tells how fast
- * memory is without them.
+ * Neighbours that work from start to end, except during one batch: its probe shows how fast memory
+ * is without them.
  */
 static void test_a_moment_of_rest_is_enough(void **state)
 {
@@ -297,7 +303,7 @@ static void test_a_moment_of_rest_is_enough(void **state)
 	}
 }
 
-/* A tick is 10 ms: whoever never rests has one in 15 ms. */
+/* A tick is 10 ms: a CPU that never rests has one in 15 ms. */
 static void test_who_rests(void **state)
 {
 	(void)state;
@@ -307,7 +313,7 @@ static void test_who_rests(void **state)
 	assert_false(others_rested(NAN, 0.02));
 }
 
-/* What is seen of L3 says nothing of memory. */
+/* Probes of L3 do not describe memory. */
 static void test_memory_learns_nothing_from_l3(void **state)
 {
 	struct bench *b = *state;
@@ -339,7 +345,7 @@ static void test_what_a_run_learns(void **state)
 	}
 }
 
-/* Threads of this process that are at work beside a trial are no neighbours; unknown is not 0. */
+/* Busy threads of this process beside a trial are not neighbours; an unknown load is not 0. */
 static void test_own_threads_are_no_neighbours(void **state)
 {
 	struct bench *b = *state;
@@ -352,7 +358,7 @@ static void test_own_threads_are_no_neighbours(void **state)
 	neighbours_close(&b->series.evidence.neighbours);
 }
 
-/* The probe reads lines: none takes less than a cycle. Of L3 it has both times. */
+/* The probe reads lines: none takes less than a cycle. For L3 it has both times. */
 static void test_the_probe(void **state)
 {
 	struct bench *b = *state;
@@ -373,7 +379,7 @@ static void test_the_probe(void **state)
 	}
 }
 
-/* The chain leads through all of its lines, and back: else some would never be looked at. */
+/* The chain leads through all its lines and back: otherwise some would never be probed. */
 static void test_the_probe_walks_all_its_lines(void **state)
 {
 	const char *lines = probe_open(), *at = lines;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The check of a benchmark's table: a good one is broken in each way that a newcomer's might be,
- * and each fault is told by a sentence that names the row and what is expected.
+ * The check of a benchmark's table: a good table is broken in each way that a newcomer might break
+ * it, and each fault gives a sentence that names the row and what is expected.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ enum { KIND, COUNT, PARAMETERS };
 enum { TIME, COST, METRICS };
 enum { ROWS_OF_EACH = 2 };
 
-/* A benchmark whose tables can be written. */
+/* A benchmark with writable tables. */
 struct tables {
 	struct benchmark b;
 	struct parameter parameter[PARAMETERS];
@@ -90,7 +90,7 @@ static void good(struct tables *t)
 	};
 }
 
-/* One edit, `t` being the tables, and what is said of it. */
+/* One edit of the tables `t`, and the expected message. */
 #define FAULT(NAME, EDIT, SAID)                    \
 	static const char *NAME(struct tables *t)  \
 	{                                          \
@@ -223,7 +223,7 @@ static void test_a_good_table(void **state)
 	assert_true(contract_check(benchmarks_for_tests));
 }
 
-/* The program says which table is at fault, and does not start. */
+/* The program names the faulty table, and does not start. */
 static void test_a_program_with_a_fault(void **state)
 {
 	const struct benchmark *list[] = { NULL, NULL };

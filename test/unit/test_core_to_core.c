@@ -47,7 +47,7 @@ static void *play(void *argument)
 	return NULL;
 }
 
-/* Both sides end, and leave the lines as they were, so that the next exchange can use them. */
+/* Both sides end, and restore the lines, so that the next exchange can use them. */
 static void gives_to_and_fro_on(const struct protocol *protocol, unsigned cpus)
 {
 	const uint64_t turns[] = { protocol->least, 2 * protocol->least, 3 * protocol->least,
@@ -65,7 +65,7 @@ static void gives_to_and_fro_on(const struct protocol *protocol, unsigned cpus)
 			assert_int_equal(m.lines->line[j].word, 0);
 		assert_int_equal(m.lines->taken, 0);
 	}
-	/* payloads are sequence numbers: the ring has the last RING of 2 * turns */
+	/* payloads are sequence numbers: the ring holds the last RING of 2 * turns */
 	if (protocol->run == exchange_message)
 		for (uint64_t j = 0; j < RING; j++)
 			for (unsigned k = 0; k < LENGTH(m.lines->line[0].payload); k++)
@@ -87,8 +87,8 @@ static void gives_to_and_fro_on_one_cpu(void **state)
 /* ---- counting transfers: the kernel plays against the other side's protocol, written here ---- */
 
 /*
- * Takes a turn of the other side, if it has one. Returns the transfers of the line that this turn
- * and the kernel's turn before it make; 0: it is not the other side's turn.
+ * Takes a turn of the other side, if it is its turn. Returns the transfers of the line caused by
+ * this turn and the kernel's turn before it; 0: it is not the other side's turn.
  */
 static unsigned give_back_word(struct lines *l, uint64_t turns)
 {
@@ -184,7 +184,7 @@ static void transfers_are_all_counted(void **state)
 	}
 }
 
-/* Each pair has lines of its own at each meeting. */
+/* Each pair has its own lines at each meeting. */
 static void places_are_all_different(void **state)
 {
 	struct trial_by_hand h;
@@ -210,13 +210,13 @@ static void places_are_all_different(void **state)
 }
 
 /*
- * In a batch, a pair meets on the lines of as many places as there are: else the slices of its own
- * few lines would be part of its number.
+ * In a batch, a pair meets on the lines of every place: otherwise its number would depend on the L3
+ * slices of its few lines.
  */
 static void places_change_from_round_to_round(void **state)
 {
 	enum { PLAYERS = 9, MEETINGS = 16 };
-	static unsigned sat[PLAYERS][PLAYERS]; /* by pair, the places: a bit for each */
+	static unsigned sat[PLAYERS][PLAYERS]; /* places by pair: a bit for each */
 	const unsigned rounds = tournament_rounds(PLAYERS);
 	struct trial_by_hand h;
 	struct core_to_core *c;
@@ -237,7 +237,7 @@ static void places_change_from_round_to_round(void **state)
 			place = (size_t)(core_to_core_lines(c, meeting, pair++) - c->lines) -
 				(size_t)meeting * c->tables;
 			assert_in_range(place, 0, c->tables - 1);
-			assert_false(taken & 1u << place); /* no two pairs on one line */
+			assert_false(taken & 1u << place); /* no two pairs share a line */
 			taken |= 1u << place;
 			sat[a][b] |= 1u << place;
 		}
@@ -248,7 +248,7 @@ static void places_change_from_round_to_round(void **state)
 	release(&h);
 }
 
-/* Whoever had a line before: a pair has exchanged all of its lines before its time begins. */
+/* Whoever held a line before: a pair has exchanged all of its lines before its time begins. */
 static int begin_a_round(struct team *team, void *of)
 {
 	struct trial_by_hand *h = of;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cores: the answers of its fixed work, what interruptions leave of quanta, a CPU that errs. */
+/* cores: the answers of its fixed work, how interruptions change quanta, a CPU that errs. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "bench/cores/quantum.h"
 #include "code.h"
 
-/* One step by libm, or by a product that is stored, and so rounded, before the sum. */
+/* One step, by libm's fma(), or by a product that is stored, and so rounded, before the sum. */
 static double step(double x, bool twice)
 {
 	volatile double product;
@@ -59,7 +59,10 @@ static void test_each_width_finds_the_answer(void **state)
 			assert_int_equal(quantum_of[set](QUANTUM_START), quantum_answer(set));
 }
 
-/* One bit of all starts: 2^-45 of the first, where an error of 2^-54 would be rounded away. */
+/*
+ * An error of one bit in any start value changes the answer: 2^-45 of the first value, where an
+ * error of 2^-54 would be rounded away.
+ */
 static void test_a_wrong_bit_gives_another_answer(void **state)
 {
 	(void)state;
@@ -81,7 +84,7 @@ static void test_quanta_without_interruptions_lose_nothing(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 1000; i++)
-		times[i] = 10 + 0.001 * (i * 7 % 1000); /* 10 to 10.999: less than a tenth more */
+		times[i] = 10 + 0.001 * (i * 7 % 1000); /* 10 to 10.999: at most a tenth more */
 	q = quanta_of(times, 1000);
 	assert_true(near(q.median, 10.4995));
 	assert_true(q.lost == 0);
@@ -89,7 +92,7 @@ static void test_quanta_without_interruptions_lose_nothing(void **state)
 	assert_true(near(q.tail, 10.998001));
 }
 
-/* Gaps of 5 and 85 in a thousand quanta of 10: the longest one is beyond the 99.9 % quantile. */
+/* Gaps of 5 and 85 in a thousand quanta of 10: the longest gap is beyond the 99.9 % quantile. */
 static void test_planted_gaps_are_found(void **state)
 {
 	double times[1000];
@@ -129,7 +132,7 @@ static const struct expectation expectations[] = {
 #elif defined(__aarch64__)
 #define COUNTING " add sub subs cmp nop mov b.ne cbnz "
 	{ "quantum_64", "fmadd", "d", QUANTUM_CHAINS, COUNTING },
-	/* fmla adds to one of its sources: the sum is copied to it first */
+	/* fmla adds to one of its sources: the sum is first copied there */
 	{ "quantum_128", "fmla", "v", QUANTUM_CHAINS, COUNTING },
 #endif
 	{ NULL, NULL, NULL, 0, NULL }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counting on this machine: the kernel's events are exact, and so are the instructions of a known
- * loop where there is a PMU. The team's callback sees the task and nothing else.
+ * loop if there is a PMU. The team's callback sees only the task.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -136,7 +136,7 @@ static void nap(void *argument, struct worker *w)
 	(void)argument;
 	getrusage(RUSAGE_THREAD, &now);
 	enough = now.ru_nvcsw + (long)times(w->index);
-	/* on a slow processor a nap may be over before it has begun, and is no switch */
+	/* on a slow processor a nap may end before the thread sleeps: no switch */
 	while (now.ru_nvcsw < enough) {
 		nanosleep(&(struct timespec){ 0, 1 }, NULL);
 		getrusage(RUSAGE_THREAD, &now);
@@ -157,7 +157,7 @@ static int count(struct team *t, void *argument)
 			h->memory[i] = mmap(NULL, size, PROT_READ | PROT_WRITE,
 					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			assert_ptr_not_equal(h->memory[i], MAP_FAILED);
-			madvise(h->memory[i], size, MADV_NOHUGEPAGE); /* a fault for each page */
+			madvise(h->memory[i], size, MADV_NOHUGEPAGE); /* one fault per page */
 		}
 		team_time(t, h->task, h, 0, 0, 0);
 		for (unsigned i = 0; i < THREADS; i++) {
@@ -230,7 +230,7 @@ static void work_a_while(void *argument, struct worker *w)
 		;
 }
 
-/* Seconds on the CPU, and of waiting for it, are no more than those of the clock. */
+/* Seconds on the CPU, and waiting for it, do not exceed the clock's. */
 static int seconds(struct team *t, void *argument)
 {
 	struct counters *c = argument;
@@ -243,7 +243,7 @@ static int seconds(struct team *t, void *argument)
 		const struct attendance *a = team_attendance(t, i);
 		double wall = a->after.wall - a->before.wall, cpu = counters_value(c, i, 0);
 
-		/* Within 1 %, since each has a clock of its own. */
+		/* within 1 %, since each has its own clock */
 		assert_true(cpu > 0 && cpu <= 1.01 * wall);
 		assert_true(!delays || (counters_value(c, i, 1) >= 0 &&
 					counters_value(c, i, 1) <= 1.01 * wall));
@@ -317,7 +317,7 @@ static void test_what_doctor_says_is_what_can_be_counted(void **state)
 
 		assert_int_equal(rows[what].lacks(&why), !counters_passes(c));
 		if (*why.what && rows[what].lacks == perf_no_software)
-			/* and so it is not left to PAPI, which would say 0 */
+			/* and so it is not left to PAPI, which would return 0 */
 			assert_non_null(strstr(counters_event(c, 0)->why, why.what));
 		counters_close(c);
 	}
@@ -325,7 +325,7 @@ static void test_what_doctor_says_is_what_can_be_counted(void **state)
 
 static void test_names_that_nobody_knows(void **state)
 {
-	/* Not "FAULTS": where PAPI knows the processor, it knows that, as perf::FAULTS. */
+	/* Not "FAULTS": if PAPI supports the processor, it knows this event as perf::FAULTS. */
 	struct counters *c =
 		OPEN("", "perf::", "perf::CYCLE", "falts", "faults ", "NOBODY_KNOWS_THIS",
 		     "perf::L1-DCACHE-LOAD", "FALTS", "defualt", "Default");
@@ -362,7 +362,7 @@ static void test_no_event_is_no_pass(void **state)
 /* ---- a loop whose instructions are known ---- */
 
 #define TURNS(worker) (100000 * ((uint64_t)(worker) + 1))
-#define OF_A_TURN     10 /* eight that do nothing, one that counts, one that jumps */
+#define OF_A_TURN     10 /* eight nops, one subtraction, one jump */
 
 static void loop(uint64_t turns)
 {
@@ -386,7 +386,7 @@ static void nothing(void *argument, struct worker *w)
 	(void)argument, (void)w;
 }
 
-/* Where time is counted in instructions, 1 of 1000: what the reading itself takes. */
+/* If time is counted in instructions, within 1 of 1000: reading takes some, too. */
 static bool counted(double value, unsigned worker)
 {
 	double wanted = (double)TURNS(worker) * OF_A_TURN;
@@ -412,7 +412,7 @@ static int known_loops(struct team *t, void *argument)
 			assert_true(turn == 0 || fabs(value - first[i]) <= 0.001 * first[i]);
 			first[i] = value;
 		}
-		/* The next task counts nothing of this one, nor of what is done between them. */
+		/* The next task counts nothing of this one, nor of what happens between them. */
 		loop(TURNS(9));
 		team_run(t, known_work, NULL);
 		team_time(t, nothing, NULL, 0, 0, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run counts beside its times: which events, in which batches, divided by what. */
+/* What a run counts beside its times: which events, in which batches, and the divisor. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ static void passes_take_turns(void **state)
 	json_decref(lines);
 }
 
-/* Values are counts of all workers per unit of all; the workers' shares add up to them. */
+/* Values are counts of all workers per unit of all workers; the values by worker add up to them. */
 static void counts_are_of_the_work_that_was_done(void **state)
 {
 	struct options o = options(&plain, "ones,seconds,threes,joules");
@@ -63,7 +63,7 @@ static void counts_are_of_the_work_that_was_done(void **state)
 	is(real(counter(lines, "threes"), "value"), 3);
 	is(in_list(counter(lines, "threes"), "per_thread", 0), 3 * 10 / 21.0);
 	is(in_list(counter(lines, "threes"), "per_thread", 1), 3 * 11 / 21.0);
-	/* one of the two counts for the package */
+	/* one of the two workers counts for the package */
 	is(real(counter(lines, "joules"), "value"), 0.5 * 10 / 21.0);
 	is(in_list(counter(lines, "joules"), "per_thread", 0), 0.5 * 10 / 21.0);
 	assert_true(json_is_null(
@@ -78,7 +78,7 @@ static void counts_are_of_the_work_that_was_done(void **state)
 }
 
 /*
- * If all do a unit together, counts are per part of it; if there are roles, they are per unit of
+ * If all workers do a unit together, counts are per part of it; with roles, they are per unit of
  * the first role.
  */
 static void counts_are_for_each_of_what_the_benchmark_says(void **state)
@@ -112,7 +112,7 @@ static void the_default_set_takes_the_first_event_that_there_is(void **state)
 	asked = json_object_get(json_object_get(first(lines, "header"), "counters"), "asked");
 	assert_int_equal(json_array_size(asked), 3);
 	assert_string_equal(json_string_value(json_array_get(asked, 0)), "default");
-	assert_int_equal(json_array_size(events), 4); /* no event is there twice */
+	assert_int_equal(json_array_size(events), 4); /* no event is listed twice */
 	assert_string_equal(json_string_value(json_object_get(json_array_get(events, 0), "name")),
 			    "threes");
 	assert_true(json_is_null(json_object_get(named(events, "lacking"), "source")));
@@ -142,7 +142,7 @@ static void a_suite_counts_for_each_benchmark_what_is_its_own(void **state)
 			continue;
 		}
 		assert_null(named(list, "threes"));
-		/* one pass of two batches is enough for it */
+		/* one pass of two batches suffices */
 		is(real(named(list, "seconds"), "samples"), 4);
 		without++;
 	}
@@ -182,7 +182,7 @@ static void what_was_not_counted_has_a_reason(void **state)
 	assert_int_equal(quietly(&o), 0);
 	lines = read_back();
 	is_none(counter(lines, "busy"), "does not start");
-	/* who would have counted it */
+	/* the provider that would have counted it */
 	assert_string_equal(json_string_value(json_object_get(counter(lines, "busy"), "source")),
 			    "papi");
 	is_none(counter(lines, "shared"), "no sample was counted throughout");
@@ -199,8 +199,8 @@ static void what_was_not_counted_has_a_reason(void **state)
 }
 
 /*
- * Batches 0, 2, 4 and 6 of a trial count the event. The first two fail, and in the next trial
- * none.
+ * Batches 0, 2, 4 and 6 of a trial count the event. The first two fail; in the next trial none
+ * fails.
  */
 static void what_fails_is_tried_again(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is made of counts: extrapolated ones, those of ranks, and none at all.
+ * Totals of counts: extrapolated counts, counts of several ranks, and no counts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static int guesses(struct team *team, void *argument)
 {
 	static const double of[4][3][2] = {
 		{ { 4, 1 }, { -1, 3 }, { 2, 0 } }, /* 5 and 4 */
-		/* without the sample that one of them did not count, 18 and -1 */
+		/* without the sample that one worker did not count: 18 and -1 */
 		{ { 9, 9 }, { NAN, 5 }, { 9, -10 } },
 		{ { 9, 0 }, { -7, 2 }, { 0, NAN } }, /* 2 and 2 */
 		{ { NAN, 1 }, { 1, NAN }, { NAN, NAN } },
@@ -35,7 +35,7 @@ static int guesses(struct team *team, void *argument)
 
 	assert_true(tally_open(&t, argument, &trial));
 	for (unsigned batch = 0; batch < 4; batch++) {
-		const unsigned number = 2 * batch; /* the odd ones count nothing */
+		const unsigned number = 2 * batch; /* odd batches count nothing */
 
 		assert_true(tally_room(&t, number + 1));
 		assert_true(tally_counts_event(&t, number, 0));
@@ -95,7 +95,7 @@ static void a_counter_that_falls(void **state)
 	counting_close(c);
 }
 
-/* Extrapolated counts go up and down: only a whole batch of samples has a count, or none. */
+/* Extrapolated counts rise and fall: only a whole batch of samples has a count, or none. */
 static void guesses_are_added_up(void **state)
 {
 	const struct benchmark *b[] = { &plain };
@@ -194,7 +194,7 @@ static int run_on_lacking_ranks(const struct ranks *ranks)
 	return engine_run(&o, table, ranks);
 }
 
-/* Counts are sums over the ranks; an event that one rank can't count is counted by none. */
+/* Counts are sums over the ranks; an event that one rank cannot count is counted by none. */
 static void ranks_count_together(void **state)
 {
 	char said[4096];

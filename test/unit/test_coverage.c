@@ -19,11 +19,11 @@ static double normal(uint64_t *state)
 
 enum { MOST = 48, BATCHES = 3, SAMPLES = 5, GROUP = 4 };
 
-/* What differs from one allocation, batch or sample to the next; a share of the value. */
+/* What differs between allocations, batches or samples, relative to the value. */
 struct world {
 	const char *allocation; /* how it scatters */
 	double between;		/* allocations: the scatter */
-	double drift;		/* of the machine: its deviation, which lasts for `lasts` batches */
+	double drift;		/* the machine's deviation, which lasts for `lasts` batches */
 	double lasts;
 	double sample;
 };
@@ -53,7 +53,7 @@ static double allocation_of(const struct world *w, double *wander, uint64_t *see
 	return statistics_quantile(x, BATCHES * SAMPLES, 0.5);
 }
 
-/* What many allocations would say: the median over them. */
+/* The true value: the median over many allocations. */
 static double truth_of(const struct world *w, uint64_t *seed)
 {
 	enum { MANY = 20001 };
@@ -84,8 +84,8 @@ static void intervals(double (*x)[MOST], unsigned n, struct estimate *e)
 }
 
 /*
- * A group that may take `most` allocations, and ends at the first look at which all of its
- * intervals are narrow.
+ * A group that may take `most` allocations, and stops at the first look at which all its intervals
+ * are narrow.
  */
 static void simulate(const struct world *w, unsigned most, double within, uint64_t *seed,
 		     struct estimate *e)
@@ -138,17 +138,17 @@ static struct covered cover(const struct world *w, unsigned most, double within,
 	return c;
 }
 
-/* 94 of 100, less 3 standard deviations of the count. */
+/* 94 of 100, minus 3 standard deviations of the count. */
 static double least_of(unsigned n)
 {
 	return 0.94 * n - 3 * sqrt(0.94 * 0.06 * n);
 }
 
 /*
- * At least 94 of 100 intervals hold the truth in every profile, of all trials and of those that are
- * ok, although trials end early where the interval happens to be narrow. Drift that lasts longer
- * than a trial moves all of its allocations: no interval of one run can hold what the machine does
- * at another time, so it is not among these. test/analysis/intervals.py has many more cases.
+ * At least 94 of 100 intervals hold the true value in every profile, among all trials and among the
+ * ok ones, although trials stop early if the interval happens to be narrow. Drift that lasts longer
+ * than a trial is excluded: it moves all of a trial's allocations, and no interval of one run can
+ * cover the machine at another time. test/analysis/intervals.py has many more cases.
  */
 static void test_intervals_cover_in_every_profile(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of CPUs of the size that the kernel has, beyond the 1024 of a cpu_set_t. */
+/* Sets of CPUs of the kernel's size, beyond the 1024 of a cpu_set_t. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -75,7 +75,7 @@ static void expect_inherited(void)
 	expect_many(a.allowed);
 	assert_int_equal(a.cpus, 3);
 	assert_int_equal(a.threads, 0);
-	/* it is on all of them already */
+	/* it may already use all of them */
 	assert_int_equal(put_on, -1);
 	affinity_free(&a);
 }
@@ -89,7 +89,7 @@ static void what_was_inherited(void **state)
 	unsetenv("LD_PRELOAD");
 }
 
-/* More CPUs than any set has room for: an error, and neither a loop nor a guess. */
+/* More CPUs than any set can hold: an error, and neither a loop nor a guess. */
 static void a_kernel_beyond_all_bounds(void **state)
 {
 	const char *why = NULL;
@@ -125,7 +125,7 @@ static void workers_are_pinned(void **state)
 	assert_int_equal(team_open(2, sit_far_out, NULL), 0);
 }
 
-/* This machine's sets, whatever their size: the set that was set is the one that is got. */
+/* This machine's sets, whatever their size: reading a set back gives the one that was set. */
 static void here(void **state)
 {
 	hwloc_bitmap_t all = cpuset_get(), one;

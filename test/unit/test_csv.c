@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text files of numbers: what is read, what is refused, and where. */
+/* Text files of numbers: what is read, what is refused, and the place of an error. */
 #include <locale.h>
 #include <math.h>
 #include <setjmp.h>
@@ -103,7 +103,7 @@ static void test_csv_is_refused(void **state)
 		{ "\"1,5\",\"2\"\n", "line 1, value 1: '1,5'" },
 		{ "\"1\",\"\"\n", "line 1, value 2: ''" },
 		{ "\"1,2\n3,4\n", "line 1, value 1: '\"1,2'; expected a finite number, or a name" },
-		/* a first line that is no number, and no name */
+		/* a first line that is neither a number nor a name */
 		{ "NA,NA\n1,2\n", "line 1, value 1: 'NA'; expected a finite number, or a name" },
 		{ "x,n/a\n1,2\n", "line 1, value 2: 'n/a'" },
 		{ "x;NULL\n1;2\n", "line 1, value 2: 'NULL'" },
@@ -126,7 +126,7 @@ static void test_csv_is_refused(void **state)
 		{ "1,2\n#DIV/0!,3\n", "line 2, value 1: '#DIV/0!'" },
 		{ "x,#REF!\n1,2\n", "line 1, value 2: '#REF!'" },
 		{ "1,2\n1.1.1,2\n", "'1.1.1'" },
-		/* as an NPY file of integers: a double would be another number */
+		/* refused as in an NPY file of integers: a double would be another number */
 		{ "1,2\n1,9007199254740993\n",
 		  "line 2, value 2: '9007199254740993'; expected an integer that a double holds" },
 		{ "-1700000000123456789\n", "'-1700000000123456789'; expected an integer that a" },
@@ -142,7 +142,7 @@ static void test_csv_is_refused(void **state)
 	assert_refused(in_tree("/points.csv"), "byte 6 is 0x00");
 }
 
-/* Of the integers beyond 2^53 a double holds only some; fractions are rounded in any case. */
+/* A double holds only some of the integers beyond 2^53; fractions are always rounded. */
 static void test_large_integers(void **state)
 {
 	static const double x[] = { 0x1p53, -0x1p60, 0x1p63, 0x1.fffffffffffffp63 };
@@ -156,7 +156,7 @@ static void test_large_integers(void **state)
 	assert_points(in_tree("/points.csv"), 2, 2, x);
 }
 
-/* What is told of the first line, after the name of the file; NULL: nothing. */
+/* The note on the first line, after the name of the file; NULL: none. */
 static void test_guesses_are_told(void **state)
 {
 	static const struct {
@@ -214,8 +214,8 @@ static void test_guesses_are_told(void **state)
 }
 
 /*
- * A name longer than what is read at once; a number longer than any; a file name that would break
- * the line of the message.
+ * A name longer than a read buffer; a number longer than any; a file name that would break the
+ * message's line.
  */
 static void test_csv_has_long_fields(void **state)
 {
@@ -240,7 +240,7 @@ static void test_csv_has_long_fields(void **state)
 	free(text);
 }
 
-/* Where an error is does not depend on where one begins to read. */
+/* The place of an error does not depend on where reading begins. */
 static void test_parts_know_their_lines(void **state)
 {
 	FILE *f = fopen(in_tree("/points.csv"), "w");
@@ -262,7 +262,7 @@ static void test_parts_know_their_lines(void **state)
 	matrix_close(s);
 }
 
-/* A locale in which 1.5 is written 1,5. */
+/* A locale that writes 1.5 as 1,5. */
 static void test_a_locale_changes_nothing(void **state)
 {
 	static const double x[] = { 1.5, 2.5 };

@@ -32,7 +32,7 @@ static void test_slots(void **state)
 	assert_int_equal(deque_slots(8), 8);
 }
 
-/* With one thread, the deque is what a list would be. */
+/* With one thread, the deque behaves like a list. */
 static void test_against_a_model(void **state)
 {
 	struct actor *model[SLOTS];
@@ -65,13 +65,16 @@ static void test_against_a_model(void **state)
 struct heist {
 	struct deque deque;
 	_Atomic bool over;
-	/* by actor: how often it was added and not yet taken. Plain: only who has it may look. */
+	/*
+	 * by actor: how often it was added and not yet taken. Plain memory: only the thread that
+	 * got it may look.
+	 */
 	unsigned held[SLOTS];
 	_Atomic unsigned free[SLOTS]; /* it may be added again */
 	_Atomic uint64_t stolen, wrong;
 };
 
-/* Whoever gets an actor must find that it was added once. */
+/* The thread that gets an actor must find that it was added once. */
 static void hold(struct heist *h, const struct actor *a)
 {
 	const unsigned i = (unsigned)(a - actors);
@@ -101,8 +104,8 @@ static void *thief(void *argument)
 }
 
 /*
- * The owner adds one or two actors and takes them at once, so that it meets the thieves at the last
- * one: exactly one thread gets each actor.
+ * The owner adds one or two actors and takes them at once, so it meets the thieves at the last one:
+ * exactly one thread gets each actor.
  */
 static void test_the_last_element_is_had_once(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The deque when one thread does something between any two steps of another: each atomic operation
- * of one call is followed, in one of the cases, by a whole call of the other thread. So no case
- * depends on how threads happen to run. test_deque has real threads.
+ * The deque when one thread acts between any two steps of another: after each atomic operation of
+ * one call, in a case of its own, comes a whole call of the other thread. So no case depends on how
+ * threads happen to run. test_deque has real threads.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ enum { SLOTS = 4, STEPS = 12 };
 static struct actor *_Atomic slots[SLOTS];
 static struct actor actors[SLOTS];
 static struct deque deque;
-static unsigned had[SLOTS]; /* how often somebody got each actor */
+static unsigned had[SLOTS]; /* how often a thread got each actor */
 
 static unsigned steps, pause_at;
 static void (*meanwhile)(void);
@@ -84,7 +84,7 @@ static void add(unsigned actor)
 	deque_add(&deque, &actors[actor], memory_order_release);
 }
 
-/* The owner's slot is used again while a thief still has the actor that was in it. */
+/* The owner's slot is reused while a thief still has the actor that was in it. */
 static void take_and_add_another(void)
 {
 	take();
@@ -97,7 +97,10 @@ static void steal_all(void)
 		steal();
 }
 
-/* Of n actors. `call` pauses before step number `at`, while another thread makes the other. */
+/*
+ * Plays with n actors. `call` pauses before step number `at`, while another thread makes the other
+ * call.
+ */
 static void play(unsigned n, void (*call)(void), void (*other)(void), unsigned at)
 {
 	deque = (struct deque){ .slot = slots, .mask = SLOTS - 1, .top = 5, .bottom = 5 };
@@ -109,7 +112,7 @@ static void play(unsigned n, void (*call)(void), void (*other)(void), unsigned a
 	pause_at = at;
 	meanwhile = other;
 	call();
-	if (meanwhile) { /* it has fewer steps */
+	if (meanwhile) { /* the call has fewer steps */
 		meanwhile = NULL;
 		other();
 	}

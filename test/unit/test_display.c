@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of a trial's line as tables show them, and the rows of ratios. */
+/* How tables show the numbers of a trial's line, and the rows of ratios. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static void interval(const char *metric, const char *expected)
 	json_decref(m);
 }
 
-/* The wider half; where that is no number to go by, the ends, in the unit of the value. */
+/* The wider half; if it would mislead, both ends, in the unit of the value. */
 static void an_interval_is_a_half_or_its_ends(void **state)
 {
 	(void)state;
@@ -43,7 +43,7 @@ static void an_interval_is_a_half_or_its_ends(void **state)
 	interval("{\"value\": 3.0, \"unit\": \"s\", \"ci\": null, \"range\": null}", "-");
 }
 
-/* Of too few allocations it is only their range: in brackets. */
+/* With too few allocations there is only a range: in brackets. */
 static void a_range_is_in_brackets(void **state)
 {
 	(void)state;

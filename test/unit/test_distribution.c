@@ -33,7 +33,7 @@ static double of(const json_t *o, const char *key)
 	return json_number_value(json_object_get(o, key));
 }
 
-/* Sum of a run of buckets, whose counts follow the number of its first bucket. */
+/* The sum of a run of buckets; their counts follow the number of the first bucket. */
 static uint64_t sum_of(const json_t *run)
 {
 	uint64_t n = 0;

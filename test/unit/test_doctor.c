@@ -54,10 +54,10 @@ static const struct file healthy[] = {
 	{ 0 },
 };
 
-/* One thing changed, and what is then said of it. */
+/* One change, and the resulting complaint. */
 static const struct {
 	const char *path, *text; /* text NULL: the file is gone */
-	/* the line that must be there; a part of the command under it, or NULL */
+	/* the expected line; a part of the command under it, or NULL */
 	const char *line, *remedy;
 } changes[] = {
 	{ CPUS "/cpu2/cpufreq/scaling_governor", "powersave\n",
@@ -82,7 +82,7 @@ static const struct {
 	{ CPUS "/present", "garbage\n", "[ok] CPUs                 all 4 CPUs may be used\n",
 	  NULL },
 	{ NODES "/online", "0-2\n", "[ok] NUMA nodes           3\n",
-	  NULL }, /* the third has no memory */
+	  NULL }, /* the third node has no memory */
 	{ "/proc/self/numa_maps", "55d0c0de0000 bind:1 file=/bin/locus\n",
 	  "[--] memory policy        bind:1: memory of these nodes only\n",
 	  "numactl --localalloc locus" },
@@ -122,7 +122,7 @@ static const struct {
 	  "[--] hugetlb pages        2 MiB: 0 of 512 free",
 	  "echo 512 | sudo tee \\\n                              " HUGE
 	  "/hugepages-2048kB/nr_hugepages" },
-	/* Of Arm's many sizes only those that can be asked for matter. */
+	/* Of Arm's many sizes, only those that can be requested matter. */
 	{ HUGE "/hugepages-64kB/nr_hugepages", "0\n",
 	  "[ok] hugetlb pages        2 MiB: 512 of 512 free", NULL },
 	{ "/proc/sys/kernel/numa_balancing", "1\n", "[!!] NUMA balancing       on (1)",

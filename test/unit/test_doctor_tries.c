@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the doctor tries on this machine instead of reading files: an exchange between CPUs,
- * counters, LIKWID, and Python, whatever that does.
+ * The doctor's trials on this machine, beside reading files: an exchange between CPUs, counters,
+ * LIKWID, and Python, however it behaves.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -54,7 +54,7 @@ static void hidden_siblings_are_named(void **state)
 	}
 }
 
-/* A CPU that there is not ends it at once; of one that we may not use nothing is known. */
+/* A CPU that does not exist ends it at once; a CPU that we may not use is unknown. */
 static void an_exchange_ends(void **state)
 {
 	const int cpu = 0, none = 1 << 20;
@@ -68,10 +68,7 @@ static void an_exchange_ends(void **state)
 	assert_true(clock_now() - began < 100);
 }
 
-/*
- * Two threads of one CPU take turns, so this needs no two CPUs that run at once: those of a busy or
- * emulated machine may not.
- */
+/* Two threads take turns on one CPU: two CPUs of a busy or emulated machine may not run at once. */
 static void an_exchange_takes_time(void **state)
 {
 	const int cpu = 0;
@@ -83,7 +80,7 @@ static void an_exchange_takes_time(void **state)
 	assert_true(took > 0);
 }
 
-/* What it says of a Python, on this machine. */
+/* The doctor's text about a Python, on this machine. */
 static char *opinion_of_python(const char *python, double *elapsed)
 {
 	const char *why;
@@ -106,8 +103,8 @@ static char *opinion_of_python(const char *python, double *elapsed)
 }
 
 /*
- * What it says of each kind of counters on this machine agrees with what can be counted; a kind
- * that can't be counted has a remedy.
+ * The doctor's text about each kind of counters agrees with what can be counted on this machine; a
+ * kind that cannot be counted has a remedy.
  */
 static void counters_are_tried(void **state)
 {
@@ -142,13 +139,13 @@ static void counters_are_tried(void **state)
 }
 
 /*
- * What it says of LIKWID, by processor: on x86 it reads registers, for which it needs a driver, and
- * who may open its file; elsewhere (64-bit Arm, POWER) it counts by perf_event_open.
+ * The doctor's text about LIKWID, by processor: on x86 LIKWID reads registers, through a driver
+ * whose file it must be able to open; elsewhere (64-bit Arm, POWER) it counts by perf_event_open.
  */
 static void likwid_counts_by_registers_or_by_perf_event(void **state)
 {
 	static const struct {
-		const char *library, *file; /* NULL: is not there */
+		const char *library, *file; /* NULL: does not exist */
 		bool registers;
 		const char *found, *remedy;
 	} rows[] = {
@@ -166,7 +163,7 @@ static void likwid_counts_by_registers_or_by_perf_event(void **state)
 		  "sudo modprobe msr" },
 		{ "liblikwid.so.5.2", "/dev/cpu/0/msr", true,
 		  "liblikwid.so.5.2; we may read /dev/cpu/0/msr", "" },
-		/* not a folder: the file below it can't be opened, but not with ENOENT */
+		/* not a folder: opening the file below it fails, but not with ENOENT */
 		{ "liblikwid.so.5.2", "/dev/cpu/0", true,
 		  "liblikwid.so.5.2, but we may use neither /dev/cpu/0/msr nor likwid-accessD",
 		  "sudo chown root /usr/sbin/likwid-accessD && sudo chmod u+s "
@@ -192,7 +189,7 @@ static void likwid_counts_by_registers_or_by_perf_event(void **state)
 	}
 }
 
-/* Registers that only its daemon may read. */
+/* Registers that only LIKWID's daemon may read. */
 static void likwid_has_a_daemon(void **state)
 {
 	const struct likwid_found found = { "liblikwid.so.5.2", NULL, true };
@@ -242,7 +239,7 @@ static void python_is_tried(void **state)
 	free(line);
 }
 
-/* One that never answers is ended, with all that it started. */
+/* A Python that never answers is ended, with all processes that it started. */
 static void python_may_hang(void **state)
 {
 	char text[2 * PATH_MAX], *line, *pid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was noticed beside the samples of a trial: noise, what counting costs, where pages lay. */
+/* Evidence beside the samples of a trial: noise, what counting costs, where pages lay. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +13,8 @@
 #include "machine/topology/topology.h"
 
 /*
- * Noisy outranks unconverged: a wide interval can be seen in the numbers, a disturbance only in the
- * status. The reasons of both are recorded.
+ * Noisy outranks unconverged: the numbers show a wide interval, but only the status shows a
+ * disturbance. The reasons of both are recorded.
  */
 static void test_noise_is_graver_than_a_wide_interval(void **state)
 {
@@ -36,7 +36,9 @@ static void test_noise_is_graver_than_a_wide_interval(void **state)
 	series_close(&s);
 }
 
-/* Time that the host stole is in no sample: much of it makes a trial noisy, little does not. */
+/*
+ * Time that the host stole belongs to no sample: much of it makes a trial noisy, little does not.
+ */
 static void test_stolen_time_is_noise(void **state)
 {
 	struct series s;
@@ -113,9 +115,9 @@ static void test_what_counting_costs_is_a_note(void **state)
 enum { ALLOCATIONS = 6, BATCHES = 12, IN_BATCH = 3 };
 
 /*
- * Two batches in each allocation, of three samples. Two of these are noisy and take twice as long,
- * so that the median of a batch is that of its noise; in batch 7 all are noisy, in 6 none.
- * Allocation a takes 1 + a / 100, its second batch 1 % more. Of two batches one counts events.
+ * Two batches in each allocation, of three samples. Two of the samples are noisy and take twice as
+ * long, so a batch's median is noise; in batch 7 all are noisy, in 6 none. Allocation a takes 1 + a
+ * / 100, its second batch 1 % more. One of two batches counts events.
  */
 static void invent_noise(struct series *s, struct invention *i, struct batch batch[BATCHES],
 			 unsigned passes)
@@ -159,8 +161,8 @@ static double time_of_batch(const json_t *line, unsigned b)
 }
 
 /*
- * Cycles, batches, and with them what readers derive, are those of the samples of the time. A
- * metric that is the same in all of them is one number, though a batch has no such sample.
+ * Cycles, batches and derived values use the same samples as the time. A metric with one value for
+ * all samples is that number, even if a batch has no clean sample.
  */
 static void test_noise_set_aside_comes_back_nowhere(void **state)
 {
@@ -177,7 +179,7 @@ static void test_noise_set_aside_comes_back_nowhere(void **state)
 	for (size_t k = 0; k < s.samples.n; k++)
 		s.samples.value[COST][k] = s.samples.noisy[k] ? 7 : 5;
 	for (unsigned kept = 0; kept < 2; kept++) {
-		/* an allocation without an undisturbed sample makes all of them count */
+		/* if an allocation has no undisturbed sample, all of them count */
 		const double more = kept ? 2 : 1;
 
 		if (kept)
@@ -199,7 +201,7 @@ static void test_noise_set_aside_comes_back_nowhere(void **state)
 	series_close(&s);
 }
 
-/* What counting costs, too: with every other batch counted, one of them has no clean sample. */
+/* So does the cost of counting: every other batch counts, and one of those has no clean sample. */
 static void test_what_counting_costs_is_told_without_noise(void **state)
 {
 	struct batch batch[BATCHES];
@@ -225,7 +227,10 @@ static void test_what_counting_costs_is_told_without_noise(void **state)
 
 /* ---- placement of pages ---- */
 
-/* A made-up trial of two threads on node 0 of a machine with two, whose placement was read back. */
+/*
+ * A made-up trial of two threads on node 0 of a machine with two nodes, whose placement was read
+ * back.
+ */
 struct housed {
 	struct machine *machine;
 	struct place place[2];
@@ -255,7 +260,7 @@ static void leave(struct housed *h)
 	machine_close(h->machine);
 }
 
-/* Checks that the first note contains `part`; NULL: that there are no notes. */
+/* Checks that the first note contains `part`; NULL: there are no notes. */
 static void expect_note(struct housed *h, const char *part)
 {
 	enum status status;
@@ -287,7 +292,7 @@ static void test_pages_astray_are_a_reason(void **state)
 	leave(&h);
 }
 
-/* Numbers of pages that were not read are null. */
+/* If pages were not read, their number is null. */
 static void test_pages_that_were_not_read_are_a_note(void **state)
 {
 	struct placement *before;
@@ -334,7 +339,9 @@ static void test_huge_pages_that_were_not_had_are_a_note(void **state)
 	leave(&h);
 }
 
-/* Only for nodes with threads of the trial, and not if a parameter sets the node of its memory. */
+/*
+ * Only for nodes with threads of the trial, and only if no parameter sets the node of its memory.
+ */
 static void test_a_node_without_first_touch_is_a_note(void **state)
 {
 	static const struct parameter on_node[] = {

@@ -12,7 +12,7 @@
 
 enum { ACTORS = 12 };
 
-/* The first actor ends its message only when all others have ended theirs. */
+/* The first actor completes its message only after all others have completed theirs. */
 struct endless {
 	struct actor *actor;
 	_Atomic unsigned others, ended;
@@ -82,7 +82,7 @@ static void test_no_wake_up_is_lost(void **state)
 		struct crew_world w;
 
 		if (crews[k].executor->own_threads)
-			continue; /* its threads are there for a run only */
+			continue; /* its threads exist only during a run */
 		crews_open(&w, &crews[k],
 			   &(struct crew){ .threads = 2,
 					   .actors = ACTORS,
@@ -103,8 +103,8 @@ static void test_no_wake_up_is_lost(void **state)
 }
 
 /*
- * The first actor sends to each other actor of its thread, and waits for it while it handles its
- * own message: another thread, which may be about to sleep, has to run the other actor.
+ * The first actor sends to each other actor of its thread, and waits for their answers while it
+ * handles its own message: another thread, which may be about to sleep, has to run them.
  */
 struct calls {
 	struct actor *actor;
@@ -162,8 +162,8 @@ static void test_who_waits_for_another_actor_is_not_left_alone(void **state)
 }
 
 /*
- * One thread, two actors: it handles `batch` messages of an actor in a row; all of them if it takes
- * the newest actor first.
+ * One thread, two actors: it handles `batch` messages of an actor in a row, or all of them if it
+ * takes the newest actor first.
  */
 struct row {
 	struct actor *actor, *last;
@@ -247,7 +247,7 @@ static void test_what_comes_from_outside_is_not_left_until_nothing_else_is_there
 		struct crew_world w;
 
 		if (crews[k].executor->own_threads)
-			continue; /* it gets no message from outside while it runs */
+			continue; /* it receives no messages from outside while it runs */
 		crews_open(&w, &crews[k],
 			   &(struct crew){
 				   .threads = 1, .actors = 2, .body = keep_busy, .argument = &o });
@@ -279,7 +279,7 @@ static void test_half_of_the_actors_get_another_home(void **state)
 		else
 			crew_send_in(&w.crew, &message[i], &w.actor[i], 0);
 	}
-	/* the older half moves, inbox included, and the first of it is to run */
+	/* the older half moves with its inbox, and its first actor runs next */
 	assert_ptr_equal(executor_best.next(h), &w.actor[0]);
 	for (unsigned i = 0; i < ALL; i++)
 		assert_int_equal(w.actor[i].home, i < 3);
@@ -288,7 +288,7 @@ static void test_half_of_the_actors_get_another_home(void **state)
 	assert_ptr_equal(executor_best.next(h), &w.actor[1]);
 	assert_ptr_equal(executor_best.next(h), &w.actor[2]);
 	assert_ptr_equal(executor_best.next(h), &w.actor[3]);
-	/* the last one is left to its home, until this thread would sleep otherwise */
+	/* the last actor stays at its home, until this thread would otherwise sleep */
 	assert_null(executor_best.next(h));
 	h->asleep = true;
 	assert_ptr_equal(executor_best.next(h), &w.actor[4]);
@@ -297,7 +297,7 @@ static void test_half_of_the_actors_get_another_home(void **state)
 	crew_world_close(&w);
 }
 
-/* An actor that arrives together with another one wakes a thread that sleeps. */
+/* An actor that arrives together with another one wakes a sleeping thread. */
 static void test_what_waits_behind_an_actor_wakes_a_thread(void **state)
 {
 	static const struct crews_kind best = { "best", &executor_best, .any = true };
@@ -329,7 +329,7 @@ static void test_a_message_from_outside_wakes_one_thread(void **state)
 		struct crew_world w;
 
 		if (crews[i].executor == &executor_pool || crews[i].executor == &executor_tasks)
-			continue; /* a condition, and OpenMP, keep who sleeps to themselves */
+			continue; /* conditions and OpenMP do not tell who sleeps */
 		crews_open(&w, &crews[i], &(struct crew){ .threads = 4, .actors = 1 });
 		for (unsigned k = 0; k < 4; k++)
 			crew_hand(&w.crew, k)->asleep = true;

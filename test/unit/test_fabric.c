@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fabric on ranks without a network: each way of meeting ends, and a wrong message is noticed. */
+/* Fabric on ranks without a network: each kind of meeting ends, and a wrong message is noticed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void close_fabric(struct fabric *s)
 static const struct way *const ways[] = { &way_loopback, &way_pairs, &way_bisection, &way_ring,
 					  &way_loaded };
 
-/* Of three ranks: each pair once; with loaded each of them in turn has no partner. */
+/* Three ranks: each pair meets once; under load each rank in turn has no partner. */
 static int meet_in_each_way(const struct ranks *ranks)
 {
 	static const int64_t pairs[] = { RANKS, 3, 1, RANKS, 3 };
@@ -82,9 +82,9 @@ static void every_way_ends_with_a_result(void **unused)
 	assert_int_equal(on_all_ranks(meet_in_each_way, NULL, 0), 0);
 }
 
-/* --- a network that changes what it carries --- */
+/* --- a network that corrupts messages --- */
 
-static size_t corrupt; /* messages of this length */
+static size_t corrupt; /* the length of the messages that are corrupted */
 
 static void send_corrupted(unsigned to, const void *bytes, size_t size)
 {
@@ -102,7 +102,7 @@ static void swap_corrupted(unsigned to, const void *out, unsigned from, void *in
 	receive_from(from, in, size);
 }
 
-/* Rank 1's messages of one length are wrong: those who got them say so, and only those. */
+/* Rank 1's messages of one length are wrong: their receivers report it, and nobody else. */
 static int notice(const struct ranks *ranks)
 {
 	struct ranks wrong = *ranks;

@@ -16,7 +16,7 @@
 #include "changed.h"
 #include "planned.h"
 
-/* Of a machine with slow cores first. `note`: NULL if there is none. */
+/* On a machine whose slow cores come first. `note`: NULL if there is none. */
 static void expect_kinds(const char *bind, const char *threads, bool allowed, int cpu,
 			 const char *kinds, const char *note)
 {
@@ -80,7 +80,7 @@ static void test_more_threads_than_a_node_has(void **state)
 	f.options.threads = "8";
 	f.options.variant = "one";
 	make(&f);
-	assert_int_equal(f.plan.trials, 4); /* 8+0 has no room, 4+4 has */
+	assert_int_equal(f.plan.trials, 4); /* 8+0 does not fit, 4+4 does */
 	for (unsigned i = 0; i < f.plan.trials; i++)
 		assert_int_equal(f.plan.trial[i].refusal != NULL,
 				 strstr(f.plan.trial[i].identity, "layout=8+0") != NULL);
@@ -106,7 +106,7 @@ static void test_siblings_and_far_nodes_in_places(void **state)
 	make(&f);
 	assert_int_equal(f.plan.trials, 2);
 	assert_int_equal(f.plan.trial[0].trial.place[0].cpu, 0);
-	/* the second core before the first one's sibling */
+	/* the second core comes before the sibling on the first */
 	assert_int_equal(f.plan.trial[0].trial.place[1].cpu, 2);
 	assert_int_equal(f.plan.trial[0].trial.place[2].cpu, 1);
 	assert_int_equal(f.plan.trial[0].trial.place[3].cpu, 4);
@@ -138,7 +138,8 @@ static void test_threads_bound_from_outside(void **state)
 	assert_true(f.plan.trial[1].trial.oversubscribed);
 	assert_non_null(strstr(f.plan.trial[1].refusal,
 			       "3 threads were bound to 2 CPUs from outside; ask for fewer"));
-	assert_string_equal(f.plan.trial[2].bind, "close"); /* more threads than were bound */
+	/* more threads than were bound from outside */
+	assert_string_equal(f.plan.trial[2].bind, "close");
 	assert_null(f.plan.trial[2].refusal);
 	end(&f);
 }
@@ -199,7 +200,7 @@ static void test_beyond_memory_is_impossible(void **state)
 	struct fixture f;
 
 	(void)state;
-	/* A trial that needs all memory does not fit: page tables and samples need some, too. */
+	/* A trial that needs all memory does not fit: page tables and samples also need some. */
 	for (uint64_t available = 1024ull << 15; available <= 1536ull << 15;
 	     available += 512ull << 15) {
 		begin(&f, "node:2 core:4 pu:1", QUICK);

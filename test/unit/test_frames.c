@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Page frames of a trial's allocations: none comes again while the earlier ones are held. */
+/* Page frames of a trial's allocations: no frame recurs while the earlier allocations are held. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static uint64_t frame[ALLOCATIONS][PAGES];
 static size_t page;
 static struct region *region;
 static unsigned prepared;
-/* prepare() refuses once, before this allocation; 0: never */
+/* prepare() refuses once, at this allocation; 0: never */
 static unsigned refused;
 static bool has_refused;
 
@@ -89,7 +89,7 @@ static const struct benchmark benchmark = {
 	.needs = needs,
 };
 
-/* What the record says of the allocations of the only trial. */
+/* The record's lines about the allocations of the only trial. */
 struct told {
 	size_t allocations;
 	json_int_t fresh;
@@ -161,7 +161,10 @@ static void no_frame_comes_again(void **state)
 	assert_int_equal(again, 0);
 }
 
-/* A trial that is refused while earlier allocations are held is prepared again without them. */
+/*
+ * A trial that is refused while earlier allocations are held is prepared again after they are
+ * released.
+ */
 static void a_refused_allocation_gets_what_was_held(void **state)
 {
 	struct told told;
@@ -224,7 +227,7 @@ static void the_oldest_are_given_back_where_there_is_no_room(void **state)
 	assert_true(of[0].returned && !of[1].returned && !of[2].returned);
 	assert_true(!is_mapped(m, base[0]) && is_mapped(m, base[1]) && is_mapped(m, base[2]));
 	assert_false(is_readable(base[2]));
-	quarantine_keep(&h, &of[0], an_arena(m, &base[3]), 16); /* too large to be worth it */
+	quarantine_keep(&h, &of[0], an_arena(m, &base[3]), 16); /* too large to be worth keeping */
 	assert_false(is_mapped(m, base[3]));
 	assert_int_equal(h.n, 2);
 	assert_float_equal(h.bytes, 20, 0);

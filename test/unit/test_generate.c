@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generated points: the same however they are divided, and as random as they should be. */
+/* Generated points: the same however they are divided, and random as specified. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,8 +29,8 @@ static double value(const struct points *p, size_t row, unsigned column)
 }
 
 /*
- * Records have seeds, so a seed must give the same numbers for ever. (These were computed by
- * another program, too.)
+ * Records have seeds, so a seed must always give the same numbers. (Another program computed these,
+ * too.)
  */
 static void test_a_seed_stands_for_its_points(void **state)
 {
@@ -47,8 +47,8 @@ static void test_a_seed_stands_for_its_points(void **state)
 }
 
 /*
- * A row is the same whatever row generation starts at, in either type, and with more dimensions or
- * fewer. Uniform floats are rounded down, so that none is 1.
+ * A row is the same wherever generation starts, in either type, and with more or fewer dimensions.
+ * Uniform floats are rounded down, so that none is 1.
  */
 static void test_rows_do_not_depend_on_the_division(void **state)
 {
@@ -77,16 +77,17 @@ static void test_rows_do_not_depend_on_the_division(void **state)
 
 /*
  * Moments of z, the values in units of their standard deviation, must be those of independent
- * values, within 5 standard errors. Seeds are fixed, so that a test that passes once always does.
- * Neighbours are those in a row (the two of a Box-Muller pair, and of two pairs) and in a column.
+ * values, within 5 standard errors. Seeds are fixed, so a test that passes once always does.
+ * Neighbours are neighbours in a row (both values of a Box-Muller pair, and of two pairs) and in a
+ * column.
  */
 static void moments(const struct points *p, double mean, double deviation, double fourth)
 {
 	for (unsigned j = 0; j < p->d; j++) {
-		double sum[5] = { 0 }; /* of z, z^2, z^4, and products with the neighbours */
+		double sum[5] = { 0 }; /* sums of z, z^2, z^4, and products with the neighbours */
 		/*
-		 * of the products of z^2 - 1 and the neighbour's z^2 - 1: shows a pair that shares
-		 * its radius
+		 * sum of products of z^2 - 1 and the neighbour's z^2 - 1: shows pairs that share a
+		 * radius
 		 */
 		double squares = 0;
 
@@ -140,7 +141,7 @@ static void test_uniform_points_are_uniform(void **state)
 	}
 }
 
-/* One of a standard normal deviate's hundred equally likely ranges. */
+/* Which of the hundred equally likely ranges of a standard normal deviate holds z. */
 static unsigned hundredth(double z)
 {
 	const double part = 50 * erfc(-z / sqrt(2));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of trials that are sampled in turn: which are compared, and as many as memory holds. */
+/* Groups of trials that are sampled in turn: which trials are compared, limited by memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,10 @@ static void test_groups_fit_into_memory(void **state)
 	end(&f);
 }
 
-/* As ranks do after they agreed: a refusal, or the least room, of one rank holds for all. */
+/*
+ * Ranks regroup after they agreed: one rank's refusal, or the least room of any rank, holds for
+ * all.
+ */
 static void test_groups_are_made_anew(void **state)
 {
 	struct fixture f;
@@ -74,7 +77,7 @@ static void test_groups_are_made_anew(void **state)
 	trials = f.plan.trials;
 	groups = f.plan.groups;
 	memcpy(first, f.plan.trial[1].id, sizeof(first));
-	f.setting.room = 1; /* one at a time */
+	f.setting.room = 1; /* one trial at a time */
 	plan_group(&f.plan, &f.setting);
 	assert_int_equal(f.plan.groups, trials);
 	for (unsigned i = 0; i < trials; i++)
@@ -109,7 +112,7 @@ static void test_what_a_ratio_compares_is_one_group(void **state)
 	end(&f);
 }
 
-/* Those that evict each other's data only where a ratio compares them. */
+/* Trials that evict each other's data share a group only if a ratio compares them. */
 static void test_what_fills_caches_is_sampled_in_turn_for_a_ratio_alone(void **state)
 {
 	struct fixture f;

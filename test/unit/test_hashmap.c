@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hashmap: where locks and counts lie, what is drawn, and what is found wrong. */
+/*
+ * hashmap: where locks and counts lie, which keys and operations are drawn, and which faults are
+ * found.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +63,7 @@ static void test_geometry(void **state)
 	}
 }
 
-/* Whoever doubles the table has the locks of all stripes. */
+/* The thread that doubles the table has the locks of all stripes. */
 static void test_all_locks_are_taken(void **state)
 {
 	struct map_shape shape = maps_small;
@@ -93,7 +96,10 @@ static bool near(double share, double expected)
 	return fabs(share - expected) < 4 * sqrt(expected / DRAWN) + 1e-9;
 }
 
-/* Shares of each kind and of the first key in what was drawn; the number of distinct keys. */
+/*
+ * Shares of each kind of operation and of the first key in what was drawn; the number of distinct
+ * keys.
+ */
 struct drawn {
 	double kind[MIX_COURSE_RENEW + 1], first;
 	uint64_t keys;
@@ -132,7 +138,7 @@ static void test_mixes(void **state)
 	assert_true(near(draw(&m, true).kind[MIX_FIND], 1));
 	m.course = true;
 	d = draw(&m, false);
-	/* if absent it is inserted with 0.6, and if present renewed with 0.02 */
+	/* an absent key is inserted with probability 0.6, a present one renewed with 0.02 */
 	assert_true(near(d.kind[MIX_COURSE_INSERT] + d.kind[MIX_COURSE_RENEW], 0.6) &&
 		    near(d.kind[MIX_COURSE_RENEW], 0.02) && near(d.kind[MIX_COURSE_LOOK], 0.4));
 }
@@ -196,7 +202,7 @@ static void test_entries_go_round(void **state)
 	maps_close(&w);
 }
 
-/* A retired entry is kept while another thread may read it, and given back after that. */
+/* A retired entry is kept while another thread may read it, and freed after that. */
 static void test_epochs(void **state)
 {
 	struct map_world w;
@@ -214,7 +220,7 @@ static void test_epochs(void **state)
 	epoch_begin(e, 1);
 	entry = entries_take(entries, &w.worker[0]);
 	epoch_retire(e, 0, entry);
-	assert_false(epoch_await(e, &w.worker[0])); /* the other one does not rest */
+	assert_false(epoch_await(e, &w.worker[0])); /* the other thread does not rest */
 	assert_int_equal(epoch_kept(e), 1);
 	epoch_end(e, 1);
 	assert_true(epoch_await(e, &w.worker[0]));

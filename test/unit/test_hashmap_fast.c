@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * best as a kind of map: all of its tables lie in the map's block, however it grows there, and what
- * it waits and moves is counted.
+ * best as a kind of map: all of its tables lie in the map's block, however it grows there, and its
+ * waits and moves are counted.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -65,7 +65,7 @@ static void test_tables_lie_in_the_block(void **state)
 					assert_int_equal(put(&w, KEY + i), MAP_ABSENT);
 				for (uint64_t i = 0; i < keys; i++)
 					assert_true(is_there(&w, KEY + i));
-				/* key and value, and what earlier tables still hold */
+				/* key and value, and stale copies in earlier tables */
 				assert_true(count_in_block(&w, KEY) >= 2);
 				assert_true(w.kind->bytes(w.map) <= w.kind->shared(&w.shape));
 				maps_call(w.kind->end, &w, 0);
@@ -79,7 +79,7 @@ static void test_tables_lie_in_the_block(void **state)
 		}
 }
 
-/* More keys than were planned: some are refused, with the reason, and the map is as it was. */
+/* More keys than were planned: some are refused, with the reason, and the map is unchanged. */
 static void test_the_block_is_used_up(void **state)
 {
 	struct map_world w = open_world(10, 4, 1);
@@ -103,7 +103,7 @@ static void test_the_block_is_used_up(void **state)
 	maps_close(&w);
 }
 
-/* Pieces larger or smaller than the next request; memory that is taken again is zero. */
+/* Freed pieces may be larger or smaller than the next request; reused memory is zero. */
 static void test_what_was_given_back_is_taken_again(void **state)
 {
 	enum { SMALL = 1 << 16 };
@@ -137,7 +137,10 @@ static void test_what_was_given_back_is_taken_again(void **state)
 	free(shared);
 }
 
-/* A table that doubles is counted once, whoever moves it; a map that stays moves nothing. */
+/*
+ * Each doubling of the table is counted once, whichever thread moves it; a map of constant size
+ * moves nothing.
+ */
 static void test_growth_is_counted(void **state)
 {
 	struct map_world w = open_world(3000, 4, 1);
@@ -154,7 +157,7 @@ static void test_growth_is_counted(void **state)
 	for (uint64_t i = 64; i < 3000; i++)
 		put(&w, i);
 	maps_call(w.kind->end, &w, 0);
-	/* 64 homes of three keys, and then 128, 256, 512 and 1024 */
+	/* 64 homes with three keys each, then 128, 256, 512 and 1024 */
 	assert_int_equal(costs->growths, 4);
 	assert_true(costs->grown > 0);
 	assert_int_equal(costs->waited, 0);
@@ -172,12 +175,15 @@ static void *unlock_later(void *bucket)
 	return NULL;
 }
 
-/* A writer that meets a locked bucket counts its wait; if it came after the unlock, once more. */
+/*
+ * A writer that meets a locked bucket counts its wait; if it comes after the unlock, it counts once
+ * more.
+ */
 static void test_waiting_is_counted(void **state)
 {
 	struct map_world w = open_world(3000, 4, 1);
 	const struct map_costs *costs = w.memory.costs;
-	/* what the block holds: the first table's homes come first */
+	/* in the block, the homes of the first table come first */
 	struct bucket *b = (struct bucket *)((char *)w.memory.shared + APART);
 
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* striped-waitfree, where memory is short: a table that cannot grow, a reader that is held. */
+/* striped-waitfree when memory is short: a table that cannot grow, a reader that is held. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -26,9 +26,9 @@ static void take(struct map_world *w, uint64_t hash)
 }
 
 /*
- * Four stripes. COLLIDING keys of one stripe are all in one bucket, and make the table double. At
- * 64 buckets the OTHERS leave too little memory for the copies that doubling takes. Once they are
- * gone it is tried again.
+ * Four stripes. COLLIDING keys of one stripe are all in one bucket, and cause a doubling. At 64
+ * buckets the OTHERS leave too little memory for the copies that doubling needs. When the OTHERS
+ * are removed, doubling is tried again.
  */
 static void test_growth_is_tried_again(void **state)
 {
@@ -87,7 +87,7 @@ static void *look(void *argument)
 	return NULL;
 }
 
-/* Does so many updates, or fewer if memory runs out. Returns how many were done. */
+/* Does so many updates, or fewer if memory runs out. Returns how many it did. */
 static uint64_t update(struct map_world *w, uint64_t updates)
 {
 	for (uint64_t i = 0; i < updates; i++) {
@@ -99,8 +99,8 @@ static uint64_t update(struct map_world *w, uint64_t updates)
 }
 
 /*
- * What is replaced while a reader is held is kept for it. So a writer goes on for as long as there
- * is memory, then says that there is none; and goes on again when the reader does.
+ * Replaced entries are kept for a reader that is held. So a writer continues until memory runs out,
+ * then reports that; and continues when the reader does.
  */
 static void test_held_reader(void **state)
 {

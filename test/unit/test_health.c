@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `locus health`: files of expected values, facts of machines made of files, and the line. */
+/*
+ * `locus health`: files of expected values, facts about machines made of files, and the output
+ * line.
+ */
 #include "commands/health/finding.h"
 #include "records.h"
 
-/* The server of records.h, and what health looks at besides. */
+/* The server of records.h, and the other files that health reads. */
 static const struct file counted[] = {
 	{ "/sys/devices/system/edac/mc/mc0/ce_count", "3\n" },
 	{ "/sys/devices/system/edac/mc/mc0/ue_count", "0\n" },
@@ -21,7 +24,7 @@ static json_t *server(void)
 	return provenance_of(intel);
 }
 
-/* A file with one class: its class and cpu are the machine's where they are NULL. */
+/* A file with one class; NULL stands for the machine's own class or cpu. */
 static json_t *classes_with(json_t *m, const char *class, const char *cpu, const char *rest)
 {
 	char text[2048], why[HEALTH_TEXT] = "";
@@ -38,7 +41,7 @@ static json_t *classes_with(json_t *m, const char *class, const char *cpu, const
 	return classes;
 }
 
-/* Holds the server against a file; whether its class is there. */
+/* Compares the server with a file; returns whether the file has its class. */
 static bool judge(struct health *h, const char *class, const char *cpu, const char *rest)
 {
 	json_t *m = server(), *classes = classes_with(m, class, cpu, rest);
@@ -256,7 +259,7 @@ static void the_line_is_never_long(void **state)
 	health_finding(&h, "memory bandwidth %s", "352.0 GB/s");
 	health_line(&h, "n0150", line);
 	assert_string_equal(line, "locus: n0150 memory bandwidth 352.0 GB/s");
-	*host = 'x'; /* so that the limits fall into a character */
+	*host = 'x'; /* so that the limit falls inside a character */
 	for (size_t i = 1; i + 2 < sizeof(host); i += 2)
 		memcpy(host + i, "\u00e9", 3);
 	h = (struct health){ 0 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `locus health`: trials held against bounds, other work on made series, and a child that ends. */
+/*
+ * `locus health`: trials compared with bounds, other work in made-up series, and the child process.
+ */
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -40,7 +42,7 @@ static json_t *read_expected(void)
 	"{\"status\": \"" status "\", \"reasons\": [\"so it is\"], \"scale\": 0.001, "      \
 	"\"metrics\": {\"" metric "\": {\"value\": " value "}, \"time\": {\"value\": " time \
 	"}}" more "}"
-/* Times of four batches are those of less than 391 GB/s; the third is noisy. */
+/* The times of four batches correspond to less than 391 GB/s; the third batch is noisy. */
 #define FIVE   ", \"batches\": {\"metrics\": {\"time\": [1000, 1001, null, 999, 1000, 500]}}"
 #define FAST   LINE("ok", "bandwidth", "3.95e11", "1.0", "")
 #define SLOW   LINE("unconverged", "bandwidth", "3.52e11", "1.0", FIVE)
@@ -162,7 +164,7 @@ static void what_was_measured_beside_other_work_does_not_count(void **state)
 	e.load.busy = 0; /* unknown: no other work */
 	trials_settle(&e, &facts);
 	assert_int_equal(e.health.findings, 1);
-	e.load.busy = 1e-9; /* all that was done since the machine was started */
+	e.load.busy = 1e-9; /* all work since the machine was started */
 	trials_settle(&e, &facts);
 	assert_int_equal(e.health.findings, 0);
 	assert_int_equal(e.health.facts, 7);
@@ -202,7 +204,7 @@ static void hangs_measuring(struct examiner *e)
 static void hangs_beside_others(struct examiner *e)
 {
 	foreign_read(SYSFS_ROOT, &e->load, RUSAGE_SELF);
-	e->load.busy = 1e-9; /* so all that was done since the machine was started is others' */
+	e->load.busy = 1e-9; /* so all work since the machine was started counts as others' */
 	snprintf(e->trial, sizeof(e->trial), "numa/static");
 	hang(e);
 }

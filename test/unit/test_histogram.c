@@ -45,7 +45,7 @@ static double any(uint64_t i)
 	return exp2(128 * between_0_and_1(i) - 64);
 }
 
-/* Like the times of an operation, some of which are long; s. */
+/* Like the times of an operation, some of which are long, in s. */
 static double a_time(uint64_t i)
 {
 	return 20e-9 / (1.0001 - between_0_and_1(i));

@@ -110,7 +110,10 @@ static void kinds_of_machines(void **unused)
 	}
 }
 
-/* Threads fill fast cores first, and are told apart; a list of CPUs is taken as it is. */
+/*
+ * Threads fill fast cores first, and the record distinguishes them; a list of CPUs is taken as
+ * given.
+ */
 static void fast_cores_come_first(void **unused)
 {
 	static const struct {
@@ -135,7 +138,7 @@ static void fast_cores_come_first(void **unused)
 		  { 4, 6, 5, 7, 0, 2 },
 		  "4 IntelCore 3900 MHz + 2 IntelAtom 2800 MHz" },
 		{ "core:8 pu:1", slow_first, "1,5", 2, { 1, 5 }, "1 IntelCore 3900 MHz + 1 Intel" },
-		/* slow cores before the second threads of fast ones */
+		/* slow cores come before the second threads of fast ones */
 		{ "core:4 pu:2",
 		  slow_first_of_threads,
 		  "close",
@@ -205,7 +208,7 @@ static void forget_sizes(hwloc_topology_t t)
 	}
 }
 
-/* Arm's firmware may tell that there are caches, but not their sizes. */
+/* Arm's firmware may report caches without their sizes. */
 static void caches_of_unknown_size(void **unused)
 {
 	struct machine *m = open_changed("l1:2 core:1 pu:1", forget_sizes);
@@ -234,7 +237,7 @@ static void describe(hwloc_topology_t t, const char *name, unsigned node, unsign
 	assert_int_equal(hwloc_memattr_set_value(t, id, to, &from, 0, value), 0);
 }
 
-/* Adds an HMAT as firmware does: of node 1 only the read latency, from both nodes. */
+/* Adds an HMAT as firmware does: for node 1 only the read latency, from both nodes. */
 static void with_hmat(hwloc_topology_t t)
 {
 	describe(t, "ReadLatency", 0, 0, 80);
@@ -275,7 +278,7 @@ static void what_firmware_says_of_memory(void **unused)
 	machine_close(m);
 }
 
-/* hwloc's variables may name another machine: they are ignored, and reported. */
+/* hwloc's environment variables may name another machine: they are ignored, and reported. */
 static void variables_do_not_mislead(void **unused)
 {
 	static const struct {

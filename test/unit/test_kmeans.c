@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * K-means: all variants against a plain sequential one, on random problems of the kinds that go
- * wrong; that a wrong answer is found to be one; and where in a cluster things lie.
+ * K-means: all variants against a plain sequential one, on random problems of error-prone kinds;
+ * wrong answers are found; and where the data of a cluster lie.
  */
 #include "kmeans.h"
 
@@ -76,7 +76,7 @@ static void agrees(const struct problem *p, const struct solution *s, void *answ
 }
 
 /*
- * Where ties are possible, and where short numbers make them likely, `best` may go another way; but
+ * Where ties are possible, or likely because numbers are short, `best` may take another path; but
  * each of its steps must be right.
  */
 static void try_case(struct fixture *f, struct problem *p, bool exact)
@@ -121,7 +121,7 @@ static int all_agree(struct team *team, void *argument)
 	return 0;
 }
 
-/* As many clusters as points, and no point twice: no centre moves. */
+/* As many clusters as points, all distinct: no centre moves. */
 static int every_point_is_a_cluster(struct team *team, void *argument)
 {
 	struct fixture *f = argument;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The check of answers: right ones of hard problems pass, wrong ones are found. */
+/* The check of answers: right answers of hard problems pass, wrong ones are found. */
 #include "kmeans.h"
 
 /* ---- values whose squares overflow or underflow ---- */
@@ -10,13 +10,13 @@ static void is_wrong(const struct problem *p, const struct solution *s, void *un
 	assert_non_null(solution_verify(p, s));
 }
 
-/* `best` works in a unit of its own; the ladder does not, and verification finds that. */
+/* `best` scales values by a unit of its own; the ladder does not, and verification finds that. */
 static int squares_out_of_range(struct team *team, void *argument)
 {
 	static const struct {
 		enum real real;
 		double factor;
-		bool ladder; /* can do it, too */
+		bool ladder; /* the ladder can solve it, too */
 	} extremes[] = { { REAL_DOUBLE, 1e200, false },	    { REAL_DOUBLE, 1e-200, false },
 			 { REAL_DOUBLE, 0x1p-1040, false }, { REAL_DOUBLE, 1e306, false },
 			 { REAL_FLOAT, 1e30, false },	    { REAL_FLOAT, 1e-30, false },
@@ -67,7 +67,7 @@ static int means_between_doubles(struct team *team, void *argument)
 
 /* ---- wrong answers ---- */
 
-/* A deep copy, so that the solution can be spoilt. */
+/* A deep copy of the solution, to be corrupted. */
 struct copy {
 	struct problem p;
 	struct solution s;
@@ -142,7 +142,7 @@ static int wrong_answers_are_found(struct team *team, void *argument)
 	s->from[0] = y;
 	x = s->centre[3];
 	s->centre[3] += 1e-12;
-	assert_wrong(&copy, "centre 1 of 0 points"); /* which had to stay */
+	assert_wrong(&copy, "centre 1 of 0 points"); /* this centre should not have moved */
 	s->centre[3] = x;
 
 	copy.p.iterations = s->iterations + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What latency needs: how far an allocation is warmed, and which trials are sampled alone. */
+/* latency: how far an allocation is warmed, and which trials are sampled alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -35,8 +35,8 @@ static struct needs needs_of(enum pattern pattern, size_t bytes, unsigned elemen
 }
 
 /*
- * What the caches hold are the lines that the chain touches: 16 times the last cache of pages with
- * one line each are a quarter of it, and stay there.
+ * Caches hold the lines of the chain: with one line per page, 16 times the last-level cache in
+ * pages has only a quarter of the cache in lines, which fit.
  */
 static void test_warm_up_follows_the_lines_touched(void **state)
 {
@@ -55,7 +55,7 @@ static void test_warm_up_follows_the_lines_touched(void **state)
 		/* every second line */
 		{ PATTERN_CYCLE, 5 * LAST_CACHE, 2 * LINE, 0, POINTER, true },
 		{ PATTERN_CYCLE, 3 * LAST_CACHE, 2 * LINE, 3 * LAST_CACHE / LINE, POINTER, true },
-		/* a line of each page */
+		/* one line of each page */
 		{ PATTERN_PAGE_RANDOM, 16 * LAST_CACHE, 0, 16 * LAST_CACHE / PAGE, POINTER, true },
 		{ PATTERN_PAGE_RANDOM, 64 * MIB, 0, 64 * MIB / PAGE, POINTER, false },
 		{ PATTERN_PAGE_RANDOM, 64 * LAST_CACHE, 0, 2 * LAST_CACHE / LINE, POINTER, true },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places of threads by layouts, checked CPU by CPU. */
+/* Places of threads by layout, checked CPU by CPU. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include "machines.h"
 
-/* Nodes of unlike size, with one thread a core: of 3 and 1 CPUs, of 1 and 3, of 2, 4 and 1. */
+/* Nodes of different sizes, with one thread a core: of 3 and 1 CPUs, of 1 and 3, of 2, 4 and 1. */
 static void three_and_one(hwloc_topology_t t)
 {
 	keep(t, "0-2,4");
@@ -28,7 +28,7 @@ static void two_four_one(hwloc_topology_t t)
 	keep(t, "0-1,4-7,8");
 }
 
-/* Two cores of two threads beside two of one. */
+/* Two cores with two threads each, and two with one. */
 static void fewer_threads_on_node_0(hwloc_topology_t t)
 {
 	keep(t, "0,2,4-7");
@@ -102,7 +102,7 @@ static void words_in_numbers(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < COUNT(table); i++) {
-		/* a large one takes long to open */
+		/* a large machine takes long to open */
 		if (i == 0 || strcmp(table[i].description, table[i - 1].description)) {
 			machine_close(m);
 			m = open_machine(table[i].description);
@@ -129,7 +129,7 @@ static void words_on_unequal_nodes(void **unused)
 		unsigned threads;
 		const char *expected;
 	} table[] = {
-		/* A node has as many threads as it has cores of its own. */
+		/* A node has as many threads as it has cores. */
 		{ two, three_and_one, "packed", 0, "3+0" },
 		{ two, three_and_one, "split", 0, "2+1" },
 		{ two, three_and_one, "all", 0, "3+1" },
@@ -159,7 +159,7 @@ static void words_on_unequal_nodes(void **unused)
 		{ two, slow_first, "all", 0, "4+4" },
 		{ two, slow_first, "node:0", 0, "4+0" },
 		{ "node:2 core:4 pu:1", fewer_but_fast_on_node_1, "packed", 0, "0+2" },
-		/* Cores before their second threads, which node 0 does not have. */
+		/* Cores come before second threads, which node 0 does not have. */
 		{ smt, fewer_threads_on_node_0, "packed", 0, "0+2" },
 		{ smt, fewer_threads_on_node_0, "split", 5, "2+3" },
 		{ smt, fewer_threads_on_node_0, "split", 6, "2+4" },

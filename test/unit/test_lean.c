@@ -127,7 +127,7 @@ static void the_interval_of_a_rate_or_a_constant_is_left_out(void **state)
 	       "\"batches\":{\"metrics\":{\"a\":[2,3]}}}",
 	       "{\"metrics\":{\"a\":{\"value\":2,\"ci\":[2,3]}},"
 	       "\"batches\":{\"metrics\":{\"a\":[2,3]}}}");
-	/* most batches had it, but not all */
+	/* most batches have it, but not all */
 	expect(lean_trial,
 	       "{\"metrics\":[{\"name\":\"a\",\"value\":2,\"ci\":[2,2]}],"
 	       "\"batches\":{\"metrics\":{\"a\":[2,2,3]}}}",

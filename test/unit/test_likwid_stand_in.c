@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in for LIKWID's library aborts on calls that LIKWID could not bear. */
+/* The stand-in for LIKWID's library aborts on calls that would break LIKWID. */
 #include "config.h"
 
 #include <setjmp.h>

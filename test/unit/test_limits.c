@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process may take: samples of real machines and containers, written into a folder.
+ * How much a process may take: samples of real machines and containers, written into a folder.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -79,7 +79,7 @@ static const struct file v1_slurm[] = {
 	{ 0 },
 };
 
-/* Both versions mounted: the controllers are with version 1. */
+/* Both versions are mounted: the controllers are with version 1. */
 static const struct file hybrid[] = {
 	{ "/proc/self/cgroup",
 	  "9:name=systemd:/\n4:memory:/api/6d4a\n3:cpuset:/\n1:cpu:/\n0::/\n" },
@@ -105,7 +105,7 @@ static struct memory_limit limit_of(const struct file *const *sets)
 
 #define LIMIT(...) limit_of((const struct file *const[]){ __VA_ARGS__, NULL })
 
-/* Each process gets its part of what it shares with others, and all of what it has alone. */
+/* Each process gets its part of shared memory, and all of its own. */
 static void only_what_is_shared_is_divided(void **state)
 {
 	static const struct file memory[] = { { "/proc/meminfo",
@@ -128,7 +128,8 @@ static void only_what_is_shared_is_divided(void **state)
 		sharers.group[i].id = id[i];
 		sharers.group[i].sharers = i ? 4 : 1;
 	}
-	memory_limit_read_part(root, &sharers, &l); /* 1 GiB of its own; of 8 GiB a quarter */
+	/* 1 GiB of its own; a quarter of the shared 8 GiB */
+	memory_limit_read_part(root, &sharers, &l);
 	assert_true(l.available == 1ull << 30 && l.sharers == 1);
 	sharers.group[0].sharers = 2;
 	memory_limit_read_part(root, &sharers, &l);
@@ -180,7 +181,7 @@ static void old_kernels_name_no_available_memory(void **state)
 	assert_true(l.available == 5 * GIB / 2);
 }
 
-/* The parent has less than the child; what it has cached does not count. */
+/* The parent has less than the child; its cached files do not count. */
 static void ancestors_bind_v2(void **state)
 {
 	struct memory_limit l = LIMIT(plain, v2_nested);
@@ -267,7 +268,7 @@ static void hybrid_systems_limit_by_v1(void **state)
 	assert_true(isinf(c.cpu_quota));
 	assert_true(c.memory_limit == 2 * GIB);
 	cgroup_free(&c);
-	/* how version 1 writes "none" */
+	/* version 1 writes "none" so */
 	put_file(V1 "/api/6d4a/memory.limit_in_bytes", "9223372036854771712\n");
 	cgroup_read(root, &c);
 	assert_true(c.memory_limit == NO_LIMIT);
@@ -301,7 +302,8 @@ static void containers_are_understood(void **state)
 	};
 
 	(void)state;
-	put_file("/sys/fs/other/memory.max", "1\n"); /* beside what is mounted: none of ours */
+	/* outside the mounted part: not one of our groups */
+	put_file("/sys/fs/other/memory.max", "1\n");
 	for (unsigned i = 0; i < LENGTH(rows); i++) {
 		struct memory_limit l;
 
@@ -389,7 +391,7 @@ static void allowed_nodes_bind(void **state)
 	assert_int_equal(errno, ENODATA);
 }
 
-/* The only node of a guest may show its balloon: the machine's figure is the one that holds. */
+/* The only node of a guest may show the balloon: the machine's figure holds. */
 static void a_single_node_is_the_machine(void **state)
 {
 	static const struct file balloon[] = {

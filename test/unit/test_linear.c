@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every kind of map is linearizable, as far as small histories of several threads on few keys show:
- * keys of one bucket, while the table doubles. First the checker: it takes what can be and refuses
- * what cannot, and it finds a map that answers from a thread's memory.
+ * keys of one bucket, while the table doubles. First comes the checker: it accepts possible
+ * histories, refuses impossible ones, and finds a map that answers from a thread's memory.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -83,7 +83,7 @@ static void test_checker(void **state)
 
 /*
  * On busy CPUs each round waits until all three threads have run. So each map gets FEWEST rounds,
- * and more as long as SECONDS last.
+ * and more within SECONDS.
  */
 enum { THREADS = 3, KEYS = 2, EACH = 6, FEWEST = 200, SECONDS = 4 };
 
@@ -105,7 +105,7 @@ struct player {
 	unsigned thread;
 };
 
-/* Keys of one bucket until the table has 2^20 buckets. */
+/* Keys that stay in one bucket until the table has 2^20 buckets. */
 static uint64_t arena_key(unsigned k)
 {
 	return maps_key_of((uint64_t)k << 40);
@@ -187,7 +187,7 @@ static void play_round(struct arena *a, unsigned thread)
 
 		a->key[thread][i] = (unsigned)(random >> 16) % KEYS;
 		note(a, thread, i, random);
-		/* of the same bucket, or of any: chains and tables change under the others */
+		/* in the same bucket, or in any: chains and tables change under the others */
 		if (i % 3 == thread)
 			w->kind->insert(w->map, &w->worker[thread],
 					random >> 32 & 1 ? arena_key(KEYS + i) : other, &value);
@@ -221,7 +221,7 @@ static void *play(void *argument)
 	return NULL;
 }
 
-/* How many histories are not linearizable. */
+/* Counts the histories that are not linearizable. */
 static unsigned bad_histories(const struct map_kind *kind, unsigned rounds)
 {
 	struct map_shape shape = maps_small;
@@ -263,7 +263,7 @@ static void test_maps_are_linearizable(void **state)
 	}
 }
 
-/* Answers a lookup as it answered this thread's last lookup, if that was of the same key. */
+/* Answers a lookup like this thread's last lookup, if it was for the same key. */
 static struct {
 	uint64_t key, value;
 	enum map_answer answer;
@@ -315,7 +315,7 @@ static void *call_once(void *argument)
 	return NULL;
 }
 
-/* Stripe 0 has the first lock, held by any number but 0: it becomes 1 when somebody tries it. */
+/* Stripe 0 has the first lock. Any number but 0 means held; it becomes 1 when somebody tries it. */
 static void test_each_call_takes_its_lock(void **state)
 {
 	struct map_world w = maps_open(&striped_map, &maps_small, 0);
@@ -364,7 +364,7 @@ static void *put_again_and_again(void *argument)
 	return NULL;
 }
 
-/* How many removals miss a key that is there, while another thread replaces its value. */
+/* Counts the removals that miss a present key, while another thread replaces its value. */
 static unsigned long lost_removals(struct putter *p)
 {
 	struct worker *self = &p->w->worker[0];
@@ -373,7 +373,7 @@ static unsigned long lost_removals(struct putter *p)
 
 	maps_call(p->w->kind->begin, p->w, 0);
 	for (unsigned i = 0; i < REMOVALS && time(NULL) < end; i++) {
-		/* the first may have been put before the last removal, and counted after it */
+		/* the first put may have come before the last removal, and been counted after it */
 		const unsigned long enough = p->puts + 2;
 
 		for (unsigned j = 0; p->puts < enough; j++) {

@@ -15,7 +15,7 @@ static long double square_distance(const double *a, const double *b, unsigned d)
 	return square;
 }
 
-/* A label may differ from the plain one's only where the point's own distances are equal. */
+/* A label may differ from the plain one only if the point's distances to both centres are equal. */
 static void labels_are_right(const struct given *g, const struct kept *s)
 {
 	const unsigned d = g->problem.points.d;
@@ -63,8 +63,8 @@ static void centres_are_right(const struct given *g, const struct kept *s, doubl
 				count[c] ? (double)(sum[(size_t)c * d + j] / count[c]) : was;
 
 			/*
-			 * of floats: those that are relative to the origin were rounded; `bulk`: of
-			 * most points, where some lie far out
+			 * floats relative to the origin were rounded; `bulk`: of most points, if
+			 * some are far out
 			 */
 			const double eps = g->problem.points.real == REAL_FLOAT ? FLT_EPSILON
 										: 0x1p-46,
@@ -82,7 +82,7 @@ static void centres_are_right(const struct given *g, const struct kept *s, doubl
 	free(largest);
 }
 
-/* Each iteration begins with what the one before it ended with: so all are right if each is. */
+/* Each iteration begins where the previous one ended: so all are right if each step is. */
 static void test_each_iteration_is_a_plain_one(void **state)
 {
 	(void)state;
@@ -108,15 +108,15 @@ static void test_each_iteration_is_a_plain_one(void **state)
 	}
 }
 
-/* A kind of pruning that does not fit the problem is not tried; only cells don't. */
+/* A kind of pruning that does not fit the problem is skipped; only cells may not fit. */
 static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 {
 	struct job plain = run(g, PRUNE_NONE, 1, iterations);
 
 	for (unsigned prune = PRUNE_AUTO; prune <= PRUNE_BOXES; prune++) {
 		/*
-		 * One number of threads for each seed, so that each kind of data meets all of them
-		 * over the seeds: on one CPU, threads wait for each other most of the time.
+		 * One number of threads for each seed, so each kind of data meets all numbers over
+		 * the seeds: on one CPU, threads mostly wait for each other.
 		 */
 		const unsigned threads =
 			1 + (unsigned)(g->seed + g->seed / LENGTH(kinds) + prune) % MOST_THREADS;
@@ -126,7 +126,9 @@ static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 		if (!job.fits)
 			continue;
 		are_same(g, &plain.kept, &job.kept, prune, threads);
-		/* with few points, those from the middles of cells, balls and boxes come on top */
+		/*
+		 * with few points, distances from the middles of cells, balls and boxes are added
+		 */
 		assert_true(job.kept.distances <= job.kept.iterations * g->problem.points.n *
 							  (prune >= PRUNE_BALLS ? 4 : 2) *
 							  g->problem.k);
@@ -146,11 +148,11 @@ static void test_pruning_and_threads_change_nothing(void **state)
 	}
 }
 
-#define CLUSTERS_WIDE 6 /* half of what the start centres cover below */
+#define CLUSTERS_WIDE 6 /* half the width that the start centres cover below */
 
 /*
- * Clusters 1 apart, from some place on, and points far out: one, in all or in one dimension, or
- * three; or a start centre alone.
+ * Clusters 1 apart at some offset, and points far out: one point in all dimensions or in one, or
+ * three points; or only a start centre.
  */
 static struct given problem_with_outlier(uint64_t seed, double size, double place)
 {
@@ -238,7 +240,7 @@ static void test_what_is_far_from_zero_loses_nothing(void **state)
 	}
 }
 
-/* Cells number the points of a rank in 32 bits, other methods those of a thread. */
+/* Cells number the points of a rank by 32 bits, other methods those of a thread. */
 static void test_of_more_points_than_a_method_can_count(void **state)
 {
 	struct problem p = { .points = { .real = REAL_FLOAT, .n = (size_t)1 << 33, .d = 1 },
@@ -262,7 +264,7 @@ static void test_of_more_points_than_a_method_can_count(void **state)
 	assert_true(lloyd_bytes(&p, PRUNE_CELLS) > 0);
 }
 
-/* PRUNE_AUTO is never refused for its memory if PRUNE_NONE fits: it prunes less. */
+/* PRUNE_AUTO is never refused for its memory if PRUNE_NONE fits: it then prunes less. */
 static void test_of_less_room_than_pruning_needs(void **state)
 {
 	struct problem p = { .points = { .real = REAL_DOUBLE, .n = 100000, .d = 32 },
@@ -288,7 +290,7 @@ static void test_of_less_room_than_pruning_needs(void **state)
 	}
 }
 
-/* In two dimensions there are cells, followed by boxes or, without room, by less pruning. */
+/* In two dimensions there are cells, followed by boxes or, if memory is short, by less pruning. */
 static void test_of_less_room_than_what_follows_needs(void **state)
 {
 	struct problem p = { .points = { .real = REAL_DOUBLE, .n = 100000, .d = 2 },
@@ -303,7 +305,10 @@ static void test_of_less_room_than_what_follows_needs(void **state)
 	assert_string_equal(choice_make(&p, PRUNE_AUTO).method[0]->name, "cells");
 }
 
-/* Of points in a lump, far from another point, floats decide nothing: most are left to doubles. */
+/*
+ * Most points are in a lump far from another point: floats decide nothing, and doubles compute most
+ * distances.
+ */
 static void test_floats_stop_where_they_decide_nothing(void **state)
 {
 	enum { POINTS = 20000, CENTRES = 64, D = 4, ITERATIONS = 2 };
@@ -322,7 +327,7 @@ static void test_floats_stop_where_they_decide_nothing(void **state)
 	plain = run(&g, PRUNE_NONE, 1, ITERATIONS);
 	automatic = run(&g, PRUNE_AUTO, 1, ITERATIONS);
 	are_same(&g, &plain.kept, &automatic.kept, PRUNE_AUTO, 1);
-	/* a distance in float counts as half, and comes on top */
+	/* a distance in float counts as half, in addition */
 	assert_true(automatic.kept.distances > plain.kept.distances);
 	assert_true((double)automatic.kept.distances < 1.05 * (double)plain.kept.distances);
 	drop(&plain.kept);
@@ -330,7 +335,10 @@ static void test_floats_stop_where_they_decide_nothing(void **state)
 	forget(&g);
 }
 
-/* Boxes of four threads' points are hardly larger than those of one: points are dealt by place. */
+/*
+ * The boxes of four threads are hardly larger than those of one: points are assigned to threads by
+ * place.
+ */
 static void test_threads_have_points_that_are_near(void **state)
 {
 	enum { POINTS = 40000, D = 4, CENTRES = 256, ITERATIONS = 3, THREADS = 4 };
@@ -349,7 +357,7 @@ static void test_threads_have_points_that_are_near(void **state)
 	one = run(&g, PRUNE_BOXES, 1, ITERATIONS);
 	four = run(&g, PRUNE_BOXES, THREADS, ITERATIONS);
 	are_same(&g, &one.kept, &four.kept, PRUNE_BOXES, THREADS);
-	/* as given, 2.1 times as many; dealt, 1.3 times */
+	/* in the given order, 2.1 times as many; by place, 1.3 times */
 	assert_true((double)four.kept.distances < 1.6 * (double)one.kept.distances);
 	drop(&one.kept);
 	drop(&four.kept);
@@ -357,13 +365,13 @@ static void test_threads_have_points_that_are_near(void **state)
 }
 
 /*
- * One worker has blobs and goes on with balls, or it has a curved
- * surface and begins with boxes; another has uniform points and gives up.
+ * One worker has blobs and continues with balls, or it has a curved surface and begins with boxes;
+ * another has uniform points and stops pruning.
  */
 static void test_workers_may_prune_differently(void **state)
 {
 	enum { POINTS = 40000, CENTRES = 256, D = 16 };
-	/* where each takes longer (emulated, 20 s): two of the four */
+	/* slow (emulated, 20 s): two of the four */
 	const unsigned step = cases(4) < 4 ? 3 : 1, iterations = step > 1 ? 3 : 6;
 	struct dice dice = { 7, 0 };
 
@@ -425,7 +433,7 @@ static void test_it_ends_when_no_label_changes(void **state)
 	}
 }
 
-/* A lump so dense that its distances would drown in the rounding of scores. */
+/* A lump so dense that rounding of scores would hide its distances. */
 static void test_it_ends_where_scores_would_lead_in_a_circle(void **state)
 {
 	(void)state;

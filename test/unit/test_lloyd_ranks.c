@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lloyd's k-means on any number of ranks: the same, bit for bit. */
+/* Lloyd's k-means on any number of ranks gives the same, bit for bit. */
 #include <pthread.h>
 
 #include "base/ranks.h"
@@ -23,7 +23,7 @@ static void sum_of_ranks(int64_t *value, size_t n)
 	pthread_barrier_wait(&meeting.barrier);
 	for (unsigned r = 0; r < RANKS; r++)
 		for (size_t i = 0; i < n; i++)
-			sum[i] += meeting.sum[r][i]; /* a sanitizer sees when that is too large */
+			sum[i] += meeting.sum[r][i]; /* a sanitizer notices if n is too large */
 	pthread_barrier_wait(&meeting.barrier);
 	memcpy(value, sum, n * sizeof(*sum));
 	free(sum);

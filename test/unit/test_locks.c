@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locks: sections are alone, whatever the kind of lock; what is counted and timed; where locks lie;
- * machine code. Under ThreadSanitizer it shows that what one section wrote is seen by the next:
- * that is plain variables.
+ * locks: mutual exclusion for every kind of lock; what is counted and timed; where locks lie;
+ * machine code. ThreadSanitizer shows that a section's writes are visible to the next one, since
+ * they use plain variables.
  */
 #include <sched.h>
 #include <setjmp.h>
@@ -20,8 +20,8 @@
 /* ---- sections are alone ---- */
 
 /*
- * Threads that wait in a queue may wait for one without a CPU at each turn: so few turns, with more
- * threads than CPUs.
+ * At each turn, threads in a queue may wait for one without a CPU: so few turns, with more threads
+ * than CPUs.
  */
 enum { TURNS = 2000, TURNS_OF_MANY = 20 };
 
@@ -69,7 +69,7 @@ static void test_sections_are_alone(void **state)
 	crowd(*state, MOST, LAYOUT_APART, 50, 2);
 }
 
-/* A waiting thread must leave the CPU to the one that it waits for. */
+/* A waiting thread must leave the CPU to the holder. */
 static void test_all_end_on_one_cpu(void **state)
 {
 	cpu_set_t all, one;
@@ -115,7 +115,7 @@ static void test_a_lost_section_is_seen(void **state)
 	}
 }
 
-/* A section that reads sees another one half done: its two words differ, or its lines. */
+/* A reading section sees a writing one half done: its two words differ, or its lines. */
 static void test_a_torn_section_is_seen(void **state)
 {
 	struct hall h;
@@ -141,7 +141,7 @@ static void test_a_torn_section_is_seen(void **state)
 	end(&h);
 }
 
-/* The work of a section can't begin before what the lock guards is there. */
+/* A section's work cannot begin before the guarded data has arrived. */
 static void test_work_needs_what_the_lock_guards(void **state)
 {
 	(void)state;
@@ -190,10 +190,11 @@ static void test_one_acquisition_in_so_many_is_timed(void **state)
 	begin(&h);
 	v = locks_visitor(h.state, 0);
 	visit(&h, 0, 3 * KINDS_MOST_EVERY + 1);
-	assert_int_equal(v->waits, 4); /* the first of all is timed, too */
+	assert_int_equal(v->waits, 4); /* the very first wait is timed, too */
 	assert_int_equal(handed(&h, 0, DISTANCE_SELF), 3 * KINDS_MOST_EVERY + 1);
-	assert_int_equal(v->handovers, 0);		    /* to itself */
-	visit(&h, 0, KINDS_MOST_EVERY * (KINDS_KEPT + 10)); /* of which KINDS_KEPT are remembered */
+	assert_int_equal(v->handovers, 0); /* to itself */
+	/* only KINDS_KEPT of them are remembered */
+	visit(&h, 0, KINDS_MOST_EVERY * (KINDS_KEPT + 10));
 	assert_int_equal(v->waits, KINDS_KEPT + 10);
 	assert_null(wrong(&h));
 	end(&h);
@@ -219,7 +220,7 @@ static void test_handovers_are_timed(void **state)
 	assert_int_equal(a->across[0], DISTANCE_FAR);
 	assert_int_equal(handed(&h, 0, DISTANCE_FAR), 1);
 	visit(&h, 0, KINDS_MOST_EVERY - 1);
-	/* the time between two samples is none */
+	/* the time between two samples is not a hand-over */
 	locks_benchmark.ops.reset(h.state);
 	visit(&h, 1, 1);
 	assert_int_equal(b->handovers, 0);
@@ -247,7 +248,7 @@ static void test_distances_are_those_of_the_machine(void **state)
 	end(&h);
 }
 
-/* What is counted begins when all threads are at work. */
+/* Counting begins when all threads are at work. */
 static void test_counts_begin_when_all_are_at_work(void **state)
 {
 	struct hall h;
@@ -256,7 +257,7 @@ static void test_counts_begin_when_all_are_at_work(void **state)
 	plan(&h, "spin", 2, NULL);
 	h.trial.oversubscribed = false;
 	begin(&h);
-	visit(&h, 0, 50); /* the other one is not there */
+	visit(&h, 0, 50); /* the other thread has not come */
 	assert_int_equal(h.worker[0].together, 0);
 	visit(&h, 1, 30);
 	assert_int_equal(h.worker[1].together, 30);
@@ -266,7 +267,8 @@ static void test_counts_begin_when_all_are_at_work(void **state)
 	locks_benchmark.ops.reset(h.state);
 	visit(&h, 1, 10);
 	visit(&h, 0, 20);
-	assert_int_equal(locks_visitor(h.state, 0)->wrote, 50); /* those before are not forgotten */
+	/* earlier sections are not forgotten */
+	assert_int_equal(locks_visitor(h.state, 0)->wrote, 50);
 	assert_null(wrong(&h));
 	end(&h);
 }

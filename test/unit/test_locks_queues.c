@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues of locks are served in their order, a cohort lock node by node, but not for ever; readers
- * keep a writer out. test_locks.c has what holds for every kind.
+ * Queues of locks are served in order, a cohort lock node by node, but not for ever; readers keep a
+ * writer out. test_locks.c has what holds for every kind.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -77,7 +77,7 @@ static void leave_cohort(struct visitor *v)
 	cohort_lock_release(v->lock, v->cohort);
 }
 
-/* Tickets drawn at both nodes: the holder's and those of all comers. */
+/* Tickets drawn at both nodes: the holder's, and one for each comer. */
 static bool cohort_has(const struct visitor *v, unsigned comers)
 {
 	enum { FIRST_OF_OTHER_NODE = 3 };
@@ -108,13 +108,13 @@ static const struct queue {
 	void (*hold)(struct visitor *), (*leave)(struct visitor *);
 	/* whether the visitor, the newest of so many, is in the queue */
 	bool (*has)(const struct visitor *, unsigned comers);
-	unsigned order[COMERS]; /* in which the threads are served */
+	unsigned order[COMERS]; /* the order in which the threads are served */
 } queues[] = {
 	{ "ticket", hold_ticket, leave_ticket, ticket_has, { 3, 1, 4, 2 } },
 	{ "mcs", hold_mcs, leave_mcs, mcs_has, { 3, 1, 4, 2 } },
 	{ "clh", hold_clh, leave_clh, clh_has, { 3, 1, 4, 2 } },
 	{ "flags", hold_flags, leave_flags, flags_has, { 3, 1, 4, 2 } },
-	/* first those of the holder's node */
+	/* first the threads of the holder's node */
 	{ "cohort", hold_cohort, leave_cohort, cohort_has, { 1, 2, 3, 4 } },
 };
 
@@ -133,8 +133,8 @@ static void *come(void *argument)
 }
 
 /*
- * While thread 0 holds the lock, others come one by one, each after the one before it is in the
- * queue. Each is told by its table of distances who is to have the lock before it.
+ * While thread 0 holds the lock, others come one by one, each after the one before is in the queue.
+ * The table of distances tells each one its expected predecessor.
  */
 static void test_the_queue_is_served_in_its_order(void **state)
 {
@@ -201,7 +201,7 @@ static void test_a_node_does_not_keep_the_lock(void **state)
 	}
 }
 
-/* A writer that has been announced waits for the reader; the next reader waits for the writer. */
+/* An announced writer waits for the reader; the next reader waits for the writer. */
 static void test_readers_keep_a_writer_out(void **state)
 {
 	struct hall h;
@@ -232,8 +232,9 @@ static void test_readers_keep_a_writer_out(void **state)
 }
 
 /*
- * What a release of an MCS lock does while the next thread has taken the tail, and is about to say
- * so to the holder. That is a matter of nanoseconds between threads: a signal plays the next one.
+ * Tests the release of an MCS lock while the next thread has taken the tail, but not yet linked
+ * itself to the holder. Between threads this window lasts nanoseconds: a signal handler plays the
+ * next thread.
  */
 static struct mcs_node holder_node, next_node;
 
@@ -270,8 +271,8 @@ static void *wait_for_spin(void *argument)
 }
 
 /*
- * Who has waited for a spin lock has it, and not only seen it free. Held is any number but 0: it
- * becomes 1 when the other thread has tried.
+ * A thread that waited for a spin lock must hold it, not only have seen it free. Any number but 0
+ * means held; it becomes 1 when the other thread has tried.
  */
 static void test_who_waited_has_the_spin_lock(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop of work(): when it looks at the flag, and which operations count. */
+/* The loop of work(): when it checks the flag, and which operations count. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,14 +8,14 @@
 
 #include "kit/loop.h"
 
-/* What the operations saw, and what happens while they run. */
+/* What the operations observed, and what happens while they run. */
 struct sight {
 	struct start *start;
 	_Atomic bool stop;
 	uint64_t calls, done, last;
-	uint64_t singles;  /* operations that came one by one, before all had begun */
+	uint64_t singles;  /* operations that came one by one, before all workers had begun */
 	uint64_t begin_at; /* the other worker begins after so many; 0: never */
-	uint64_t stop_at;  /* the flag goes up after so many; 0: never */
+	uint64_t stop_at;  /* the flag is raised after so many; 0: never */
 };
 
 static void operate(void *argument, uint64_t n)
@@ -63,7 +63,7 @@ static void test_a_count_is_done_exactly(void **state)
 	}
 }
 
-/* Work done after the flag goes up does not count, but all of it is done. */
+/* Work done after the flag is raised does not count, but all of it is done. */
 static void test_a_count_is_done_also_where_another_is_done_first(void **state)
 {
 	struct sight s = { .stop_at = 50000 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every kind of map against a sequential model: random histories, growth, keys that collide, values
- * of several words, memory that runs out; then the same with several threads, each with keys of
- * its own.
+ * Every kind of map against a sequential model: random histories, growth, colliding keys, values of
+ * several words, exhausted memory; then with several threads, each with its own keys.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +15,7 @@
 #include "maps.h"
 
 enum { KEYS = 300 };
-/* All kinds of keys: the least, the largest, and such as a table may use as its own marks. */
+/* All kinds of keys: the least, the largest, and values that a table may reserve for itself. */
 static uint64_t key_of(unsigned i)
 {
 	static const uint64_t special[] = { 0,
@@ -30,7 +29,7 @@ static uint64_t key_of(unsigned i)
 	return i < sizeof(special) / sizeof(*special) ? special[i] : random_mix(i);
 }
 
-/* What the map is to hold: the first word of each key's value. */
+/* What the map should hold: the first word of each key's value. */
 struct model {
 	bool there[KEYS];
 	uint64_t value[KEYS];
@@ -167,7 +166,7 @@ static void test_hash(void **state)
 		assert_int_equal(map_hash(maps_key_of(random_mix(i))), random_mix(i));
 }
 
-/* Nothing is lost when memory is used up; what is there can still be removed, and room is made. */
+/* Nothing is lost when memory is used up; keys can still be removed, which frees memory. */
 static void run_out(const struct map_row *row)
 {
 	struct map_world w = maps_open(row->kind, &maps_small, 4096);
@@ -189,7 +188,7 @@ static void run_out(const struct map_row *row)
 	for (unsigned k = 0; k < n; k++)
 		one_operation(&w, 0, &m, k, 3, 0);
 	for (unsigned k = 0; k < n; k++) {
-		/* it may take memory to remove, too */
+		/* removing may need memory, too */
 		answer = w.kind->remove(w.map, &w.worker[0], key_of(k));
 		assert_true(answer == MAP_PRESENT || answer == MAP_NO_MEMORY);
 		m.there[k] = answer == MAP_NO_MEMORY;
@@ -213,7 +212,7 @@ static void test_out_of_memory(void **state)
 			run_out(row);
 }
 
-/* Threads with keys of their own: each knows what it must find, and the table grows under all. */
+/* Threads with their own keys: each knows what it must find, and the table grows meanwhile. */
 struct user {
 	struct map_world *w;
 	unsigned thread, threads, n;
@@ -265,7 +264,7 @@ static void *use(void *argument)
 	return NULL;
 }
 
-/* More threads than this machine has CPUs, as a rule. */
+/* Usually more threads than this machine has CPUs. */
 static void test_threads(void **state)
 {
 	enum { THREADS = MAPS_MOST_THREADS };

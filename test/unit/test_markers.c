@@ -78,7 +78,8 @@ static int entered(struct team *t, void *argument)
 	assert_true(markers_register(m, names, NAMES, &why));
 	assert_null(why);
 	team_run(t, ask, &after);
-	assert_memory_equal(&before, &after, sizeof(before)); /* though LIKWID pins who comes */
+	/* although LIKWID pins each new thread */
+	assert_memory_equal(&before, &after, sizeof(before));
 	assert_string_equal(markers_library(m), want->library);
 	assert_string_equal(markers_mode(m), want->mode);
 	assert_int_equal(markers_groups(m), want->groups);
@@ -91,7 +92,7 @@ static int entered(struct team *t, void *argument)
 		markers_end(m, t, 0);
 	}
 	seat(t, want->cpu + want->threads - 1,
-	     1); /* on the last CPU alone, of which LIKWID's file knows least */
+	     1); /* on the last CPU alone, about which LIKWID's file says least */
 	markers_begin(m, t, 1);
 	markers_end(m, t, 1);
 	assert_int_equal(markers_calls(m, 0), 5);
@@ -107,7 +108,7 @@ static int entered(struct team *t, void *argument)
 	return 7;
 }
 
-/* As the program does it: LIKWID begins before the team is there. */
+/* As in the program: LIKWID starts before the team exists. */
 static int with_team(int (*body)(struct team *, void *), struct wanted *want)
 {
 	cpu_set_t before, after;
@@ -121,7 +122,7 @@ static int with_team(int (*body)(struct team *, void *), struct wanted *want)
 	return team_open(THREADS, body, want);
 }
 
-/* Calls of a region on a CPU in LIKWID's file, -1: no such line. */
+/* Calls of a region on a CPU in LIKWID's file; -1: no such line. */
 static int calls_in_file(const char *tag, int cpu)
 {
 	FILE *f = fopen(file, "r");
@@ -202,7 +203,7 @@ static void test_only_where_likwid_counts(void **state)
 	assert_int_equal(calls_in_file("numa_static_0123456789abcdef-0", want.cpu[0]), 1);
 }
 
-/* LIKWID can't be used: *why says why. */
+/* LIKWID cannot be used: *why gives the reason. */
 static void refused(char **why)
 {
 	assert_null(markers_open(why));
@@ -219,7 +220,7 @@ static void test_nobody_asked(void **state)
 	assert_false(loaded());
 }
 
-/* What the doctor asks: the library's names are tried in the order in which it is loaded. */
+/* What the doctor asks: the library's names are tried in the order of loading. */
 static void test_what_would_be_loaded(void **state)
 {
 	char home[] = "/tmp/locus-likwid-XXXXXX", library[PATH_MAX], *found, *why;
@@ -240,7 +241,7 @@ static void test_what_would_be_loaded(void **state)
 	rmdir(home);
 }
 
-/* Under likwid-perfctr, or where the doctor asks. */
+/* Under likwid-perfctr, or for the doctor. */
 static void test_no_library(void **state)
 {
 	struct wanted want = { 0 };
@@ -270,7 +271,7 @@ static void test_left_out(void **state)
 	(void)state;
 	cpus(want.cpu);
 	wrap(want.cpu, 1, "MEM");
-	assert_true(perfctr_asked()); /* all the same: LIKWID has the counters */
+	assert_true(perfctr_asked()); /* still true: LIKWID has the counters */
 	refused(&want.why);
 	assert_non_null(strstr(want.why, "--without-likwid"));
 	free(want.why);
@@ -325,7 +326,7 @@ static void test_a_library_that_does_not_begin(void **state)
 	free(want.why);
 }
 
-/* LIKWID reads "not a number" where it does not know an event. */
+/* LIKWID reads "not a number" for an event that it does not know. */
 static void test_events_that_nobody_can_read(void **state)
 {
 	struct wanted want = { 0 };
@@ -342,7 +343,7 @@ static void test_events_that_nobody_can_read(void **state)
 	free(want.why);
 }
 
-/* CPU 1023, which no machine of a test has. */
+/* CPU 1023, which no test machine has. */
 static void test_a_cpu_that_is_not_ours(void **state)
 {
 	struct wanted want = { 0 };
@@ -409,12 +410,12 @@ static void test_the_library_beside_the_one_that_pins(void **state)
 	assert_int_equal(with_team(entered, &want), 7);
 	unlink(library);
 	rmdir(home);
-	want.library = "liblikwid.so.5.2"; /* no such file: the next in line */
+	want.library = "liblikwid.so.5.2"; /* no such file: the next name in line */
 	setenv("LD_PRELOAD", "/nowhere/liblikwidpin.so.5.9", 1);
 	assert_int_equal(with_team(entered, &want), 7);
 }
 
-/* Any library that is none of LIKWID's. */
+/* A library that is not one of LIKWID's. */
 static void test_a_library_without_regions(void **state)
 {
 	char home[] = "/tmp/locus-likwid-XXXXXX", library[PATH_MAX];
@@ -434,7 +435,7 @@ static void test_a_library_without_regions(void **state)
 	rmdir(home);
 }
 
-/* Since 5.5 LIKWID adds up what all groups counted in a region: so only one group counts. */
+/* Since 5.5 LIKWID sums over all groups in a region: so only one group counts. */
 static void test_groups_that_are_not_kept_apart(void **state)
 {
 	char home[] = "/tmp/locus-likwid-XXXXXX", library[PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of numbers: the same however their rows are divided; no file does any harm. */
+/* Files of numbers: the same however their rows are divided; no file crashes the reader. */
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include "kit/shares.h"
 #include "matrix.h"
 
-/* What fits a double may not fit a float. */
+/* A number that fits a double may not fit a float. */
 static void test_what_no_float_holds_is_refused(void **state)
 {
 	static const double x[] = { 1, 2, 3, -1e39 };
@@ -34,8 +34,8 @@ static void test_what_no_float_holds_is_refused(void **state)
 }
 
 /*
- * Writes the same rows as CSV and as NPY. The CSV file has empty lines and comments, so that line
- * numbers are not row numbers, and is longer than one block and than the rows of one mark.
+ * Writes the same rows as CSV and as NPY. The CSV file has empty lines and comments, so line
+ * numbers are not row numbers, and is longer than one block and than the rows between marks.
  */
 static void write_both(size_t n, unsigned d, double *x)
 {
@@ -176,7 +176,7 @@ static void test_what_is_no_file_is_refused_at_once(void **state)
 
 /*
  * Reads standard input twice while it is `input`; -1: it is closed. With a word: it is refused, and
- * the reason has this word.
+ * the reason contains this word.
  */
 static bool reads_input(int input, const char *word)
 {

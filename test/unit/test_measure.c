@@ -56,7 +56,7 @@ static void test_work_that_ends_by_itself(void **state)
 	end(&b);
 }
 
-/* One worker has a count; the others go on until it is done, and their units do not count. */
+/* One worker has a count; the others work until it is done, and their units do not count. */
 static void test_roles(void **state)
 {
 	struct bench b;
@@ -70,7 +70,7 @@ static void test_roles(void **state)
 	end(&b);
 }
 
-/* A variant's roles are in the place of its benchmark's. */
+/* A variant's roles replace those of its benchmark. */
 static void test_roles_of_a_variant(void **state)
 {
 	static const struct role all_alike[] = { { "chase", NULL, BY_COUNT } };
@@ -94,7 +94,7 @@ static void test_roles_of_a_variant(void **state)
 
 /* ---- threads that float ---- */
 
-/* CPUs that each worker may use while it enters, and while it works. */
+/* The CPUs allowed to each worker while it enters, and while it works. */
 static struct {
 	int entering, working;
 } cpus_of[THREADS];
@@ -168,8 +168,8 @@ static int measure_evicted(struct team *team, void *argument)
 }
 
 /*
- * A batch after other trials warms up by a sample, or by more where an allocation takes more; the
- * batch after it is warm. Opening the allocation does not warm it up: others are opened after it.
+ * A batch after other trials warms up by a sample, or by more if an allocation needs more; the next
+ * batch is warm. Opening the allocation does not warm it up: others are opened after it.
  */
 static void test_a_batch_warms_up_as_far_as_its_allocation(void **state)
 {
@@ -244,12 +244,12 @@ static void test_a_worker_that_fails_ends_the_trial(void **state)
 	struct failing f;
 
 	(void)state;
-	run_failing(&f, 1, 10, true); /* while it is warmed up, before calibration */
+	run_failing(&f, 1, 10, true); /* during warm-up, before calibration */
 	assert_true(f.opened);
 	assert_false(f.taken);
-	run_failing(&f, 1, 0, true); /* while it is calibrated */
+	run_failing(&f, 1, 0, true); /* during calibration */
 	assert_true(f.opened);
-	run_failing(&f, 2, 0, false); /* in a batch, of which one sample was good */
+	run_failing(&f, 2, 0, false); /* in a batch with one good sample */
 	assert_true(f.opened);
 	assert_false(f.taken);
 	assert_int_equal(f.bench.series.samples.n, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Placing regions: policies, migration, and what is reported where the kernel forbids to ask. Tests
+ * Placing regions: policies, migration, and what is reported if the kernel forbids queries. Tests
  * that need several nodes skip on a machine with one.
  */
 #include <setjmp.h>
@@ -103,7 +103,7 @@ static void pages_verified_but_sizes_unknown(void **state)
 	munmap(s, sizeof(*s));
 }
 
-/* With one node there is nothing to choose, so placing succeeds on a kernel without NUMA. */
+/* With one node there is no choice, so placing succeeds on a kernel without NUMA. */
 static void placing_on_a_kernel_without_nodes(void **state)
 {
 	struct world *w = *state;
@@ -149,7 +149,7 @@ static void zeros_on_a_node(void **state)
 	machine_close(two.machine);
 }
 
-/* Four granules: one stays, two are moved, and the last can't be moved as it is never touched. */
+/* Four granules: one stays, two are moved, and the last cannot be moved, as it is never touched. */
 static void bind_and_move(struct world *w, int from, int to, enum pages pages)
 {
 	size_t page = w->machine->page,
@@ -227,7 +227,7 @@ static void interleaved(void **state)
 	placement_free(&p);
 }
 
-/* All on one node is not even. */
+/* All pages on one node are not even. */
 static void bound_is_not_interleaved(void **state)
 {
 	struct world *w = *state;

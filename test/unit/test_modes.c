@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two modes: small cases by hand; and by simulation, how often one mode is taken for two, and how
- * often two are found. The table in doc/methods/measuring.md is what this prints with CASES=1000.
+ * often two are found. With CASES=1000 it prints the table of doc/methods/measuring.md.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -41,22 +41,22 @@ static double skewed(uint64_t *state) /* Weibull, of shape 1/2 */
 	return x * x;
 }
 
-static double t2(uint64_t *state) /* Student's, with 2 degrees of freedom */
+static double t2(uint64_t *state) /* Student's t, with 2 degrees of freedom */
 {
 	const double u = 2 * uniform(state) - 1;
 
 	return u * sqrt(2 / (1 - u * u));
 }
 
-/* Logarithms of times: what each sample and each allocation adds, and a random walk. */
+/* Logarithms of times: the contributions of each sample and allocation, and of a random walk. */
 struct population {
 	const char *name;
 	double (*of_sample)(uint64_t *);
 	double sample;
 	double (*of_allocation)(uint64_t *);
-	double allocation, keeps; /* `keeps` of it goes to the next allocation */
-	double step, leap;	  /* of the walk: from sample to sample, between allocations */
-	/* a second mode is this much higher; with this share of samples, or of allocations */
+	double allocation, keeps; /* the next allocation keeps `keeps` of it */
+	double step, leap;	  /* steps of the walk: between samples, and between allocations */
+	/* a second mode is higher by `up`; the shares of samples, or of allocations, in it */
 	double up, share, share_of_allocations;
 };
 
@@ -82,7 +82,10 @@ static size_t draw(const struct population *p, unsigned allocations, unsigned sa
 	return n;
 }
 
-/* How many trials of all have modes of samples, of allocations; how many changed once or twice. */
+/*
+ * The shares of trials with modes of samples, with modes of allocations, and with one or two
+ * changes.
+ */
 struct rates {
 	double of_samples, of_allocations, changed;
 };
@@ -111,7 +114,7 @@ static struct rates rates_of(const struct population *p, unsigned allocations, u
 enum { TURNS = 100 };
 static const unsigned allocations_of[] = { 6, 12, 18, 24, 48 }, samples_of[] = { 4, 14, 60 };
 
-/* Of trials with one mode, at most 5 % are bimodal, whatever their size. */
+/* At most 5 % of trials with one mode are called bimodal, whatever their size. */
 static void test_one_mode_is_not_taken_for_two(void **state)
 {
 	static const struct population populations[] = {
@@ -158,12 +161,12 @@ static void test_one_mode_is_not_taken_for_two(void **state)
 			}
 		print_message("# %s: at most %.1f %% bimodal, %.1f %% changed\n",
 			      populations[i].name, 100 * bimodal, 100 * changed);
-		/* few turns, of an emulator: two more than on average */
+		/* few turns, on an emulator: two more than on average */
 		assert_true(bimodal <= 0.05 + fmax(0.4 / sqrt(turns), 2.0 / turns));
 	}
 }
 
-/* Modes of 30 % within allocations are found in 95 %, from 80 samples on. */
+/* Modes of 30 % within allocations are found in 95 % of trials, from 80 samples on. */
 static void test_modes_within_allocations_are_found(void **state)
 {
 	static const struct population populations[] = {
@@ -191,7 +194,10 @@ static void test_modes_within_allocations_are_found(void **state)
 	}
 }
 
-/* Modes between allocations, 30/70 at +10 %, are found in 70 % after 12, and 90 % after 24. */
+/*
+ * Modes between allocations, 30/70 at +10 %, are found in 70 % of trials after 12 allocations, and
+ * in 90 % after 24.
+ */
 static void test_modes_between_allocations_are_found(void **state)
 {
 	static const struct population populations[] = {
@@ -223,7 +229,7 @@ static void test_modes_between_allocations_are_found(void **state)
 
 /* ---- by hand ---- */
 
-/* Each allocation has one value, 'a' or 'b', and `samples` of it. */
+/* Each allocation has one value, 'a' or 'b', in `samples` samples. */
 static struct modes of_text(const char *text, unsigned samples)
 {
 	static double x[MOST];
@@ -251,7 +257,7 @@ static void test_a_change_in_time_is_not_two_modes(void **state)
 		{ "aabaabaabaaa", MODES_OF_ALLOCATIONS, 0, 0 },
 		{ "aabaabaabaa", MODES_NONE, 0, 0 },		  /* fewer than 12 */
 		{ "aabaaaaabaaa", MODES_NONE, 0, 0 },		  /* fewer than three */
-		{ "aabaaaaabaaaaaaaaaaabaaa", MODES_NONE, 0, 0 }, /* and than a sixth */
+		{ "aabaaaaabaaaaaaaaaaabaaa", MODES_NONE, 0, 0 }, /* and fewer than a sixth */
 		{ "aaaaaaaaaaaa", MODES_NONE, 0, 0 },
 	};
 
@@ -269,7 +275,7 @@ static void test_a_change_in_time_is_not_two_modes(void **state)
 	assert_float_equal(of_text("aabaabaabaaa", 3).value[1], 1.5, 0.001);
 }
 
-/* `samples` of values 1 and 1 + `up` in turn, 2 of 3 low. */
+/* Samples of 1 and 1 + `up` in turn, two low ones to one high. */
 static struct modes in_turn(unsigned allocations, unsigned samples, double up)
 {
 	static double x[MOST];
@@ -292,7 +298,7 @@ static void test_modes_of_samples(void **state)
 	assert_float_equal(in_turn(6, 15, 0.5).share[1], 1 / 3.0, 1e-9);
 	assert_float_equal(in_turn(6, 15, 0.5).value[1], 1.5, 0.001);
 	assert_int_equal(in_turn(6, 13, 0.5).of, MODES_NONE);  /* fewer than 80 */
-	assert_int_equal(in_turn(6, 15, 0.03).of, MODES_NONE); /* one value, to a reader */
+	assert_int_equal(in_turn(6, 15, 0.03).of, MODES_NONE); /* the record shows one value */
 	assert_int_equal(modes_find(NULL, NULL, 0).of, MODES_NONE);
 }
 

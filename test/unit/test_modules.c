@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory modules, from made-up tables of firmware and made-up trees of EDAC. */
+/* Memory modules, from made-up firmware tables and made-up EDAC trees. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #define DMI_TABLE "/sys/firmware/dmi/tables/DMI"
 #define GIB	  ((uint64_t)1 << 30)
 
-/* A table that grows. */
+/* A firmware table that grows. */
 static uint8_t table[4096];
 static size_t used;
 
@@ -33,7 +33,7 @@ static void add_text(const char *texts)
 	add("", 1);
 }
 
-/* A module as of SMBIOS 3.3, which has 0x5c bytes, or its first ones as in older versions. */
+/* A module as of SMBIOS 3.3, which has 0x5c bytes, or its first bytes as in older versions. */
 static void add_module(unsigned length, unsigned size, unsigned type, unsigned speed,
 		       unsigned configured)
 {
@@ -104,10 +104,10 @@ static void what_older_firmware_lacks_is_not_known(void **state)
 
 	(void)state;
 	begin();
-	add_module(0x15, 0x8200, 0x12, 400, 400); /* 512 KiB, and nothing behind the type */
-	add_module(0x1b, 0xffff, 0x99, 333, 333); /* of a size that nobody knows, nor its type */
-	add_module(0x5c, 1024, 0x22, 0xffff, 0);  /* faster than two bytes can say */
-	add_module(0x22, 1024, 0x22, 0xffff, 0);  /* which this one has no room to say */
+	add_module(0x15, 0x8200, 0x12, 400, 400); /* 512 KiB; the entry ends after the type */
+	add_module(0x1b, 0xffff, 0x99, 333, 333); /* neither size nor type is known */
+	add_module(0x5c, 1024, 0x22, 0xffff, 0);  /* faster than two bytes can express */
+	add_module(0x22, 1024, 0x22, 0xffff, 0);  /* for which this entry has no room */
 	found = read_table();
 	assert_int_equal(found.count, 4);
 	assert_true(found.kind[0].size == 512 << 10 && !found.kind[0].speed);
@@ -137,7 +137,7 @@ static void a_table_that_is_cut_ends_there(void **state)
 		table[1] = (uint8_t)length;
 		assert_true(read_table().count <= 3);
 	}
-	table[1] = 3; /* less than a header: it would never end */
+	table[1] = 3; /* shorter than a header: reading would never end */
 	assert_int_equal(read_table().slots, 0);
 }
 
@@ -152,7 +152,7 @@ static void more_kinds_than_there_is_room_for_are_counted(void **state)
 	assert_int_equal(found.kinds, MODULES_KINDS);
 }
 
-/* As skx_edac has it: numbers are left out where a slot is empty. */
+/* As skx_edac presents it: empty slots are left out of the numbering. */
 static const struct file slots[] = {
 	{ MODULES_EDAC "/mc0/dimm0/dimm_location", "channel 0 slot 0 \n" },
 	{ MODULES_EDAC "/mc0/dimm0/dimm_mem_type", "Registered-DDR5\n" },
@@ -169,7 +169,7 @@ static const struct file slots[] = {
 	{ 0 },
 };
 
-/* As amd64_edac has it. */
+/* As amd64_edac presents it. */
 static const struct file rows[] = {
 	{ MODULES_EDAC "/mc0/dimm0/dimm_location", "csrow 0 channel 0 \n" },
 	{ MODULES_EDAC "/mc0/dimm0/size", "16384\n" },

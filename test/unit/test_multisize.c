@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Multi-size transparent huge pages: why there are none, and how a region is touched. */
+/* Multi-size transparent huge pages: reasons for having none, and how a region is touched. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -77,7 +77,7 @@ static void a_region_says_so_too(void **state)
 	machine_close(m);
 }
 
-/* Every page is there afterwards, in one mapping again. */
+/* Afterwards every page is there, in one mapping again. */
 static void all_pages_are_touched(void **state)
 {
 	static const enum pages kinds[] = { PAGES_BASE, PAGES_THP };
@@ -92,7 +92,7 @@ static void all_pages_are_touched(void **state)
 
 		assert_non_null(r);
 		r->multisize = i % 2;
-		/* what other processes touch is counted, too */
+		/* pages that other processes touch are counted, too */
 		assert_true(isnan(multisize_touch(r)) || r->multisize);
 		assert_int_equal(arena_placement(a, &p), 0);
 		assert_int_equal(p.unmapped, 0);

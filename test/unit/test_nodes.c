@@ -32,7 +32,7 @@ static void policies_are_read(void **state)
 	static const struct {
 		const char *line, *text;
 		unsigned kind;
-		const char *nodes; /* NULL: it names none */
+		const char *nodes; /* NULL: names none */
 	} rows[] = {
 		{ "55d0c0de0000 default file=/bin/locus mapped=9", "default",
 		  MEMORY_POLICY_FIRST_TOUCH, NULL },
@@ -82,7 +82,7 @@ static void policies_are_read(void **state)
 
 /* ---- memory ---- */
 
-/* Node 0 is half full, half of node 1 is cached files and little of it is free, node 2 is small. */
+/* Node 0 is half full; half of node 1 is cached files and little of it is free; node 2 is small. */
 #define MEMINFO(node, total, unused, files)                                                      \
 	"Node " node " MemTotal: " total " kB\nNode " node " MemFree: " unused " kB\nNode " node \
 	" Inactive(file): " files " kB\n"
@@ -99,7 +99,7 @@ static const struct file three_nodes[] = {
 	{ 0 },
 };
 
-/* A zone's reserve may exceed its free pages, as in zone DMA: such a zone has nothing to spare. */
+/* A zone's reserve may exceed its free pages, as in zone DMA: such a zone can spare nothing. */
 static const struct file zones[] = {
 	{ "/proc/zoneinfo", "Node 0, zone      DMA\n  per-node stats\n      nr_inactive_anon 5\n  "
 			    "pages free     3840\n        boost    0\n        min      8\n"
@@ -131,7 +131,7 @@ static void nodes_have_something_to_spare(void **state)
 	assert_true(m.total == 2048 * MIB && m.free == 64 * MIB && m.spare == 64 * MIB &&
 		    m.available == 1088 * MIB);
 	if (page != 4096)
-		skip(); /* zoneinfo counts pages, and those of the sample are of 4 KiB */
+		skip(); /* zoneinfo counts pages, which have 4 KiB in the sample */
 	put_files(zones);
 	assert_int_equal(node_memory_read(root, 0, &m), 0);
 	assert_true(m.free == 1024 * MIB && m.spare == 1000 * MIB && m.available == 1000 * MIB);
@@ -191,7 +191,7 @@ static void policies_that_bind_are_limits(void **state)
 	}
 }
 
-/* A limit of zero is a limit; only one that can't be read is unknown, and MemAvailable is used. */
+/* A limit of zero is a limit; only an unreadable one is unknown, and MemAvailable is used. */
 static void a_full_node_leaves_nothing(void **state)
 {
 	struct memory_limit l;
@@ -221,8 +221,8 @@ static void skip_unless_nodes_can_be_chosen(void)
 
 /* MiB of a region by placement, on the machine above. */
 struct lie {
-	unsigned on[3], even; /* claimed for each node; spread evenly over all */
-	unsigned bound;	      /* bound to node 0, the only one that every test machine has */
+	unsigned on[3], even; /* claimed on each node; spread evenly over all */
+	unsigned bound;	      /* bound to node 0, the only node of every test machine */
 };
 
 /* A small machine may refuse to map this much, although the test never touches it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which evidence makes a sample noisy: on a thread that has its CPU, and on one that may move. */
+/* Which evidence makes a sample noisy: for a pinned thread, and for one that may move. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 enum { CPU = 3, OTHER = 4 };
 
-/* What happens to a thread in a sample of `wall` seconds. */
+/* The events of a thread in a sample of `wall` seconds. */
 struct event {
 	double wall, off, delay; /* s */
 	uint64_t involuntary, voluntary, minor_faults, major_faults;
@@ -44,7 +44,7 @@ static struct attendance of(const struct event *e)
 
 static const struct event events[] = {
 	{ .wall = 0.01, .from = CPU, .to = CPU },
-	/* a sample may lose 1 % of its time, and 5 us that reading the evidence takes */
+	/* a sample may lose 1 % of its time, and 5 us for reading the evidence */
 	{ .wall = 0.01, .off = 98e-6, .from = CPU, .to = CPU },
 	{ .wall = 0.01, .off = 112e-6, .from = CPU, .to = CPU, .disturbs = true },
 	{ .wall = 0.01, .delay = 98e-6, .from = CPU, .to = CPU },
@@ -53,7 +53,7 @@ static const struct event events[] = {
 	{ .wall = 1, .off = 0.0102, .from = CPU, .to = CPU, .disturbs = true },
 	{ .wall = 1e-5, .off = 4e-6, .from = CPU, .to = CPU },
 	{ .wall = 1e-5, .off = 6e-6, .from = CPU, .to = CPU, .disturbs = true },
-	/* work that blocks is off the CPU by itself; but not while it is ready to run */
+	/* work that blocks leaves the CPU by itself; but not while it is ready to run */
 	{ .wall = 0.01, .off = 5e-3, .voluntary = 1, .from = CPU, .to = CPU },
 	{ .wall = 0.01,
 	  .off = 5e-3,
@@ -105,7 +105,10 @@ static void an_unknown_delay_is_no_disturbance(void **state)
 	assert_true(noise_witness(&n, &a, CPU));
 }
 
-/* The sums of two events; time on the CPU beyond the wall time, by clocks that differ, is none. */
+/*
+ * The sum of two pieces of evidence; time on the CPU beyond the wall time, as clocks differ, is no
+ * time off it.
+ */
 static void evidence_is_added_up(void **state)
 {
 	const struct event one = { 0.01, 1e-3, 2e-3, 1, 2, 3, 4, CPU, OTHER, true, true },

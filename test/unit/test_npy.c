@@ -235,7 +235,7 @@ static void test_npy_is_refused(void **state)
 	assert_refused(in_tree("/magic"), "byte 6 is 0x01; expected an NPY file");
 }
 
-/* An integer of a table's key or of a time in ns may have more bits than a double. */
+/* Integers such as a table's key or a time in ns may have more bits than a double. */
 static void test_integers_that_no_double_holds_are_refused(void **state)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The numa benchmark through its whole life, without the harness: every variant and kernel, and
- * answers that are wrong on purpose.
+ * deliberately wrong answers.
  */
 #include <math.h>
 #include <numaif.h>
@@ -130,7 +130,7 @@ static void in_team(int (*body)(struct team *, void *))
 	machine_close(m);
 }
 
-/* `balance` has to see where pages lie, which containers forbid. */
+/* `balance` must see where pages lie, which containers forbid. */
 static bool is_possible(const struct variant *v)
 {
 	int node;
@@ -140,8 +140,8 @@ static bool is_possible(const struct variant *v)
 }
 
 /*
- * Where the kernel moves no pages, `balance` waits for that for seconds. The next test, of one
- * kernel, has it nevertheless.
+ * If the kernel moves no pages, `balance` waits for seconds in vain. The next test, of one kernel,
+ * includes it nevertheless.
  */
 static bool waits_in_vain(const struct variant *v, const struct machine *m)
 {
@@ -152,8 +152,9 @@ static int every_variant_and_kernel(struct team *team, void *machine)
 {
 	const struct machine *m = machine;
 	/*
-	 * Every third of the 9 pairs of a size and a number of threads, from a start that differs
-	 * by kernel and variant: so each kernel, and each variant, meets all sizes and numbers.
+	 * Tries every third of the 9 pairs of size and threads, starting at a pair that depends on
+	 * kernel and variant: so each kernel, and each variant, meets all sizes and numbers of
+	 * threads.
 	 */
 	enum { STRIDE = 3 };
 	const size_t sizes[] = { MOST_THREADS * m->line, 3 * m->page + m->line + sizeof(double),
@@ -188,7 +189,7 @@ static int all_pages(struct team *team, void *machine)
 	const size_t bytes = 41 * m->page + 5 * m->line;
 	struct placement p;
 	struct world w;
-	bool dealt; /* anew in each pass: nobody is the user of a page */
+	bool dealt; /* chunks are dealt anew in each pass: no page has a fixed user */
 
 	for (const struct variant *v = numa_benchmark.variants;
 	     v < numa_benchmark.variants + numa_benchmark.n_variants; v++) {
@@ -220,7 +221,7 @@ static void nothing(void *state, struct worker *self)
 	self->done = self->count;
 }
 
-/* Takes a chunk of the first pass away before the loop begins: who comes first surely gets one. */
+/* Takes a chunk of the first pass before the loop begins: whoever comes first surely gets one. */
 static void all_but_some(void *state, struct worker *self)
 {
 	const struct variant *v = numa_benchmark.variants;
@@ -276,7 +277,7 @@ static double amount(const char *metric, const struct trial *t)
 	return m->amount(t);
 }
 
-/* A page that was not touched again is noticed, and one that was not given back before. */
+/* A page that was not touched again is noticed, and so is one that was not freed before. */
 static void touched_whole(void *state, struct worker *self)
 {
 	arrays_touch(&((struct state *)state)->arrays, self->index);

@@ -123,7 +123,8 @@ void region_even(struct region *r)
 long region_migrate(struct region *r)
 {
 	for (size_t page = 0; page < pages_of(r); page++) {
-		assert_int_not_equal(r->node[page], ANY_NODE); /* touched before it is moved */
+		/* it is touched before it is moved */
+		assert_int_not_equal(r->node[page], ANY_NODE);
 		if (r->user[page] != ANY_NODE)
 			r->node[page] = r->user[page];
 	}
@@ -149,7 +150,10 @@ struct team {
 	struct worker worker[THREADS];
 };
 
-/* Places pages that were changed since the last call: by policy, else on the toucher's node. */
+/*
+ * Places pages that changed since the last call: by policy, else on the node of the worker that
+ * touched them.
+ */
 static void fault_in(struct region *r, int toucher)
 {
 	for (size_t page = 0; page < pages_of(r); page++) {
@@ -201,7 +205,7 @@ void team_run(struct team *t, void (*task)(void *, struct worker *), void *argum
 	}
 }
 
-/* The placement that each variant promises, of every page of every array. */
+/* The placement that each variant promises, for every page of every array. */
 static const struct expectation {
 	const char *variant;
 	int to;
@@ -240,8 +244,8 @@ static int node_expected(const struct expectation *e, const struct region *r, si
 }
 
 /*
- * A page may lack a user, or a home, only on a border between two workers: one page at most. No
- * page has a user if its chunks are dealt out anew in each pass.
+ * A page may lack a user, or a home, only on a border between two workers: one page at most. If
+ * chunks are dealt anew in each pass, no page has a user.
  */
 static void check(const struct expectation *e, const struct region *r, unsigned counts[NODES])
 {
@@ -328,7 +332,7 @@ static void test_pages_come_to_lie_where_they_are_claimed(void **state)
 	assert_memory_not_equal(counts[0], counts[1], sizeof(counts[0]));
 }
 
-/* Kernels before 5.18 can't give reserved huge pages back. */
+/* Kernels before 5.18 cannot free reserved huge pages. */
 static void test_pages_that_stay_are_told(void **state)
 {
 	const char *error;

@@ -24,7 +24,7 @@ enum { MOST = 1100, GUARD = 64, ALIGNMENTS = 16 };
 #define UNTOUCHED (-1.0)
 
 /*
- * An array with guard elements before and behind it. Arrays begin `offset` elements into the body,
+ * An array with guard elements before and after it. Arrays begin `offset` elements into the body,
  * which is aligned to vectors, lines and pairs of lines.
  */
 struct guarded {
@@ -40,7 +40,7 @@ static void prepare(struct guarded *g, size_t offset, size_t n, unsigned period)
 								     : UNTOUCHED;
 }
 
-/* Is all but g->body[offset .. offset + n) untouched? */
+/* Is everything but g->body[offset .. offset + n) untouched? */
 static bool contained(const struct guarded *g, size_t offset, size_t n)
 {
 	for (size_t i = 0; i < LENGTH(g->before); i++)
@@ -103,7 +103,7 @@ static void computes_what_it_says(void **state)
 	}
 }
 
-/* The sum changes when any one element does: none is left out, none counted twice. */
+/* The sum changes when any one element does: none is left out or counted twice. */
 static void every_element_counts_once(void **state)
 {
 	static struct guarded x;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One-way times of core-to-core: stamps that two threads exchange, and what skew leaves of them. */
+/* One-way times of core-to-core: stamps that two threads exchange, and how skew affects them. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 /* ---- skew ---- */
 
-/* Times to side 1 and to side 0, as they are; the counter of side 1 is `skew` ticks ahead. */
+/* The true times to side 1 and to side 0; the counter of side 1 is `skew` ticks ahead. */
 static void receive(struct stamps side[2], const int64_t *there, const int64_t *back, unsigned n,
 		    int64_t skew)
 {
@@ -54,7 +54,7 @@ static void skew_changes_nothing_where_both_ways_take_equally_long(void **state)
 	}
 }
 
-/* 20 ticks one way and 80 the other look like 50 both ways: the bound says so. */
+/* 20 ticks one way and 80 the other look like 50 both ways: the bound shows it. */
 static void what_differs_by_direction_is_within_the_bound(void **state)
 {
 	static const int64_t there[] = { 20, 25 }, back[] = { 80, 85 };
@@ -85,7 +85,7 @@ static void counters_of_different_rates_and_silence_have_no_times(void **state)
 	double bound = -1;
 
 	(void)state;
-	receive(side, there, back, 2, 0); /* a round trip of less than nothing */
+	receive(side, there, back, 2, 0); /* a round trip of negative length */
 	assert_false(one_way_add(side, &h, &bound));
 	receive(side, there, back, 0, 0);
 	assert_false(one_way_add(side, &h, &bound));
@@ -93,7 +93,7 @@ static void counters_of_different_rates_and_silence_have_no_times(void **state)
 	assert_true(bound == -1);
 }
 
-/* Of more stamps than are kept, the last ones count, and the least of all. */
+/* If there are more stamps than room, the last ones are kept, and the least time of all. */
 static void many_stamps_leave_the_last(void **state)
 {
 	enum { N = STAMPS + 10 };

@@ -53,7 +53,7 @@ static void end(struct fixture *f)
 	machine_close(f->machine);
 }
 
-/* A pair's usual time in s: 10 ns more with each level further apart. */
+/* A pair's usual time in s: 10 ns more per level of distance. */
 static double usual(const struct fixture *f, unsigned a, unsigned b)
 {
 	return 1e-8 * (1 + (double)machine_level(f->machine, f->place[a].cpu, f->place[b].cpu));
@@ -71,7 +71,7 @@ static void meet(struct fixture *f, const struct place *slow, double factor)
 		}
 }
 
-/* The summary alone; its notes are tested with a whole trial elsewhere. */
+/* The summary alone; other tests check its notes with a whole trial. */
 static json_t *said_of(struct fixture *f)
 {
 	struct verdict v = { STATUS_OK, json_array(), json_array() };
@@ -181,8 +181,8 @@ static void levels_count_their_pairs(void **unused)
 }
 
 /*
- * One pair with 101 values, unordered. It is the only pair of its level: all quantiles of the
- * level over medians equal the pair's median, and the level's meetings are the pair's.
+ * One pair with 101 values, unordered. It is the only pair of its level: each quantile of the level
+ * over medians equals the pair's median, and the level's meetings are the pair's.
  */
 static void quantiles_are_those_of_what_was_added(void **unused)
 {
@@ -211,7 +211,7 @@ static void quantiles_are_those_of_what_was_added(void **unused)
 
 /*
  * The quantiles of a level are over the medians of its pairs: a pair that was measured more often
- * does not weigh more.
+ * has no more weight.
  */
 static void each_pair_counts_once_in_its_level(void **unused)
 {
@@ -275,7 +275,7 @@ static void pairs_that_did_not_meet_have_no_numbers(void **unused)
 }
 
 /*
- * One worker per core, of which one is slow, or fast, with every partner: it is reported at each
+ * One worker per core, one of which is slow, or fast, with every partner: it is reported at each
  * level, and its partners are not.
  */
 static void who_stands_out_is_named_alone(void **unused)
@@ -305,7 +305,7 @@ static void who_stands_out_is_named_alone(void **unused)
 	}
 }
 
-/* No outlier: a worker that is off by only 4 %, nor workers whose times spread evenly. */
+/* No outlier: a worker that deviates by only 4 %, nor workers whose times spread evenly. */
 static void what_is_little_or_usual_does_not_stand_out(void **unused)
 {
 	struct fixture f;
@@ -326,7 +326,7 @@ static void what_is_little_or_usual_does_not_stand_out(void **unused)
 	end(&f);
 }
 
-/* Four workers are too few to tell an outlier. */
+/* Four workers are too few to identify an outlier. */
 static void few_workers_have_no_usual(void **unused)
 {
 	struct fixture f;
@@ -353,8 +353,8 @@ static void count_levels(const struct fixture *f, unsigned alone[LEVELS], unsign
 }
 
 /*
- * Two pairs of each level are measured alone (or one, if it has no more), also where the number of
- * workers is odd and one sits out each round.
+ * Two pairs of each level (or its only one) are measured alone, even if the number of workers is
+ * odd and one sits out each round.
  */
 static void each_level_has_pairs_alone(void **unused)
 {
@@ -376,7 +376,7 @@ static void each_level_has_pairs_alone(void **unused)
 		}
 }
 
-/* Lines lie on one node: all its workers may be faster, and that makes none of them an outlier. */
+/* Lines lie on one node: all its workers may be faster, and none of them is an outlier for that. */
 static void a_node_does_not_stand_out(void **unused)
 {
 	struct fixture f;
@@ -393,8 +393,8 @@ static void a_node_does_not_stand_out(void **unused)
 }
 
 /*
- * A batch's estimate is the mean over pairs of each pair's median in the batch, so that it does
- * not depend on the mix of near and far pairs in a round.
+ * A batch's estimate is the mean over pairs of each pair's median in the batch, so it does not
+ * depend on the mix of near and far pairs in a round.
  */
 static void a_batch_is_the_mean_of_its_pairs(void **unused)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counting with PAPI: passes, threads, multiplexing, packages. A stand-in for the library
- * (test/stand-in/papi.c) returns known counts, and aborts if rules of PAPI are broken.
+ * (test/stand-in/papi.c) returns known counts, and aborts if PAPI's rules are broken.
  */
 #include "config.h"
 
@@ -140,8 +140,8 @@ static void test_multiplexed_only_when_asked(void **state)
 }
 
 /*
- * A multiplexed estimate may fall: the negative difference is part of the sum. Before an event had
- * its first turn there is no value.
+ * A multiplexed estimate may fall: the negative difference is part of the sum. Before an event's
+ * first turn there is no value.
  */
 static int falling(struct team *t, void *argument)
 {
@@ -170,7 +170,7 @@ static void test_what_takes_turns_may_fall(void **state)
 	counters_close(c);
 }
 
-/* With multiplexing perf counts it or, without a PMU, nobody; PAPI is no fallback. */
+/* With multiplexing perf counts it or, without a PMU, nobody does; PAPI is no fallback. */
 static void test_what_takes_turns_is_perfs_where_it_knows_the_name(void **state)
 {
 	static const struct {
@@ -205,7 +205,7 @@ static void test_what_a_package_counts_is_counted_once(void **state)
 	}
 	/*
 	 * All workers sit on one CPU, and worker 0 counts for its package. No worker sits on the
-	 * other package: worker 0 counts that, too.
+	 * other package: worker 0 counts for it, too.
 	 */
 	check((struct expected[]){ { c, 0, 0, { 1000 * READS + a_cpu(), NAN, NAN } },
 				   { c, 0, 1, { 1000 * PACKAGE_0 * 1e-9, NAN, NAN } },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why PAPI can't count: reasons of its stand-in, and what is counted nevertheless. */
+/* Why PAPI cannot count: reasons of its stand-in, and what is counted nevertheless. */
 #include "config.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parking: no unpark is missed, however it meets the park. A missed one would leave a thread asleep
- * for ever: the alarm ends the test. Under ThreadSanitizer it shows that what was written before
- * unpark() is seen after park(): what is handed over here are plain variables.
+ * for ever: the alarm ends the test. ThreadSanitizer shows that writes before unpark() are visible
+ * after park(), since the threads hand over plain variables.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -20,7 +20,7 @@
 #include "machine/clock.h"
 #include "bounded.h"
 
-/* ENOUGH, s: of turns on an emulated machine, whose threads are slow to wake. */
+/* ENOUGH, in s, limits the turns on an emulated machine, whose threads are slow to wake. */
 enum { TURNS = 20000, WAKERS = 4, ENOUGH = 1 };
 
 static void test_a_token_is_there_once(void **state)
@@ -31,10 +31,11 @@ static void test_a_token_is_there_once(void **state)
 	unpark(&p);
 	unpark(&p);
 	park(&p);
-	assert_int_equal(atomic_load(&p.state), 0); /* no token */
+	/* no token */
+	assert_int_equal(atomic_load(&p.state), 0);
 }
 
-static _Atomic unsigned rung; /* by a signal, and read by another thread */
+static _Atomic unsigned rung; /* by a signal handler, and read by another thread */
 
 static void ring(int signal)
 {
@@ -59,7 +60,7 @@ static void *wake_after_signals(void *argument)
 	return NULL;
 }
 
-/* Each ends the system call with EINTR. */
+/* Each signal ends the system call with EINTR. */
 static void test_signals_do_not_end_its_wait(void **state)
 {
 	const struct itimerval each_ms = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
@@ -85,7 +86,7 @@ static void test_signals_do_not_end_its_wait(void **state)
 	(void)begin_bounded(state); /* the timer is the same */
 }
 
-/* Two threads hand a plain number to each other. */
+/* Two threads hand a plain number back and forth. */
 struct game {
 	struct parking at[2];
 	uint64_t number;
@@ -99,7 +100,7 @@ struct player {
 	unsigned side;
 };
 
-/* The first to play says at the end of its turn when there were enough. */
+/* The first player announces at the end of its turn that there were enough. */
 static void play(struct game *g, unsigned side)
 {
 	for (bool last = false; !last;) {
@@ -136,14 +137,14 @@ static void test_what_is_handed_over_is_seen(void **state)
 	assert_int_equal(g.number, g.turns[0] + g.turns[1]);
 }
 
-/* Several wake one: a token stands for all that were left before it was taken. */
+/* Several threads wake one: a token stands for all wake-ups left before it was taken. */
 struct office {
 	struct parking clerk;
 	_Atomic uint64_t waiting, brought;
 	double until;
 };
 
-/* Behind the papers that one of them brought: no more of its. */
+/* Added to the papers of a thread that will bring no more. */
 #define THE_LAST ((uint64_t)1 << 32)
 
 static void bring_one(struct office *o, uint64_t paper)

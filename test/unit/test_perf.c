@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How perf counts are computed from the kernel's answers, with answers that this machine might not
+ * How perf counts are computed from the kernel's answers, even answers that this machine might not
  * give: this file implements perf_event_open(), and an event is a file of prepared readings.
  */
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 enum { MOST = 9 };
 
-/* A reading of an event: its count, the ns that it was enabled, and the ns it had a counter. */
+/* A reading of an event: its count, and the ns that it was enabled and had a counter. */
 struct reading {
 	uint64_t value, enabled, running;
 };
@@ -33,7 +33,7 @@ struct reading {
 static struct {
 	unsigned calls;
 	int error[MOST]; /* errno of each call; 0: it succeeds */
-	/* returned by each event one after another, then end of file */
+	/* readings that each event returns one after another, then end of file */
 	struct reading reading[MOST];
 	struct perf_event_attr asked[MOST];
 } kernel_says;
@@ -84,7 +84,7 @@ static struct wanted wanted(const struct provider *p, const char *name)
 	return w;
 }
 
-/* A started set of one event; NULL: it can't be counted, and `why` has the reason. */
+/* A started set of one event; NULL: it cannot be counted, and `why` has the reason. */
 static void *started(const struct provider *p, struct wanted *w, bool multiplex, struct reason *why)
 {
 	struct wanted *list[] = { w };
@@ -135,12 +135,13 @@ static void test_what_lost_its_counter_has_no_value(void **state)
 static void test_multiplexed_counts_are_extrapolated(void **state)
 {
 	(void)state;
-	kernel_says.reading[0] = (struct reading){ 0, 100, 0 }; /* had no counter yet */
+	kernel_says.reading[0] = (struct reading){ 0, 100, 0 }; /* it had no counter yet */
 	kernel_says.reading[1] = (struct reading){ 1000, 2000, 500 };
 	kernel_says.reading[2] = (struct reading){ 4000, 3000, 750 };
 	assert_true(counted(&perf_hardware, "perf::CYCLES", true) == 12000);
 	kernel_says.calls = 0;
-	kernel_says.reading[2] = (struct reading){ 1000, 3000, 500 }; /* none in the task */
+	/* it had no counter during the task */
+	kernel_says.reading[2] = (struct reading){ 1000, 3000, 500 };
 	assert_true(isnan(counted(&perf_hardware, "perf::CYCLES", true)));
 }
 
@@ -150,7 +151,7 @@ static void test_multiplexed_counts_are_extrapolated(void **state)
  */
 static void test_turns_are_longer_than_tasks(void **state)
 {
-	/* of each task: its count, its duration, and the time that the event had a counter */
+	/* for each task: count, duration, and how long the event had a counter */
 	static const struct reading task[] = {
 		{ 0, 1000, 0 }, { 1000, 1000, 100 }, { 0, 1000, 0 }, { 900, 1000, 900 }
 	};
@@ -168,7 +169,7 @@ static void test_turns_are_longer_than_tasks(void **state)
 	(void)state;
 	r[0] = (struct reading){ 0, 50, 50 };
 	for (unsigned i = 0; i < LENGTH(task); i++) {
-		/* counted between tasks: belongs to none */
+		/* counts between tasks belong to none */
 		r[2 * i + 1] = (struct reading){ r[2 * i].value + 77, r[2 * i].enabled + 10,
 						 r[2 * i].running + 10 };
 		r[2 * i + 2] = (struct reading){ r[2 * i + 1].value + task[i].value,
@@ -288,7 +289,7 @@ static void test_how_many_descriptors(void **state)
 }
 
 /*
- * Under likwid-perfctr the processor's counters are LIKWID's: perf does not try them. Software
+ * Under likwid-perfctr the processor's counters belong to LIKWID: perf does not try them. Software
  * events of the kernel still count.
  */
 static void test_under_likwid(void **state)

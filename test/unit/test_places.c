@@ -77,7 +77,7 @@ static void orders_in_numbers(void **unused)
 
 /*
  * For any number of threads on any machine: no CPU has two, and no core has two more than another,
- * so that siblings come after all cores have a thread.
+ * so siblings come after all cores have a thread.
  */
 static void check_places(const struct machine *m, const struct place *place, unsigned n)
 {
@@ -199,7 +199,7 @@ static void bad_bindings(void **unused)
 	machine_close(m);
 }
 
-/* Restricted as by a cpuset: other CPUs are as if they did not exist; nodes keep their memory. */
+/* Restricted as by a cpuset: other CPUs do not seem to exist; nodes keep their memory. */
 static void restricted_to_a_list(void **unused)
 {
 	struct machine *m = open_machine("node:2 core:4(memory=1GB) pu:2");

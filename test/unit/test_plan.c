@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plans: the trials that lists of values multiply to, their identities, which are left out, and
- * what a dry run prints of them.
+ * Plans: the trials from the product of all lists, their identities, which are left out, and what a
+ * dry run prints of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,7 +135,7 @@ static void test_a_large_machine(void **state)
 	end(&f);
 }
 
-/* The identity is what records are joined on: neither it nor its hash may change. */
+/* Records are joined by the identity: neither it nor its hash may change. */
 static void test_what_a_dry_run_says(void **state)
 {
 	struct fixture f;
@@ -181,7 +181,7 @@ static void test_what_a_dry_run_says(void **state)
 	end(&f);
 }
 
-/* The duration of core-to-core's rounds is known before the run: the dry run tells it. */
+/* The duration of core-to-core's rounds is known before the run: the dry run shows it. */
 static void test_a_dry_run_knows_a_tournament(void **state)
 {
 	struct fixture f;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pool: one part per worker, on the node claimed for it; and what happens when one is empty. */
+/*
+ * A pool: one part per worker, on the node claimed for it; and what happens when a part is empty.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks of prefetch: each order visits each element once; the loops are one load long. */
+/* Walks of prefetch: each order visits each element once; the loops have one load. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ enum { LINE = 64, MOST_BYTES = 1 << 22 };
 static const enum order orders[] = { ORDER_FORWARD, ORDER_BACKWARD, ORDER_RANDOM };
 enum { ORDERS = sizeof(orders) / sizeof(*orders) };
 
-/* Strides, and elements that then fit MOST_BYTES. */
+/* Strides, and how many elements then fit into MOST_BYTES. */
 static const struct {
 	size_t stride;
 	uint64_t elements;
@@ -79,8 +79,8 @@ static void each_order_visits_each_element_once(void **state)
 }
 
 /*
- * Both loops load what the order says: the sum of a walk is that of all addresses, also after the
- * lines were evicted; that of a walk which lacks an element differs.
+ * Both loops load what the order says: the sum of a walk is the sum of all addresses, even after
+ * the lines were evicted; a walk that lacks an element has another sum.
  */
 static void loops_load_the_whole_walk(void **state)
 {
@@ -108,7 +108,7 @@ static void loops_load_the_whole_walk(void **state)
 	}
 }
 
-/* Pages that a walk's eviction touched: each may not be touched before. */
+/* Pages that a walk's eviction touched: each must be new. */
 static struct {
 	char *base;
 	size_t page, n;
@@ -126,7 +126,7 @@ static void note_page(int signal, siginfo_t *info, void *context)
 	mprotect(guarded.base + i * guarded.page, guarded.page, PROT_READ | PROT_WRITE);
 }
 
-/* To evict a line takes the right to read it: with one a page, each page is a fault. */
+/* Evicting a line needs the right to read it: with one line a page, each page is a fault. */
 static void each_line_is_evicted(void **state)
 {
 	enum { PAGES = 64 };
@@ -187,12 +187,12 @@ static void a_random_order_has_no_stride(void **state)
 enum { MOST = 5 };
 #else
 #define ADDED_LOADED "add .*"
-#define STEPPED	     LOADED "|ldr w[0-9]+, " AT ", #4" /* and goes on in the table */
+#define STEPPED	     LOADED "|ldr w[0-9]+, " AT ", #4" /* and continues in the table */
 enum { MOST = 6 };
 #endif
 static const struct {
 	struct shape shape;
-	unsigned most; /* instructions: with a second load it would have more */
+	unsigned most; /* instructions: a second load would exceed it */
 } loops[] = {
 #if defined(__x86_64__) || defined(__aarch64__)
 	{ { "walk_independent", LOOP, ARITHMETIC, { STEPPED, ADDED_LOADED } }, MOST },

@@ -298,7 +298,7 @@ static void nothing_to_read_is_said(void **state)
 	json_decref(p);
 }
 
-/* Not the errno of another file that was tried before. */
+/* Not the errno of a file that was tried before. */
 static void the_reason_is_its_own(void **state)
 {
 	static const struct file files[] = {

@@ -34,7 +34,7 @@
 enum { ROOM = 2, CPUS = 8 };
 
 static int package[CPUS];
-static unsigned failing; /* the start that fails, the first is 1; 0: none */
+static unsigned failing; /* the number of the start that fails, from 1; 0: none */
 static _Atomic unsigned starts;
 static _Thread_local unsigned used; /* counters of this CPU */
 
@@ -168,7 +168,7 @@ static struct counters *opened(unsigned n, const char *const *names)
 	struct counters *c = counters_open(names, n, false);
 
 	assert_non_null(c);
-	assert_int_equal(used, 0); /* all is given back */
+	assert_int_equal(used, 0); /* everything was released */
 	return c;
 }
 
@@ -207,7 +207,7 @@ static void test_what_does_not_start_alone_does_not_start(void **state)
 	counters_close(c);
 }
 
-/* The event did start alone, so it is countable; but no probe has shown that it exceeds zero. */
+/* The event did start alone, so it can be counted; but no probe has shown that it exceeds zero. */
 static void test_what_fails_in_the_probe_is_not_proven(void **state)
 {
 	struct counters *c;
@@ -230,7 +230,7 @@ static void nothing(void *argument, struct worker *w)
 	(void)argument, (void)w;
 }
 
-/* Events beyond the limit of descriptors fail with EMFILE, on whichever worker. */
+/* Events beyond the limit of descriptors fail with EMFILE, on any worker. */
 static int count_with_few_files(struct team *t, void *argument)
 {
 	struct counters *c = argument;
@@ -323,8 +323,8 @@ static struct {
 } seated;
 
 /*
- * Replaces the maximum over ranks: x[cpu] is -(lowest rank) with a worker on that CPU, and the
- * last element the same for the node.
+ * Replaces the maximum over ranks: x[cpu] is -(lowest rank) with a worker on that CPU, and the last
+ * element is the same for the node.
  */
 static void most_host(double *x, size_t n)
 {

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Balls and boxes of points: what they hold is bounded, and no nearer centre is left out. */
+/*
+ * Balls and boxes of points: their points are within the bounds, and no nearer centre is left out.
+ */
 #include "lloyd.h"
 #include "solve/kmeans/balls.h"
 #include "solve/kmeans/boxes.h"
 
 enum { MANY = 700 };
 
-/* From one case to the next. Where each takes longer: every `some`th, which has all types. */
+/*
+ * The step from one case to the next. In slow lanes: every `some`th case, which still covers all
+ * types.
+ */
 static unsigned step(unsigned some)
 {
 	return cases(100) < 100 ? some : 1;
 }
 
-/* Of a point from a row that is relative. */
+/* The distance of a point from a row that is relative to the origin. */
 static double distance_from(const struct given *g, const struct frame *f, size_t i, const void *row)
 {
 	const unsigned d = g->problem.points.d;
@@ -39,7 +44,7 @@ static double off(const struct frame *f)
 	return f->stage.real == REAL_FLOAT ? 1e-6 : 1e-13;
 }
 
-/* What is listed by a ball, or all if nothing is. */
+/* The centre is listed by the ball, or the ball lists nothing, which stands for all. */
 static bool is_listed(const struct ball *b, unsigned c)
 {
 	bool listed = b->listed == 0;
@@ -49,7 +54,7 @@ static bool is_listed(const struct ball *b, unsigned c)
 	return listed;
 }
 
-/* How a ball bounds one of its points. Returns whether there is a bound. */
+/* Checks a ball's bound for one of its points. Returns whether there is a bound. */
 static bool check_ball(const struct given *g, const struct frame *f, const struct balls *x,
 		       const struct ball *b, uint32_t point)
 {
@@ -72,7 +77,7 @@ static bool check_ball(const struct given *g, const struct frame *f, const struc
 	return b->own ? x->room[point] > 0 : b->listed > 0 && b->room > 0;
 }
 
-/* The balls have all points; they hold those; room is what is left to other centres. */
+/* The balls have all points, and hold them; `room` is the distance left to other centres. */
 static size_t check_balls(const struct given *g, const struct frame *f, const void *memory)
 {
 	const struct balls *x = memory;
@@ -89,7 +94,9 @@ static size_t check_balls(const struct given *g, const struct frame *f, const vo
 	return checked;
 }
 
-/* Whether n coordinates are within `extent` of the middle, and that is no more than needed. */
+/*
+ * Whether n coordinates are within `extent` of the middle, and `extent` is no larger than needed.
+ */
 static void is_within(const struct box *b, const float *low, const float *high, unsigned d)
 {
 	for (unsigned j = 0; j < d; j++) {
@@ -99,7 +106,7 @@ static void is_within(const struct box *b, const float *low, const float *high, 
 	}
 }
 
-/* The corners of a box's points, which must be those of its places, and have its block's values. */
+/* The corners of a box's points, which must agree with its places, and have its block's values. */
 static void corners_of(const struct boxes *x, const struct share *s, const struct stage *g,
 		       const struct box *b, float *low, float *high)
 {
@@ -120,7 +127,7 @@ static void corners_of(const struct boxes *x, const struct share *s, const struc
 		}
 }
 
-/* Each point is in one box, which holds it, and each box in one branch, which holds that. */
+/* Each point is in one box, which holds it, and each box in one branch, which holds the box. */
 static size_t check_all_boxes(const struct share *s, const struct stage *g)
 {
 	const struct boxes *x = s->memory;
@@ -161,9 +168,10 @@ static size_t check_all_boxes(const struct share *s, const struct stage *g)
 }
 
 /*
- * Bounds made and used in iterations with small moves and some large ones. Every ninth centre is
- * nearer to the first than a float can tell, so in groups by number each has its own; and two are
- * at the same place. Labels are those of brute force. Points spread about centres.
+ * Bounds are made and used in iterations with small moves and some large ones. Every ninth centre
+ * is nearer to the first than a float can tell, so in groups by number each group has its own such
+ * centre; and two are at the same place. Labels are those of brute force. Points spread about
+ * centres.
  */
 static void bounds_hold(const struct method *method, bool forced_always, double spread, size_t n,
 			size_t (*check)(const struct given *, const struct frame *, const void *))
@@ -221,7 +229,7 @@ static void test_room_of_balls_is_a_bound(void **state)
 	(void)state;
 	bounds_hold(&method_balls, true, 0.1, MANY, check_balls);
 	bounds_hold(&method_balls, true, 0.8, MANY, check_balls);
-	/* so many that planes are looked at */
+	/* so many that planes are examined */
 	bounds_hold(&method_balls, true, 0.2, 3 * MANY, check_balls);
 }
 
@@ -234,8 +242,8 @@ static void test_boxes_leave_out_none_that_is_nearest(void **state)
 }
 
 /*
- * Two points at opposite corners of a box, a centre near its middle, and one as far from the first
- * corner on the other side: only rounding tells which is nearer to that.
+ * Two points at opposite corners of a box, a centre near its middle, and another as far from the
+ * first corner on the other side: only rounding decides which centre is nearer to this corner.
  */
 static void test_a_tie_at_the_corner_of_a_box_is_seen(void **state)
 {
@@ -252,9 +260,9 @@ static void test_a_tie_at_the_corner_of_a_box_is_seen(void **state)
 		struct given g;
 
 		/*
-		 * Multiples of 2^-12, which floats hold. The box is small, and the centre about as
-		 * far from its middle as that from 0: so what bounds have on top, as a part of a
-		 * gain and of a score, is less than rounding.
+		 * Multiples of 2^-12, which floats hold. The box is small, and the centre is about
+		 * as far from its middle as the middle from 0: so the margins of the bounds, a part
+		 * of a gain and of a score, are less than rounding.
 		 */
 		for (unsigned j = 0; j < D; j++) {
 			x[j] = ((double)below(&dice, 8192) - 4096) / 4096;
@@ -277,8 +285,8 @@ static void test_a_tie_at_the_corner_of_a_box_is_seen(void **state)
 }
 
 /*
- * Centres of a grid in the plane, of which two at a time go astray: only the branches of boxes near
- * these are looked at.
+ * Centres of a grid in the plane; two at a time go astray: only the branches of boxes near them are
+ * examined.
  */
 static void test_boxes_stay_where_nothing_moves(void **state)
 {
@@ -307,7 +315,7 @@ static void test_boxes_stay_where_nothing_moves(void **state)
 		a->frame.stage.forced = true;
 		for (unsigned i = 0; i < 12; i++) {
 			assign_as_brute(a, &method_boxes, plain, i);
-			/* 20,000 are of the branches' middles; all points had 150,000 more */
+			/* 20,000 for the branches' middles; all points took 150,000 more */
 			if (i)
 				assert_true(((struct boxes *)a->s.memory)->rough.scores < POINTS);
 			for (unsigned c = 0; c < CENTRES; c++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ratios: which trials are compared, in which number, and how far their interval reaches. */
+/* Ratios: which trials are compared, their number, and the width of their interval. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,10 +35,7 @@ static void expect_ratio(const json_t *ratio, const char *to, const char *trial,
 	assert_true(fabs(low / value - 1) < 1e-9 && fabs(high / value - 1) < 1e-9);
 }
 
-/*
- * A ratio relates a trial to the one of its group that differs in the compared parameter and in
- * nothing else.
- */
+/* A ratio relates a trial to the one of its group that differs only in the compared parameter. */
 static void test_ratios_find_their_trial(void **state)
 {
 	enum { SHARED, DENSE, PADDED, N = 8 };
@@ -57,7 +54,7 @@ static void test_ratios_find_their_trial(void **state)
 	invent(&group[7], &inventions[7], "none", 1, PADDED, 2, 2, 7);
 	group[7].samples.n = group[7].samples.batches = 0;
 
-	/* dense over padded, and over its namesake of the other variant */
+	/* dense over padded, and dense over dense of the other variant */
 	list = ratios_of(&group[2], group, N);
 	assert_int_equal(json_array_size(list), 2);
 	assert_string_equal(
@@ -91,7 +88,7 @@ static void test_ratios_find_their_trial(void **state)
 static void test_a_ratio_of_another_number(void **state)
 {
 	static const char *const metrics_of[] = { "cost", "rate", "time" };
-	/* the rate of `to` over that of `of`: more than 1 speaks for `to`, as ever */
+	/* the rate of `to` over the rate of `of`: as always, more than 1 speaks for `to` */
 	static const double values[] = { 5, 3, 3 };
 	struct benchmark b = ratio_benchmark;
 	struct series group[2];
@@ -116,7 +113,7 @@ static void test_a_ratio_of_another_number(void **state)
 		series_close(&group[i]);
 }
 
-/* Three over times from 1.91 to 2.09 s: the longest time is the lower bound. */
+/* Three divided by times from 1.91 to 2.09 s: the longest time gives the lower bound. */
 static void test_a_rate_has_its_bounds_in_their_order(void **state)
 {
 	struct benchmark b = ratio_benchmark;
@@ -139,7 +136,7 @@ static void test_a_rate_has_its_bounds_in_their_order(void **state)
 	series_close(&s);
 }
 
-/* Whichever of the two is wrong. */
+/* Either of the two may be wrong. */
 static void test_no_ratio_of_a_wrong_answer(void **state)
 {
 	(void)state;
@@ -208,8 +205,8 @@ static void test_no_ratio_without_a_time(void **state)
 }
 
 /*
- * The ratio of two trials whose allocations happen to be narrow is as wide as 0.8 of what the
- * ratios of their group are in the median.
+ * If two trials have narrow intervals by chance, their ratio's interval is at least 0.8 times the
+ * median width of the ratios in their group.
  */
 static void test_a_ratio_is_not_narrower_than_those_of_its_group(void **state)
 {

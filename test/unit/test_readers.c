@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of readers, a dependent load and a store that counts up; and which words they use. */
+/* The loops of readers: a dependent load, and a store that counts up; and which words they use. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 static const struct shape shapes[] = {
 #if defined(__x86_64__)
-	/* one load; its value goes into the address */
+	/* one load, whose value goes into the address */
 	{ "readers_read", LOOP, ARITHMETIC, { LOADED, "and " R "," R, "lea .*,8\\)," R } },
 	{ "readers_write", LOOP, ARITHMETIC "|pause", { STORED, ADDED } },
 #elif defined(__aarch64__)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records that exist: what --resume reads of them, and what it cuts off. test/fuzz has more damaged
+ * Existing records: what --resume reads of them, and what it cuts off. test/fuzz has more damaged
  * records.
  */
 #include <errno.h>
@@ -92,7 +92,7 @@ static void test_what_was_counted_is_known(void **state)
 	assert_false(record_close(r));
 }
 
-/* Signals come at every second call, as file systems over networks (FUSE) let them interrupt. */
+/* Every second call is interrupted by a signal, as network file systems (FUSE) allow. */
 static bool signals;
 static unsigned calls;
 
@@ -104,7 +104,10 @@ static bool interrupted(void)
 	return true;
 }
 
-/* Called between open() and flock() unless NULL; the errno with which flock() fails unless 0. */
+/*
+ * meanwhile(): called between open() and flock() unless NULL; then the errno with which flock()
+ * fails, unless 0.
+ */
 static void (*meanwhile)(void);
 static int no_locks;
 
@@ -123,7 +126,7 @@ int flock(int file, int operation)
 	return -1;
 }
 
-/* Opens the record; returns the status, with the text on stderr in `said`. */
+/* Opens the record; returns the status; `said` has the text on stderr. */
 static char said[1024];
 
 static int open_told(struct record **r, enum record_mode mode)
@@ -261,7 +264,7 @@ static void test_the_last_run_is_resumed_and_what_it_resumed(void **state)
 	assert_false(record_close(r));
 }
 
-/* Overwrites n bytes with zeros, as a crash leaves parts that did not reach the disk. */
+/* Overwrites n bytes with zeros, as a crash does with parts that did not reach the disk. */
 static void zero(off_t at, size_t n)
 {
 	static const char zeros[256];
@@ -282,7 +285,7 @@ static size_t put_unfinished_record(void)
 	return contents().n;
 }
 
-/* An unfinished run may end in zeros that begin anywhere behind the first line. */
+/* An unfinished run may end in zeros that begin anywhere after the first line. */
 static void test_a_tail_of_zeros_is_cut_off(void **state)
 {
 	const char *whole = whole_record();
@@ -305,7 +308,7 @@ static void test_a_tail_of_zeros_is_cut_off(void **state)
 	}
 }
 
-/* Lines behind a hole may be intact: before fdatasync() pages reach the disk in any order. */
+/* Lines after a hole may be intact: before fdatasync() pages reach the disk in any order. */
 static void test_a_hole_is_cut_off_with_all_behind_it(void **state)
 {
 	const char *whole = whole_record();
@@ -339,7 +342,7 @@ static void test_a_hole_in_a_run_that_had_ended_is_refused(void **state)
 	assert_memory_equal(contents().bytes, before.bytes, before.n);
 }
 
-/* A record that fails with EIO is not taken for a damaged one, and nothing is cut off. */
+/* A record that fails with EIO does not count as damaged, and nothing is cut off. */
 static void test_a_disk_that_can_not_be_read(void **state)
 {
 	struct record *r;
@@ -368,13 +371,13 @@ int ftruncate(int file, off_t length)
 	return interrupted() ? -1 : (int)syscall(SYS_ftruncate, file, length);
 }
 
-/* Half of the text is taken before the signal comes. */
+/* Half of the text is written before the signal comes. */
 ssize_t write(int file, const void *bytes, size_t n)
 {
 	return interrupted() ? -1 : syscall(SYS_write, file, bytes, signals ? (n + 1) / 2 : n);
 }
 
-/* Linux has closed the file when it says so. */
+/* Linux has closed the file when it reports this. */
 int close(int file)
 {
 	const int status = (int)syscall(SYS_close, file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions: mapped as asked; claims about pages against what the kernel reports. */
+/* Regions: mapped as requested; claims about pages against the kernel's report. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -174,7 +174,7 @@ static void pages_not_there(void **state)
 	placement_free(&p);
 }
 
-/* PROT_NONE stands for NUMA balancing, which withdraws access from pages until the next use. */
+/* PROT_NONE simulates NUMA balancing, which withdraws access from pages until the next use. */
 static void pages_withdrawn(void **state)
 {
 	struct world *w = *state;
@@ -194,8 +194,8 @@ static void pages_withdrawn(void **state)
 }
 
 /*
- * A page with two owners is claimed for neither. The bytes asked for end within the last granule:
- * a claim up to that end has the granule whole.
+ * A page with two owners is claimed for neither. The requested bytes end within the last granule: a
+ * claim up to that end covers the whole granule.
  */
 static void claims_are_rounded_inwards(void **state)
 {
@@ -237,8 +237,8 @@ static void claims_are_rounded_inwards(void **state)
 }
 
 /*
- * More pages than one move_pages() call asks about; the wrong claims lie on both sides of the
- * border between two calls.
+ * More pages than one move_pages() call handles; wrong claims lie on both sides of the border
+ * between two calls.
  */
 static void many_pages(void **state)
 {
@@ -290,8 +290,8 @@ static void regions_add_up(void **state)
 }
 
 /*
- * A synthetic machine of two nodes, with all pages on one of them: half of the pages are
- * misplaced, less the one granule of tolerance.
+ * A synthetic machine of two nodes, with all pages on one of them: half of the pages are misplaced,
+ * minus the tolerance of one granule.
  */
 static void evenness(void **state)
 {

@@ -70,7 +70,7 @@ static void touch_without_thp(struct world *w, void *shared)
 	see(w, s);
 }
 
-/* Getting no transparent huge pages is no error, and the placement shows it. */
+/* A lack of transparent huge pages is no error, and the placement shows it. */
 static void transparent_huge_pages_not_given(void **state)
 {
 	struct world *w = *state;
@@ -153,7 +153,7 @@ static void reserved_pages(void **state)
 	counted_reserved_pages(w);
 }
 
-/* Binding must fail: to touch huge pages that the node does not have is a SIGBUS. */
+/* Binding must fail: touching huge pages that the node does not have raises SIGBUS. */
 static void reserved_pages_on_another_node(void **state)
 {
 	struct world *w = *state;

@@ -24,7 +24,7 @@ enum { PACKET = 16, KEYS = 50 * PACKET };
 static struct setting {
 	size_t n;
 	unsigned width, threads;
-	/* of keys that each thread looks up; beyond its end the stream starts over */
+	/* packets of keys that each thread looks up; beyond its end the stream starts over */
 	uint32_t packets;
 	enum distribution distribution;
 } setting;
@@ -80,7 +80,10 @@ static int check(struct all *a, int64_t *others)
 				&a->recipe, NULL, key_get(&a->recipe, r->stream[i].key, j % KEYS));
 
 			wanted += right;
-			/* the owner of element `right` owns the key; beyond all, the last rank */
+			/*
+			 * the owner of element `right` owns the key; beyond the array, the last
+			 * rank does
+			 */
 			*others += right < r->ranges->begin[rank] ||
 				   (right >= r->ranges->begin[rank + 1] &&
 				    rank + 1 < r->ranges->parts);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Centres that only just become nearest are seen, whatever bounds say. */
+/* Centres that barely become the nearest are noticed, whatever the bounds say. */
 #include "lloyd.h"
 
 /*
- * A centre arrives at just less than twice the distance of points from theirs: it is nearer. With a
- * spread, it is to some of them.
+ * A centre arrives at just less than twice the distance between the points and their own centre: it
+ * is nearer. With a spread, it is nearer only to some points.
  */
 static void rival_is_seen(const struct method *method, double spread)
 {
@@ -21,7 +21,7 @@ static void rival_is_seen(const struct method *method, double spread)
 		for (unsigned i = 0; i < POINTS; i++)
 			x[i] = 1 + spread * i / POINTS;
 		for (unsigned c = 0; c < CENTRES; c++)
-			start[c] = c ? c * 0.01 - 1 : 0; /* as near, on the other side */
+			start[c] = c ? c * 0.01 - 1 : 0; /* equally near, on the other side */
 		g = problem_of(real, POINTS, 1, CENTRES, x, start);
 		a = alone_begin(method, &g, -8, 8);
 		plain = alone_begin(&method_brute, &g, -8, 8);
@@ -55,8 +55,8 @@ static void test_a_rival_at_the_edge_is_seen(void **state)
 }
 
 /*
- * Points on a line, evenly from `low` to `high`, and three centres, the third far away; these move
- * a little, and then to other places.
+ * Points on a line, evenly from `low` to `high`, and three centres, the third far away; they move a
+ * little, and then to other places.
  */
 static void moves_are_seen(const struct method *method, size_t n, double low, double high,
 			   const double *before, const double *after)
@@ -93,10 +93,10 @@ static void moves_are_seen(const struct method *method, size_t n, double low, do
 static void test_moves_are_seen(void **state)
 {
 	(void)state;
-	/* the second centre is left out by the plane between it and the first */
+	/* the plane between the first and the second centre excludes the second */
 	moves_are_seen(&method_balls, 1200, -1.5, 1.5, (double[]){ 1, 3.4, 7 },
 		       (double[]){ 1, 1.9, 7 });
-	/* one centre leaves as the other arrives; each point has room of its own */
+	/* one centre leaves as the other arrives; each point has its own room */
 	moves_are_seen(&method_balls, 40, -2.5, 0, (double[]){ -1, 1.15, 7 },
 		       (double[]){ -1.1, 1.05, 7 });
 	moves_are_seen(&method_boxes, 1200, -1.5, 1.5, (double[]){ 1, 3.4, 7 },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows: what each rank measured with others reaches rank 0, and no more than it has room for. */
+/* Rows: what each rank measured with others reaches rank 0, limited by its room. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void rank_0_gets_the_row_of_each(void **unused)
 	assert_int_equal(on_all_ranks(gather, NULL, 0), 0);
 }
 
-/* --- very many ranks, which are not there --- */
+/* --- very many simulated ranks --- */
 
 static void nobody_sends(unsigned to, const void *bytes, size_t size)
 {

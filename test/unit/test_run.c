@@ -63,10 +63,10 @@ static const struct benchmark benchmark = {
 };
 
 struct outcome {
-	unsigned complete, interrupted; /* of the last run */
+	unsigned complete, interrupted; /* in the last run */
 	int skipped;
-	bool is_complete[TRIALS]; /* by variant, of all runs */
-	json_int_t group[TRIALS]; /* of the last run; -1: the trial has no line in it */
+	bool is_complete[TRIALS]; /* by variant, over all runs */
+	json_int_t group[TRIALS]; /* in the last run; -1: the trial has no line in it */
 };
 
 static bool is_complete(const char *status)
@@ -179,7 +179,7 @@ static void each_run_gets_on(void **state)
 	assert_int_equal(o.complete + o.interrupted, 0);
 }
 
-/* Every other allocation takes twice as long: no interval of these becomes narrow. */
+/* Every other allocation takes twice as long: no interval becomes narrow. */
 static void *prepare_scattered(const struct trial *t)
 {
 	static double seconds[2] = { 1e-3, 2e-3 };
@@ -216,7 +216,7 @@ static size_t allocations_in(const char *path)
 	return allocations;
 }
 
-/* Of 1.2 s an allocation gets 0.1 s: there are 12, or 6 or less where the machine is busy. */
+/* Each allocation gets 0.1 s of 1.2 s: there are 12, or 6 or fewer if the machine is busy. */
 static void allocations_are_as_many_as_a_look_has(void **state)
 {
 	static const struct variant scattered[] = { { "a", "scatters" } };
@@ -244,7 +244,7 @@ static void allocations_are_as_many_as_a_look_has(void **state)
 	assert_true(found < LEAST_VALUES || statistics_is_look(found));
 }
 
-/* The first reason of the trial of variant a in a record; to be freed. */
+/* The first reason of variant a's trial in a record; to be freed. */
 static char *reason_in(const char *path)
 {
 	char *line = NULL, *reason = NULL;
@@ -282,7 +282,7 @@ static struct needs a_kilobyte(const struct trial *t)
 	return (struct needs){ .bytes = 1 << 10 };
 }
 
-/* What a table can't tell, and a run can: each is a sentence for the author. */
+/* Faults that only a run can find in a table: each gives a sentence for the author. */
 static void faults_of_an_author_are_told(void **state)
 {
 	static const struct {

@@ -87,7 +87,7 @@ static void assert_row(const json_t *row, double value, double low, double high,
 	assert_int_equal(json_integer_value(json_object_get(row, "tried")), tried);
 }
 
-/* Of nine values the 2nd lowest to the 2nd highest are an interval of 96 %. */
+/* The 2nd lowest to the 2nd highest of nine values are an interval of 96 %. */
 static void nine_runs_have_an_interval(void **state)
 {
 	char path[] = "/tmp/locus-runs-XXXXXX";
@@ -115,7 +115,7 @@ static void nine_runs_have_an_interval(void **state)
 	json_decref(rows);
 }
 
-/* Runs that are not ok count only where there are no others, and then there is no interval. */
+/* Runs that are not ok count only if there are no others, and then there is no interval. */
 static void runs_need_to_be_ok(void **state)
 {
 	char path[] = "/tmp/locus-runs-XXXXXX";
@@ -134,7 +134,7 @@ static void runs_need_to_be_ok(void **state)
 	json_decref(rows);
 }
 
-/* A run in two parts: what the first measured stays where the second was interrupted. */
+/* A run in two parts: results of the first stay if the second was interrupted. */
 static void a_resumed_run_is_one(void **state)
 {
 	char path[] = "/tmp/locus-runs-XXXXXX";

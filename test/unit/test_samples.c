@@ -50,8 +50,8 @@ static void test_workers_that_never_met_make_a_line_without_quantiles(void **sta
 }
 
 /*
- * Two allocations of three samples each: noisy samples do not count, unless one of the two has no
- * others.
+ * Two allocations of three samples each: noisy samples do not count, unless one of the two has only
+ * noisy ones.
  */
 static void test_noisy_samples_are_set_aside(void **state)
 {
@@ -77,7 +77,7 @@ static void test_noisy_samples_are_set_aside(void **state)
 	assert_true(samples_estimate(&s, (double[]){ 1, 3 }).value == 2);
 }
 
-/* An allocation speaks for itself by a quarter of its samples at least. */
+/* An allocation needs a quarter of its samples to be clean. */
 static void test_a_quarter_of_an_allocation_has_to_be_clean(void **state)
 {
 	enum { SAMPLES_HERE = 9 };
@@ -92,11 +92,11 @@ static void test_a_quarter_of_an_allocation_has_to_be_clean(void **state)
 	assert_true(samples_has_clean(&s, 0)); /* 2 of 8 */
 	batch[1].samples = 5;
 	assert_false(samples_has_clean(&s, 0)); /* 2 of 9 */
-	time[8] = NAN;				/* a sample without a time is none */
+	time[8] = NAN;				/* a sample without a time does not count */
 	assert_true(samples_has_clean(&s, 0));
 }
 
-/* The CPU of worker 0 in a trial, which the second sample of each batch is said to have lost. */
+/* The CPU of worker 0 in a trial; the second sample of each batch is said to have lost it. */
 static struct marked {
 	struct bench bench;
 	int cpu;
@@ -111,7 +111,7 @@ static void mark_the_second(void *state)
 	marked.bench.place[0].cpu = marked.now ? marked.cpu + 1000 : marked.cpu;
 }
 
-/* Twice as slow in a sample that is marked. */
+/* Twice as slow in a marked sample. */
 static void slow_if_marked(void *state, struct worker *w)
 {
 	note(state, w);
@@ -122,7 +122,10 @@ static void slow_if_marked(void *state, struct worker *w)
 	}
 }
 
-/* A batch's clean time is the median of the samples that are not noisy; its estimate, of all. */
+/*
+ * A batch's clean time is the median of the samples that are not noisy; its estimate is the median
+ * of all.
+ */
 static void test_the_clean_time_leaves_noisy_samples_out(void **state)
 {
 	const struct series *s = &marked.bench.series;
@@ -140,7 +143,7 @@ static void test_the_clean_time_leaves_noisy_samples_out(void **state)
 		const unsigned char *noisy = s->samples.noisy + b->first;
 
 		assert_true(noisy[1]);
-		/* the machine may disturb the other two, as well */
+		/* the machine may also disturb the other two */
 		if (!noisy[0] && !noisy[2])
 			assert_true(fabs(b->clean / ((x[0] + x[2]) / 2) - 1) < 1e-12);
 		else if (noisy[0] && noisy[2])
@@ -153,8 +156,8 @@ static void test_the_clean_time_leaves_noisy_samples_out(void **state)
 }
 
 /*
- * Each batch in cycles of its own: 10, 10 and 40 have the median 10, though the medians of the
- * times (30) and of the cycles (2) make 15.
+ * Cycles are computed batch by batch: 10, 10 and 40 have the median 10, though the medians of the
+ * times (30) and of the cycle lengths (2) would give 15.
  */
 static void test_cycles_are_those_of_each_batch(void **state)
 {
@@ -168,7 +171,7 @@ static void test_cycles_are_those_of_each_batch(void **state)
 	assert_true(fabs(30 / samples_cycle(&s, 30) - 10) < 1e-12);
 	batch[0].cycle = 0; /* the median of 10 and 40 */
 	assert_true(fabs(30 / samples_cycle(&s, 30) - 25) < 1e-12);
-	batch[1].clean = NAN; /* half of those that have a time are enough */
+	batch[1].clean = NAN; /* it is enough if half of those with a time have one */
 	assert_true(fabs(30 / samples_cycle(&s, 30) - 40) < 1e-12);
 	batch[2].cycle = 0;
 	assert_true(isnan(samples_cycle(&s, 30)));

@@ -22,8 +22,8 @@ static double expected[64];
 static unsigned expectations;
 
 /*
- * Worker 0 does its count, or 100 units, when the others have done ten each. These wait for the
- * flag, and do the rest. So the workers' speeds are as different as can be, and all counts are
+ * Worker 0 does its count, or 100 units, when the others have done ten each. They wait for the
+ * flag, and do the rest. So the workers' speeds differ as much as possible, and all counts are
  * known.
  */
 static void at_unequal_speeds(void *state, struct worker *w)
@@ -58,8 +58,8 @@ static void expect_nobody(void *state)
 }
 
 /*
- * Expects the time from the begin of the last worker to the end of the first one, over the units
- * that each had done until then on average.
+ * Expects the time from the last worker's begin to the first worker's end, divided by the mean
+ * number of units done by then.
  */
 static void expect_together(void *state, const struct trial *t, struct result *r)
 {
@@ -142,11 +142,11 @@ enum { MEETINGS = 4 };
 
 /*
  * Who sits where in an execution. Over all samples: how often two workers met, how often each of
- * them began, and which numbers their meetings had.
+ * them began, and the numbers of their meetings.
  */
 static struct seats {
 	_Atomic int of[THREADS][2];	  /* by group and role: the worker, plus one */
-	_Atomic unsigned number[THREADS]; /* of the meeting, by group */
+	_Atomic unsigned number[THREADS]; /* number of the meeting, by group */
 	_Atomic unsigned calls;
 	unsigned met[THREADS][THREADS], began[THREADS][THREADS], numbers[THREADS][THREADS];
 	unsigned executions, single;
@@ -169,7 +169,7 @@ static void sit_down(void *state, struct worker *w)
 		turn(w);
 }
 
-/* After each execution, samples or not, all who worked must have been pairs. */
+/* After each execution, in a sample or not, all who worked must have been pairs. */
 static void stand_up(void *state)
 {
 	unsigned seated = 0;
@@ -233,7 +233,7 @@ static void meet(unsigned threads)
 			assert_int_equal(seats.began[j][i], seats.met[i][j] / 2);
 			assert_int_equal(seats.numbers[i][j], (1u << MEETINGS) - 1);
 		}
-	if (threads > 3) /* beside others: some pairs are measured alone as well, as often */
+	if (threads > 3) /* beside others: some pairs are also measured alone, equally often */
 		assert_int_equal(seats.single,
 				 batches * allocations * b.series.pairs->alone * MEETINGS);
 	end(&b);

@@ -34,7 +34,7 @@ static void *apart(size_t bytes)
 
 enum { MOST_SEARCHERS = 9, PACKET = 33, STREAM = 60 * PACKET, ELEMENTS = 1000 };
 
-/* A flow set up as in a trial, and all that it points to. */
+/* A flow set up as in a trial, and all its data. */
 struct run {
 	struct flow flow;
 	struct recipe recipe;
@@ -238,7 +238,7 @@ static void owners_get_what_is_theirs(void **state)
 	run_free(r);
 }
 
-/* Dealt in turn, all searchers get equally many keys. */
+/* If dealt in turn, all searchers get equally many keys. */
 static void turns_are_fair(void **state)
 {
 	struct run *r = run_new(3, 8, DISTRIBUTION_HOT, deal_in_turn, take_own);
@@ -252,7 +252,7 @@ static void turns_are_fair(void **state)
 
 /* ---- best ---- */
 
-/* In place of the tree: notes what calls get, and answers a packet with its number. */
+/* Replaces the tree: notes the arguments of calls, and answers a packet with its number. */
 static struct {
 	uint64_t packets;
 	uint32_t packet;
@@ -271,7 +271,10 @@ static void note_call(const struct tree *tree, const void *keys, size_t count, u
 	noted.keys = (const uint32_t *)keys + count - packet;
 }
 
-/* Batches of best are packets of the stream, as those of whole: their ratio compares equal ones. */
+/*
+ * Batches of best are packets of the stream, like those of whole: their ratio compares equal
+ * packets.
+ */
 static void best_searches_packets_of_the_stream(void **state)
 {
 	static const uint32_t packets[] = { 1, 33, 128, 5000, 20000 };
@@ -294,7 +297,7 @@ static void best_searches_packets_of_the_stream(void **state)
 		noted.packet = packet;
 		best_search(s, note_call, &stream, n);
 		assert_int_equal(noted.packets, n);
-		/* the stream has one packet less, so the last one is its first */
+		/* the stream has one packet less, so this is its first packet again */
 		assert_ptr_equal(noted.keys, keys);
 		assert_ptr_equal(s->last, keys);
 		assert_int_equal(s->last_keys, packet);
@@ -373,7 +376,7 @@ static void mistakes_are_found(void **state)
 
 /*
  * Zeros at the front leave the array sorted and the answers consistent, but make searches faster:
- * verification must notice that it is not the array that was generated.
+ * verification must notice that it is not the generated array.
  */
 static void another_array_is_noticed(void **state)
 {

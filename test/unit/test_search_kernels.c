@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels of search: their results, beside the reference's, and their machine code; and keys
+ * The kernels of search: their results against the reference's, and their machine code; and keys
  * that are grouped by owner.
  */
 #include <setjmp.h>
@@ -92,8 +92,7 @@ static int by_size_64(const void *a, const void *b)
 }
 
 /*
- * Every length up to 70, and lengths around powers of two; from one distinct element, so that there
- * are duplicates, to all distinct.
+ * Every length up to 70, and lengths around powers of two; from all elements equal to all distinct.
  */
 static void finds_lower_bounds(void **state)
 {
@@ -209,7 +208,8 @@ static void reference_is_lower_bound(void **state)
 
 	(void)state;
 	for (unsigned width = 4; width <= 8; width += 4)
-		for (unsigned equal = 0; equal < 2; equal++) { /* 1: elements 100 times each */
+		/* 1: each element occurs 100 times */
+		for (unsigned equal = 0; equal < 2; equal++) {
 			const struct recipe r = recipe_of(1, N, width, DISTRIBUTION_UNIFORM, 0);
 
 			recipe_fill_array(&r, array, 0, N, 0, N);
@@ -232,7 +232,7 @@ static uint64_t digest(const struct recipe *r, const void *keys, size_t n)
 	return sum;
 }
 
-/* The same keys of each owner as in place, in any order. */
+/* Each owner gets the same keys as in place, in any order. */
 static void hand_out_by(const struct recipe *r, const struct ranges *ranges, const void *keys,
 			const void *in_place, const uint32_t *cut, size_t n)
 {
@@ -272,7 +272,7 @@ static void partition_by(const struct recipe *r, unsigned parts, size_t n)
 	assert_true(keys && dealt && array && cut);
 	recipe_fill_array(r, array, 0, r->n, 0, r->n);
 	for (size_t i = 0; i < n; i++)
-		/* every third an element, so that ends of ranges are among the keys */
+		/* every third key is an element, so that ends of ranges are among the keys */
 		key_put(r, keys, i, i % 3 ? recipe_key(r, 0, i) : recipe_element(r, i % r->n));
 	before = digest(r, keys, n);
 	memcpy(dealt, keys, n * sizeof(*keys));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings of packets between threads: how many fit, and that each is taken once, and whole. */
+/*
+ * Rings of packets between threads: how many fit, and that each packet is taken once and complete.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -63,7 +65,7 @@ static void a_ring_is_bounded(void **state)
 	free(copy);
 }
 
-/* Several threads take from a ring that one fills: each packet is taken once, and whole. */
+/* Several threads take from a ring that one fills: each packet is taken once and complete. */
 struct crowd {
 	struct ring *ring;
 	_Atomic bool closed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Temperature and power on made trees: counters that wrap, sensors that vanish and come back. */
+/* Temperature and power on made-up trees: counters that wrap, sensors that vanish and come back. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,7 +73,7 @@ static void test_energy(void **state)
 	put_file(RAPL "2/max_energy_range_uj", "262143328850\n");
 	put_file(RAPL "2/energy_uj", "0\n");
 	sensors_find(&s, root);
-	assert_true(isnan(sensors_look(&s, 10).power)); /* nothing to subtract yet */
+	assert_true(isnan(sensors_look(&s, 10).power)); /* no earlier reading to subtract */
 	put_file(RAPL "0/energy_uj", "99671150\n");	/* wrapped: 100 J */
 	put_file(RAPL "1/energy_uj", "105000000\n");
 	near(sensors_look(&s, 12).power, 100);
@@ -81,7 +81,7 @@ static void test_energy(void **state)
 	assert_true(isnan(sensors_look(&s, 13).power));
 	assert_non_null(strstr(s.no_power, "intel-rapl:1/energy_uj: No such file"));
 	put_file(RAPL "1/energy_uj", "500000000\n");
-	assert_true(isnan(sensors_look(&s, 14).power)); /* nothing to subtract again */
+	assert_true(isnan(sensors_look(&s, 14).power)); /* again no earlier reading to subtract */
 	put_file(RAPL "0/energy_uj", "199671150\n");
 	sensors_look(&s, 15);
 	put_file(RAPL "0/energy_uj", "259671150\n");

@@ -176,12 +176,12 @@ static const struct shape shapes[] = {
 static const struct shape shapes[] = { { NULL, ALL, NULL, { NULL } } };
 #endif
 
-/* What the table names is linked. */
+/* Everything that the table names is linked. */
 __attribute__((used)) static exchange *const linked[] = { exchange_message };
 
 /* ---- the work ---- */
 
-/* Variants with the parameter that moves the words, in which points of a curve or ratio differ. */
+/* Variants with the parameter that moves the words; points of a curve or ratio differ in it. */
 static const struct {
 	const char *variant, *parameter;
 	unsigned values[6], n;
@@ -192,8 +192,8 @@ static const struct {
 };
 
 /*
- * The stop flag is checked after the same number of operations wherever the words lie, so the cost
- * of calls and checks is the same in all trials that are compared.
+ * The stop flag is checked after the same number of operations wherever the words lie, so calls and
+ * checks cost the same in all compared trials.
  */
 static void looks_are_as_rare_wherever_words_are(void **state)
 {
@@ -216,13 +216,13 @@ static void looks_are_as_rare_wherever_words_are(void **state)
 				for (unsigned w = 0; w < last; w++)
 					run(&h, w, 1);
 				assert_int_equal(run(&h, last, 25600)->done, 25600);
-				/* of a block of 201 that ends after the flag was raised, half */
+				/* half of a block of 201 that ends after the flag was raised */
 				assert_int_equal(h.worker[last].together, 101);
 				release(&h);
 			}
 }
 
-/* `together` counts operations from the last worker's start; those before it are not scored. */
+/* `together` counts operations from the last worker's start; earlier ones are not scored. */
 static void counts_when_all_are_at_work(void **state)
 {
 	struct trial_by_hand h;
@@ -337,7 +337,10 @@ static void layouts_are_what_they_say(void **state)
 			assert_int_equal(
 				stride(m, QUICK, table[i].variant, "dense", table[i].lock, &size),
 				table[i].size);
-			/* two lines: the adjacent-line prefetcher must not fetch another's word */
+			/*
+			 * two lines: the adjacent-line prefetcher must not fetch another thread's
+			 * word
+			 */
 			assert_int_equal(
 				stride(m, QUICK, table[i].variant, "padded", table[i].lock, &size),
 				2 * lines[j] < 128 ? 128 : 2 * lines[j]);

@@ -21,8 +21,8 @@ enum { MOST_THREADS = 16 };
 /* ---- updates ---- */
 
 /*
- * A first-come, first-served lock may hand over to a thread without a CPU at each turn, and others
- * then spin LOCK_SPINS times in vain: it has fewer turns.
+ * At each turn a first-come, first-served lock may hand over to a thread without a CPU, and others
+ * then spin LOCK_SPINS times in vain: so it has fewer turns.
  */
 enum { MANY_TURNS = 5000, FEW_TURNS = 500 };
 
@@ -51,7 +51,7 @@ static const struct operation operations[] = {
 	  FEW_TURNS },
 	{ "update_futex", update_futex, offsetof(struct guarded_by_futex, word), 8, false, false,
 	  MANY_TURNS },
-	/* nothing is written behind the lock */
+	/* nothing is written after the lock */
 	{ "empty_mutex", empty_mutex, sizeof(pthread_mutex_t), 0, false, true, MANY_TURNS },
 	{ "empty_spin", empty_spin, sizeof(struct spin_lock), 0, false, false, MANY_TURNS },
 	{ "empty_ticket", empty_ticket, sizeof(struct ticket_lock), 0, false, false, FEW_TURNS },
@@ -59,7 +59,7 @@ static const struct operation operations[] = {
 	{ "empty_futex", empty_futex, sizeof(struct futex_lock), 0, false, false, MANY_TURNS },
 };
 
-enum { ROOM = 64, BEYOND = 0x5a }; /* most bytes of lock and word; the byte behind them */
+enum { ROOM = 64, BEYOND = 0x5a }; /* most bytes of lock and word; the byte after them */
 
 struct updates {
 	const struct operation *operation;
@@ -95,9 +95,9 @@ static uint64_t word_of(const struct updates *u)
 enum { AT_ONCE = 2 }; /* threads; tests of locks below have more threads than CPUs */
 /*
  * On a busy machine two threads may run one after the other, and lose nothing whatever they do. So
- * they take turns with an operation that does lose updates, longer each time, until it has lost a
- * hundredth of them: then they were at work at once. Queues of threads without a CPU take too long
- * for that.
+ * they alternate with an operation that does lose updates, longer each time, until it has lost a
+ * hundredth of them: then they did run at once. Queues of threads without a CPU take too long for
+ * that.
  */
 enum { PARTS = 50, MEETINGS = 3, MOST_TRIES = 10, MOST_TIMES = 64 };
 
@@ -116,7 +116,7 @@ static void *update_often(void *argument)
 	return NULL;
 }
 
-/* With one thread, each operation adds exactly as often as told. */
+/* With one thread, each operation adds exactly as often as requested. */
 static void counts_alone(void **state)
 {
 	static const uint64_t counts[] = { 0, 1, 2, 3, 4, 5, 255, 256, 1000 };
@@ -200,8 +200,8 @@ static void release_mcs(union any_lock *l, struct mcs_node *own)
 }
 
 /*
- * Whether the newest of `comers` (the holder included) has its place in the queue. Only locks that
- * serve in order of arrival can tell.
+ * Whether the newest of `comers` (the holder included) is in the queue. Only locks that serve in
+ * order of arrival can tell.
  */
 static bool ticket_is_drawn(const union any_lock *l, const struct mcs_node *own, unsigned comers)
 {
@@ -283,7 +283,7 @@ static void keeps_others_out_on(const struct kind_of_lock *kind, unsigned cpus)
 	assert_int_equal(g.entries, threads * each);
 }
 
-/* More threads than CPUs: a waiting thread must yield to the one that it waits for. */
+/* More threads than CPUs: a waiting thread must yield to the holder. */
 static void keeps_others_out(void **state)
 {
 	keeps_others_out_on(*state, CPU_SETSIZE);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages at a given rate: waiting counts from when a message is due, not from when it is sent. */
+/*
+ * Messages at a given rate: waiting counts from the time when a message is due, not from when it is
+ * sent.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +24,7 @@ struct world {
 	struct source source;
 	struct actor *actor;
 	unsigned handled, stop_at;
-	double first, last; /* s: when it handled them */
+	double first, last; /* s: when the actor handled them */
 };
 
 static void handle(void *argument, struct crew_hand *h, struct actor *a, struct message *m)
@@ -95,7 +98,7 @@ static void check_all(const struct world *w, const struct histogram *waiting)
 	/* no message was early; the first may have been late, and its delay counts as waiting */
 	assert_true(w->last - w->first + histogram_quantile(waiting, 1) / a_second >=
 		    0.99 * (MESSAGES - 1) / rate);
-	/* of 50 that were due in the stall, 40 were due `late` before its end */
+	/* 40 of the 50 that were due in the stall were due `late` before its end */
 	assert_true(histogram_quantile(waiting, 0.62) >= 0.98 * late * a_second);
 }
 

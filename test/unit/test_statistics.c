@@ -64,7 +64,7 @@ static void test_interval_covers(void **state)
 			assert_true(statistics_median_interval(x, n, &low, &high));
 			hit += low <= 0.25 && 0.25 <= high;
 		}
-		assert_true(hit > 0.94 * turns); /* 0.95 less 3 standard deviations of the count */
+		assert_true(hit > 0.94 * turns); /* 0.95 minus 3 standard deviations of the count */
 		assert_true(n < 50 || hit < 0.99 * turns);
 	}
 }
@@ -104,7 +104,7 @@ static void test_groups_count_alike(void **state)
 	assert_true(e.value == 2 && e.least == 2 && e.groups == 1);
 }
 
-/* What the looks may miss, by the table of the binomial distribution, is at most 5 % in all. */
+/* By the table of the binomial distribution, all looks together miss at most 5 %. */
 static void test_the_interval_allows_for_the_looks(void **state)
 {
 	static const struct {
@@ -129,7 +129,7 @@ static void test_the_interval_allows_for_the_looks(void **state)
 		sum += looks[i].misses;
 	}
 	assert_true(sum <= 0.05);
-	/* plain order statistics would allow more where nobody looked before */
+	/* plain order statistics, which assume no earlier look, would allow more */
 	assert_true(estimate_grouped(x, group, 9).low == 0);
 	assert_false(statistics_is_look(0) || statistics_is_look(3) || statistics_is_look(7));
 }
@@ -147,7 +147,7 @@ static void test_an_interval_reaches_its_half_width_on_both_sides(void **state)
 	assert_true(fabs(estimate_reach(e) - 9.0 / 101) < 1e-12);
 	assert_true(fabs(wide.low - 101 / 1.0495) < 1e-3 && wide.high == 110);
 	assert_true(wide.value == 101 && wide.least == 100 && wide.most == 110);
-	/* 0.8 of the typical half width of so many allocations, and 4 times its own at most */
+	/* 0.8 of the typical half width for so many allocations, and at most 4 times its own */
 	wide = estimate_widened(e, 0.2 * sqrt(6));
 	assert_true(fabs(wide.low - 101 / 1.16) < 1e-9 && fabs(wide.high - 101 * 1.16) < 1e-9);
 	assert_true(fabs(estimate_reach(wide) - 0.16) < 1e-12);
@@ -194,7 +194,7 @@ static void test_rank_correlation(void **state)
 static void test_a_trend_is_beyond_the_critical_value(void **state)
 {
 	static const struct {
-		size_t n, turned; /* the first so many values are in reverse order */
+		size_t n, turned; /* the first `turned` values are in reverse order */
 		bool trend;
 	} rows[] = {
 		{ 5, 0, false },  { 6, 0, true },    { 6, 2, true },  { 6, 3, false },

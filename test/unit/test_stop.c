@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When measuring stops: at looks alone, where the interval is narrow, or where there is no time for
- * twice as many allocations. Times are hours, so that a slow machine changes nothing.
+ * When measuring stops: only at looks, if the interval is narrow, or if there is no time for twice
+ * as many allocations. Times are hours, so a slow machine changes nothing.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 enum { HOUR = 3600, MOST = 24, TRIALS = 8 };
 
-/* What was measured: each other allocation takes 1 + scatter times as long. */
+/* Made-up measurements: every other allocation takes 1 + scatter times as long. */
 struct scene {
 	struct run run;
 	struct series series;
@@ -65,12 +65,12 @@ static void it_stops_at_looks_alone(void **state)
 		double scatter, spent, left; /* s */
 		enum stopped expected;
 	} rows[] = {
-		/* a narrow interval counts at a look, and nowhere else */
+		/* a narrow interval counts only at a look */
 		{ 5, 0, HOUR, HOUR, STOPPED_NOT_RUN },
 		{ 6, 0, HOUR, HOUR, STOPPED_CONVERGED },
 		{ 7, 0, HOUR, HOUR, STOPPED_NOT_RUN },
 		{ 12, 0, HOUR, HOUR, STOPPED_CONVERGED },
-		/* half as wide as 3 % of the value: more than the 1 % that it may be */
+		/* half as wide as 3 % of the value: more than the target of 1 % */
 		{ 6, 0.03, HOUR, 2 * HOUR, STOPPED_NOT_RUN },
 		{ 12, 0.03, HOUR, 2 * HOUR, STOPPED_NOT_RUN },
 		{ 6, 0.005, HOUR, 2 * HOUR, STOPPED_CONVERGED },
@@ -80,11 +80,11 @@ static void it_stops_at_looks_alone(void **state)
 		{ 12, 1, HOUR, 2 * HOUR, STOPPED_NOT_RUN },
 		{ 23, 1, HOUR, 2 * HOUR, STOPPED_NOT_RUN },
 		{ 24, 1, HOUR, 2 * HOUR, STOPPED_BUDGET },
-		/* the next look takes as long again, a tenth more or less */
+		/* the next look takes as long again, within a tenth */
 		{ 6, 1, HOUR, 0.95 * HOUR, STOPPED_NOT_RUN },
 		{ 6, 1, HOUR, 0.85 * HOUR, STOPPED_BUDGET },
 		{ 6, 1, HOUR, -HOUR, STOPPED_BUDGET },
-		/* what was begun for a look is finished; before the first look time decides */
+		/* allocations begun for a look are finished; before the first look time decides */
 		{ 7, 1, HOUR, -HOUR, STOPPED_NOT_RUN },
 		{ 5, 1, HOUR, -HOUR, STOPPED_BUDGET },
 	};
@@ -103,7 +103,7 @@ static void it_stops_at_looks_alone(void **state)
 	}
 }
 
-/* Samples that the user counted end it, and nothing else but the run's own budget. */
+/* A number of samples set by the user ends it; otherwise only the run's own budget does. */
 static void a_number_of_samples_ends_it(void **state)
 {
 	struct scene *s = scene(6, 0, HOUR, HOUR);
@@ -129,19 +129,19 @@ static void a_group_is_begun_if_the_share_lasts_for_it(void **state)
 	b->deadline = 3 * HOUR;
 	budget_divide(b, 0, 0, 0);	      /* two hours are left */
 	assert_true(budget_affords(b, 1e18)); /* nothing is known */
-	budget_prepared(b, 8 * MIB, HOUR);    /* a small one, which tells nothing */
+	budget_prepared(b, 8 * MIB, HOUR);    /* a small one, which says nothing */
 	assert_true(budget_affords(b, 1e18));
 	budget_prepared(b, 64 * MIB, 0.5 * HOUR);
 	budget_prepared(b, 32 * MIB, HOUR);
 	assert_true(budget_affords(b, 64 * MIB));
 	assert_true(budget_affords(b, 255 * MIB));
 	assert_false(budget_affords(b, 257 * MIB));
-	budget_divide(b, 0, 0, 0); /* another benchmark's memory is another matter */
+	budget_divide(b, 0, 0, 0); /* memory of another benchmark does not count */
 	assert_true(budget_affords(b, 257 * MIB));
 	leave(s);
 }
 
-/* Large trials leave time to many small ones; from 128 MiB on they take it by their memory. */
+/* Large trials leave time to many small ones; from 128 MiB on they get time by their memory. */
 static void large_trials_do_not_take_it_all(void **state)
 {
 	struct planned small = { .needs.bytes = 4096 }, large = { .needs.bytes = 128UL << 20 };
@@ -153,7 +153,7 @@ static void large_trials_do_not_take_it_all(void **state)
 	assert_true(fabs(budget_weigh(&large, 1) - one - 16 * (ratio - 1) * one) < 0.1);
 }
 
-/* s after now when the share ends */
+/* s from now to the end of the share */
 static double share_of(struct budget *b, unsigned left, double preparing, double others)
 {
 	budget_divide(b, left, preparing, others);
@@ -175,7 +175,7 @@ static void memory_is_prepared_beside_equal_shares(void **state)
 	assert_true(fabs(share_of(b, 9, 20, 0) - 24) < tolerated);
 	assert_true(fabs(share_of(b, 9, 0, 20) - 4) < tolerated);
 	assert_true(fabs(share_of(b, 9, 0, 0) - 6) < tolerated);
-	assert_true(fabs(share_of(b, 9, 1000, 0) - 33) < tolerated); /* half is for all */
+	assert_true(fabs(share_of(b, 9, 1000, 0) - 33) < tolerated); /* all share half of it */
 	assert_true(fabs(share_of(b, 9, 0, 1000) - 3) < tolerated);
 	assert_true(fabs(share_of(b, 0, 0, 0) - 60) < tolerated);
 	plan[1].done = true;
@@ -183,7 +183,10 @@ static void memory_is_prepared_beside_equal_shares(void **state)
 	leave(s);
 }
 
-/* Gives each of n trials of a group twelve allocations, of which every other is so much slower. */
+/*
+ * Gives each of n trials of a group twelve allocations; every other one is slower by the trial's
+ * scatter.
+ */
 static struct scene *group_of(unsigned n, const double *scatter)
 {
 	struct scene *s = scene(12, 0, HOUR, HOUR);
@@ -212,7 +215,7 @@ static void leave_group(struct scene *s)
 	leave(s);
 }
 
-/* A trial that is narrow by chance has not converged where the others of its group are not. */
+/* A trial that is narrow by chance has not converged if the others of its group have not. */
 static void a_group_shows_what_its_trials_scatter(void **state)
 {
 	const double alike[] = { 0.006, 0.03, 0.03, 0.03, 0.03 },
@@ -240,7 +243,7 @@ static void a_group_shows_what_its_trials_scatter(void **state)
 	leave_group(s);
 }
 
-/* Three trials are too few; with those of earlier groups of their benchmark they are enough. */
+/* Three trials are too few; with trials of earlier groups of their benchmark they are enough. */
 static void a_small_group_is_judged_with_earlier_ones(void **state)
 {
 	const double scatter[] = { 0.006, 0.03, 0.03 };

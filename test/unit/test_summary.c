@@ -47,7 +47,7 @@ static void test_the_end_is_told_with_its_cause(void **state)
 	}
 }
 
-/* A wide interval has no half to be told: its ends, as factors. */
+/* A wide interval is shown by its ends, as factors, not by its half. */
 static void test_a_wide_interval_is_told_by_its_ends(void **state)
 {
 	struct invention invention;
@@ -63,7 +63,7 @@ static void test_a_wide_interval_is_told_by_its_ends(void **state)
 	series_close(&s);
 }
 
-/* A quota below its threads, and what changed, follow the reason of a trial that was begun. */
+/* A quota below its threads, and changes, follow the reason of a trial that was begun. */
 static void test_what_held_it_up_is_a_reason(void **state)
 {
 	static const struct file files[] = { { "/proc/self/cgroup", "0::/job\n" },
@@ -148,7 +148,7 @@ static void test_never_together_is_said(void **state)
 	series_close(&s);
 }
 
-/* Samples of a batch that is not complete are left out; all others stay. */
+/* Samples of an incomplete batch are left out; all others stay. */
 static void test_a_cut_batch_is_left_out(void **state)
 {
 	struct series s;
@@ -213,7 +213,7 @@ static void test_a_skew_that_tells_is_noted(void **state)
 	}
 }
 
-/* Times that rise from allocation to allocation are a note, and the trial is ok. */
+/* Times that rise from allocation to allocation give a note, and the trial is ok. */
 static void test_a_trend_is_a_note(void **state)
 {
 	struct series s;
@@ -228,7 +228,7 @@ static void test_a_trend_is_a_note(void **state)
 			1 + 0.01 * b;
 	line = summary(&s, &s, 1, 1.5, &status);
 	assert_int_equal(status, STATUS_OK);
-	/* of 10: the median of the last three over that of the first three, 1.08 / 1.01 */
+	/* of 10: the median of the last three over the median of the first three, 1.08 / 1.01 */
 	assert_string_equal(json_string_value(json_array_get(json_object_get(line, "notes"), 0)),
 			    "drifted by +6.9 % from the first third of its "
 			    "allocations to the last");
@@ -261,7 +261,7 @@ static void test_rarely_together_is_a_note(void **state)
 	series_close(&s);
 }
 
-/* What was known when it was planned is told with its result. */
+/* Notes from planning are shown with the result. */
 static void test_notes_and_kinds_of_the_plan_are_told(void **state)
 {
 	struct series s;
@@ -289,8 +289,8 @@ static void test_notes_and_kinds_of_the_plan_are_told(void **state)
 /* ---- modes ---- */
 
 /*
- * 12 allocations of `each` samples in one batch, of which those take 1.5 times as long that
- * `is_slow` says.
+ * 12 allocations of `each` samples in one batch; samples for which is_slow() is true take 1.5 times
+ * as long.
  */
 static void invent_modes(struct series *s, struct invention *i, unsigned each,
 			 bool (*is_slow)(unsigned allocation, unsigned sample))
@@ -346,7 +346,7 @@ static bool meanwhile(unsigned allocation, unsigned sample)
 	return allocation >= 3 && allocation < 7;
 }
 
-/* One pair has one time, as other trials have; of three pairs some are farther apart. */
+/* One pair has one time, like other trials; of three pairs some are farther apart. */
 static void test_one_pair_may_have_two_modes(void **state)
 {
 	(void)state;
@@ -387,7 +387,7 @@ static void expect_modes(const json_t *samples, const char *of, double share)
 	}
 }
 
-/* Two modes are a status, a change in time is a note: each says where, and both values. */
+/* Two modes are a status, a change in time is a note: each says where, and gives both values. */
 static void test_both_modes_are_told(void **state)
 {
 	static const struct {

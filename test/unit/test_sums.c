@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums that don't depend on the order. */
+/* Sums that do not depend on the order. */
 #include "lloyd.h"
 
 static void test_no_sum_can_overflow(void **state)

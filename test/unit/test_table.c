@@ -13,7 +13,7 @@
 #include "harness/run/table.h"
 #include "machine/topology/topology.h"
 
-/* The headline is a metric of the name, with a value of 100, where the time is 2 ns. */
+/* A trial whose headline metric has this name and the value 100, and whose time is 2 ns. */
 static json_t *trial(const char *name, bool is_rate, json_t *modes)
 {
 	json_t *line = json_pack("{s:f, s:{s:o*}, s:[{s:s, s:s, s:b, s:f}]}", "cycle", 0.25e-9,
@@ -63,7 +63,7 @@ static void test_each_mode_has_its_number(void **state)
 	}
 }
 
-/* In 80 columns, a row for each mode: the second has its numbers alone. */
+/* In 80 columns, one row per mode: the second row has only its numbers. */
 static void test_modes_are_rows(void **state)
 {
 	static const struct metric metrics[] = { TIME_METRIC("load") };

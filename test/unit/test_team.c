@@ -100,7 +100,7 @@ static int timed(struct team *t, void *argument)
 	for (unsigned i = 0; i < 4; i++)
 		/* from the common start: as they share a CPU, some begin late */
 		assert_true(team_attendance(t, i)->end - begin >= 0.019);
-	/* worker 0 alone is watched: its end stops the others */
+	/* only worker 0 is watched: its end stops the others */
 	team_time(t, first_is_quick, NULL, 0, 1, 1);
 	assert_false(atomic_load(team_worker(t, 0)->stop) == false);
 	return 0;

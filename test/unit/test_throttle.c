@@ -20,15 +20,15 @@ static double uniform(uint64_t *state)
 	return 1 - random_unit(random_mix(++*state)); /* above 0 */
 }
 
-/* Of mean 0 and variance 1. */
+/* With mean 0 and variance 1. */
 static double normal(uint64_t *state)
 {
 	return sqrt(-2 * log(uniform(state))) * cos(2 * M_PI * uniform(state));
 }
 
 /*
- * Rates with noise of 1 %, of which half is shared with the round before; in 2 of 100 rounds other
- * work takes up to a half.
+ * Rates with noise of 1 %, half of it shared with the previous round; in 2 of 100 rounds other work
+ * takes up to a half.
  */
 static void steady(uint64_t seed, double *rate, unsigned rounds)
 {
@@ -42,7 +42,7 @@ static void steady(uint64_t seed, double *rate, unsigned rounds)
 	}
 }
 
-/* From round `at` on slower by this share. */
+/* Slows the rates by this share from round `at` on. */
 static void plant(double *rate, unsigned at, double share)
 {
 	for (unsigned i = at; i < ROUNDS; i++)
@@ -69,7 +69,7 @@ static void test_false_alarms(void **state)
 	}
 }
 
-/* Within 5 rounds, which take a second, in 95 of 100 series. */
+/* Throttling is found within 5 rounds of a second in 95 of 100 series. */
 static void test_planted(void **state)
 {
 	static const unsigned moments[] = { 30, 600, 1170 };
@@ -94,7 +94,7 @@ static void test_planted(void **state)
 	}
 }
 
-/* Of two falls the first is told. */
+/* Of two falls, the first is reported. */
 static void test_two_falls(void **state)
 {
 	double rate[ROUNDS];
@@ -130,7 +130,7 @@ static void test_what_is_no_throttling(void **state)
 
 static struct soak_round rounds[ROUNDS];
 
-/* Rounds of a second; clock and temperature follow the work, and nothing is known of power. */
+/* Rounds of a second; clock and temperature follow the work, and power is unknown. */
 static struct soak_rounds soak_of(unsigned at, double share)
 {
 	double rate[ROUNDS], other[ROUNDS];
@@ -155,7 +155,7 @@ static struct soak_rounds soak_of(unsigned at, double share)
 	};
 }
 
-/* Valid until the next call. */
+/* The verdict's text, valid until the next call. */
 static const char *judged(const struct soak_rounds *of, int *status)
 {
 	static char text[4096];
@@ -208,7 +208,7 @@ static void test_verdict(void **state)
 	assert_int_equal(status, 4);
 }
 
-/* Graver than any throttling. */
+/* An error is graver than any throttling. */
 static void test_errors(void **state)
 {
 	struct soak_rounds of = soak_of(ROUNDS, 0);

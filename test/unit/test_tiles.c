@@ -3,7 +3,7 @@
 #include "kit/instructions.h"
 #include "lloyd.h"
 
-/* The least score of a point, the second least, and whose the least is. */
+/* The least score of a point, the second least, and the centre of the least. */
 struct winner {
 	double score, second;
 	uint32_t label;
@@ -36,7 +36,7 @@ struct plain {
 	const double *x, *c, *half;
 };
 
-/* Points whose nearest centre is nearer than any other by more than a margin are told. */
+/* Points whose nearest centre is nearer than any other by more than a margin are reported. */
 static void apart_is_right(const struct tiles *t, const void *block, const struct packed *packed,
 			   const uint32_t *label, const struct plain *plain)
 {
@@ -57,7 +57,7 @@ static void apart_is_right(const struct tiles *t, const void *block, const struc
 	}
 }
 
-/* Up to FEW_ROWS rows at once. Where two centres are equally near, any of them is told. */
+/* Up to FEW_ROWS rows at once. If two centres are equally near, either may be reported. */
 static void two_are_right(const struct tiles *t, enum real real, const char *given,
 			  const struct packed *packed, const struct plain *plain)
 {
@@ -90,7 +90,7 @@ static void two_are_right(const struct tiles *t, enum real real, const char *giv
 	free(all);
 }
 
-/* The centres in reverse order, and rows that are listed. */
+/* The centres in reverse order, and rows by a list. */
 static void lists_are_right(const struct tiles *t, enum real real, const void *given,
 			    const struct packed *packed, const void *centre, const void *halves,
 			    const double *x)
@@ -168,7 +168,7 @@ static void listed_are_right(const struct tiles *t, const void *block, const voi
 	free(list);
 }
 
-/* Whether those found are the rivals of centre `nearest`. */
+/* Whether these are exactly the rivals of centre `nearest`. */
 static bool are_rivals_of(unsigned nearest, const uint16_t *found, unsigned n, const double *extent,
 			  const double *score, unsigned d, unsigned k, const double *c)
 {
@@ -188,7 +188,7 @@ static bool are_rivals_of(unsigned nearest, const uint16_t *found, unsigned n, c
 	return wanted == n;
 }
 
-/* The rivals in a box around the first point, of any centre that is nearest to that. */
+/* The rivals in a box around the first point, for each centre that is nearest to it. */
 static void rivals_are_right(const struct tiles *t, enum real real, const void *given,
 			     const struct packed *packed, struct dice *dice,
 			     const struct plain *plain)
@@ -222,7 +222,7 @@ static void rivals_are_right(const struct tiles *t, enum real real, const void *
 	free(found);
 }
 
-/* A block's points and rows are moved alike, and those that stay are left. */
+/* A block's points and rows are moved alike, and the others stay. */
 static void moves_are_right(const struct tiles *t, const void *block, const void *given, unsigned d,
 			    const uint32_t *label)
 {
@@ -250,7 +250,7 @@ static void moves_are_right(const struct tiles *t, const void *block, const void
 	free(scale);
 }
 
-/* The kernels of one instruction set, on whole numbers, of which all scores are exact. */
+/* The kernels of one instruction set, on whole numbers, whose scores are all exact. */
 static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, unsigned k)
 {
 	const size_t bytes = real_bytes(real), n = t->block;
@@ -323,7 +323,7 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 	free(there);
 }
 
-/* Some scores of which one is the least, and some at the limit. */
+/* Several scores, among them the least, and some at the limit. */
 static void near_is_right(const struct tiles *t, enum real real, unsigned n)
 {
 	struct dice dice = { n, 0 };
@@ -404,7 +404,7 @@ static void test_each_instruction_set(void **state)
 	assert_true(sets >= 2);
 }
 
-/* Wider sets are later in the order, and a processor that has one has those before it. */
+/* Wider sets come later in the order, and a processor that has one has those before it. */
 static void test_sets_of_instructions(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decoding TLBs from CPUID. The registers are those of real machines, from the collection of
- * Instlatx64 (github.com/InstLatx64/InstLatx64), whose file is named above each.
+ * Decoding TLBs from CPUID. The registers are from real machines, in the collection of Instlatx64
+ * (github.com/InstLatx64/InstLatx64), whose file is named above each.
  */
 #include <setjmp.h>
 #include <stdarg.h>

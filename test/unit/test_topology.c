@@ -17,7 +17,7 @@ static void memory_of_node_0(hwloc_topology_t t)
 	allow(t, "0-7", "0");
 }
 
-/* No node tells its memory, as if /sys were hidden. */
+/* No node reports its memory, as if /sys were hidden. */
 static void memory_of_no_node(hwloc_topology_t t)
 {
 	for (int i = 0; i < hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_NUMANODE); i++)
@@ -296,7 +296,7 @@ static void levels_of_two_cpus(void **unused)
 		{ "package:1 l3:1 numa:2 core:2 pu:1", 2, 3, LEVEL_L3 },
 		/* nodes without a package around them */
 		{ "numa:2 l3:1 core:2 pu:1", 0, 1, LEVEL_L3 },
-		/* a CPU that is not there */
+		/* a CPU that does not exist */
 		{ "core:4 pu:1", 0, 4, LEVEL_MACHINE },
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tree of lines: it answers like lower_bound() for any size of the array, duplicates, any key,
- * and each instruction set.
+ * The tree of lines answers like lower_bound() for any size of array, duplicates, any key, and each
+ * instruction set.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,8 +63,8 @@ static uint64_t all_largest(size_t i, size_t n, uint64_t most)
 }
 
 /*
- * As the benchmark draws elements: one at random in each of n equal ranges of keys. In the upper
- * half they would be negative if they were compared as signed.
+ * Elements as the benchmark draws them: one at random in each of n equal ranges of keys. Those in
+ * the upper half would be negative if compared as signed.
  */
 static uint64_t drawn(size_t i, size_t n, uint64_t most)
 {
@@ -76,7 +76,10 @@ static size_t keys_of_a_line(uint64_t most)
 	return TREE_LINE / (most == UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t));
 }
 
-/* Keys at both ends of each line's range: the last one and the first of the next are adjacent. */
+/*
+ * Keys at both ends of each line's range: the last key of a line and the first of the next are
+ * adjacent.
+ */
 static uint64_t at_both_ends(size_t i, size_t n, uint64_t most)
 {
 	const size_t fan = keys_of_a_line(most);
@@ -86,8 +89,8 @@ static uint64_t at_both_ends(size_t i, size_t n, uint64_t most)
 }
 
 /*
- * Half of the lines under a line of narrow separators are crowded at its beginning, where those of
- * the layer above can't tell them apart.
+ * In each group of lines below a line of narrow separators, half of the lines have keys crowded
+ * near the group's beginning, where the narrow separators above cannot tell them apart.
  */
 static uint64_t crowded(size_t i, size_t n, uint64_t most)
 {
@@ -104,7 +107,7 @@ static shape *const shapes[] = {
 	all_largest,	drawn,	       at_both_ends, crowded,
 };
 
-/* An array with its tree, and canaries behind the tree's memory. */
+/* An array with its tree, and canaries after the tree's memory. */
 struct scene {
 	struct way way;
 	size_t n;
@@ -208,8 +211,8 @@ static void search_and_compare(const struct scene *s, const void *keys, size_t c
 }
 
 /*
- * Looks up some elements with their neighbours, then extremes, then random keys: any, and elements
- * of the array.
+ * Looks up some elements with their neighbours, then extremes, then random keys, any or from the
+ * array.
  */
 static void ask(const struct scene *s, size_t elements, size_t random)
 {
@@ -280,7 +283,7 @@ static void arrays_that_just_fill_a_layer(void **state)
 	}
 }
 
-/* Sizes beyond which batches overlap, just filled, one less and one more, and larger ones. */
+/* Sizes beyond which batches overlap: just filled, one less and one more, and larger ones. */
 static void arrays_beyond_the_caches(void **state)
 {
 	const struct way *w = *state;
@@ -297,7 +300,7 @@ static void arrays_beyond_the_caches(void **state)
 	}
 }
 
-/* Separators are narrow in large arrays whose lines they can tell apart. */
+/* In large arrays, separators are narrow if they can tell the lines apart. */
 static void narrow_separators(void **state)
 {
 	static const struct {
@@ -309,7 +312,7 @@ static void narrow_separators(void **state)
 		{ one_value, false },	  { extremes, false },	   { all_largest, false },
 	};
 	const struct way *w = *state;
-	/* bytes of arrays: their separators as whole keys would take 64 KiB, and just more */
+	/* bytes of arrays whose separators as whole keys would take 64 KiB, and just more */
 	const size_t least = (size_t)(TREE_LINE / w->width) << 16;
 	const size_t sizes[] = { least, least + 1, least + 12345, CACHED + CACHED / 3 };
 
@@ -325,7 +328,7 @@ static void narrow_separators(void **state)
 		}
 }
 
-/* Nothing is read beyond the keys, nor written beside the answers. */
+/* Nothing is read beyond the keys, nor written beyond the answers. */
 static void any_count_in(const struct way *w, size_t n)
 {
 	struct scene s;

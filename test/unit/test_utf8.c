@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes become valid text of JSON, from which they can be recovered. */
+/* Any bytes become valid JSON text, from which they can be recovered. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

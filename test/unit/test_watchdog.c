@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The watchdog's last resort: closing the books may take longer on a busy machine, but not wait for
- * ever. Each case is a process, whose exit status tells which of the two ended it.
+ * The watchdog's last resort: closing the books may take longer on a busy machine, but must not
+ * wait for ever. Each case is a process, whose exit status tells which of the two ended it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 #include "machine/watchdog.h"
 
 enum { CLOSED = 7 };
-#define WORK 1.8 /* s: more than the last resort of one second */
+#define WORK 1.8 /* s: longer than the last resort of one second */
 
 static int works(void *argument, int signal, const char *what)
 {
@@ -32,12 +32,12 @@ static int works(void *argument, int signal, const char *what)
 	return CLOSED;
 }
 
-/* As below a quota that others use up: the thread is ready, but gets no CPU time. */
+/* As under a quota that others use up: the thread is ready, but gets no CPU time. */
 static bool starved;
 
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
-	if (!starved || clock >= 0) /* those of threads are negative */
+	if (!starved || clock >= 0) /* clocks of threads are negative */
 		return (int)syscall(SYS_clock_gettime, clock, t);
 	*t = (struct timespec){ 0 };
 	return 0;

@@ -40,7 +40,7 @@ static inline int tree_remove(void **state)
 	return nftw(root, tree_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Where a path of the tree really is; its folders are made. Valid until the next call. */
+/* The real path of a path in the tree; its folders are made. Valid until the next call. */
 static inline const char *in_tree(const char *path)
 {
 	static char real[2 * PATH_MAX];
@@ -59,7 +59,8 @@ static inline void put_bytes(const char *path, const void *bytes, size_t n)
 {
 	FILE *file;
 
-	remove(in_tree(path)); /* or it is emptied, and some file systems then wait for the disk */
+	/* else it would be emptied, and some file systems then wait for the disk */
+	remove(in_tree(path));
 	file = fopen(in_tree(path), "w");
 	if (!file || fwrite(bytes, 1, n, file) != n || fclose(file)) {
 		perror(path);

@@ -29,7 +29,7 @@
 struct message {
 	_Alignas(ACTOR_LINE) struct message *next; /* in a mailbox */
 	uint64_t sent;				   /* clock_ticks(); 0: it is not timed */
-	uint64_t hops;				   /* for the body: how often it was handled */
+	uint64_t hops;				   /* how often it was handled; for the body */
 	uint64_t index;				   /* for the body */
 };
 
@@ -40,7 +40,7 @@ struct actor {
 	struct actor *next; /* in a queue of actors */
 	void *state;	    /* for the body */
 	uint64_t ran;	    /* messages handled */
-	unsigned home;	    /* the thread that it belongs to */
+	unsigned home;	    /* the home thread */
 	unsigned on;	    /* the thread that ran it last */
 };
 _Static_assert(sizeof(struct actor) == ACTOR_LINE, "an actor is a line");
@@ -96,7 +96,7 @@ static inline void actor_collect(struct actor *a)
 }
 
 /*
- * The next message of an awake actor, or NULL. Looks into the inbox each time, so that an actor's
+ * The next message of an awake actor, or NULL. Checks the inbox each time, so that an actor's
  * messages to itself do not starve messages from others.
  */
 static inline struct message *actor_take(struct actor *a)

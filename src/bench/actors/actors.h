@@ -64,7 +64,7 @@ struct state {
 	double tick; /* s */
 	double rate; /* messages per second, sent by an extra thread; 0: none */
 	struct source source;
-	/* in this sample: each message is handled `hops` times, and the first `rest` once more */
+	/* each message is handled `hops` times in this sample, and the first `rest` once more */
 	uint64_t hops, rest;
 	_Alignas(APART) _Atomic uint64_t left;	   /* messages that are not done */
 	_Atomic(const char *) failed;		   /* why the sample failed; NULL: it did not */
@@ -73,7 +73,7 @@ struct state {
 	unsigned threads;	   /* that handle messages */
 	bool floating, exact;	   /* exact: --messages says how many */
 	unsigned char *step;	   /* see struct crew */
-	struct histogram *waiting; /* by thread, then of all */
+	struct histogram *waiting; /* one for each thread, then one for all */
 	char sentence[ACTORS_SENTENCE];
 };
 

@@ -57,7 +57,7 @@ static inline struct actor *turn_over(struct crew_hand *h, struct actor *a)
 	n -= a != NULL;
 	set_waiting(h, n);
 	biased_release(&h->lock);
-	/* wake a sleeper, so that the actors left in the queue need not wait for this one */
+	/* wakes a sleeper, so that the actors left in the queue need not wait for this one */
 	if (n && atomic_load(&h->crew->sleepers))
 		crew_wake_one(h->crew);
 	return a;

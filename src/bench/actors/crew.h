@@ -47,10 +47,10 @@ enum crew_step { CREW_SAME_THREAD, CREW_SAME_CACHE, CREW_SAME_NODE, CREW_ELSEWHE
 struct crew_hand {
 	_Alignas(APART) struct crew *crew;
 	unsigned me;
-	struct actor *current;	   /* the actor that it runs; NULL: none */
-	struct actor_queue ready;  /* actors that only this thread runs */
-	bool nested;		   /* openmp: it is inside a task */
-	uint64_t random, until;	   /* until: messages to send until one is timed */
+	struct actor *current;	  /* the actor that it runs; NULL: none */
+	struct actor_queue ready; /* actors that only this thread runs */
+	bool nested;		  /* openmp: it is inside a task */
+	uint64_t random, until; /* random: its stream; until: messages to send until one is timed */
 	struct histogram *waiting; /* ticks of the timed ones, from sending to handling */
 	const unsigned *others;	   /* all other threads, the nearest first */
 	unsigned near[CREW_STEPS]; /* how many of `others` are this near or nearer */
@@ -87,8 +87,8 @@ struct crew {
 	void (*seat)(void *argument, unsigned thread);
 	unsigned batch; /* messages of an actor in a row, at most */
 	uint64_t every; /* one in so many messages is timed; 0: none */
-	bool newest;	/* a thread takes what it scheduled last; false: first */
-	unsigned spins; /* looks for work before a thread sleeps */
+	bool newest;	/* true: last in, first out */
+	unsigned spins; /* how often a thread looks for work before it sleeps */
 	/* enum crew_step from thread i to j: step[i * threads + j]; NULL: not known */
 	const unsigned char *step;
 	char *memory; /* a piece of `stride` bytes a thread, crew_hand() first */

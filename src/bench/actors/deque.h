@@ -36,8 +36,8 @@ static inline size_t deque_slots(size_t n)
 }
 
 /*
- * For the owner: adds an actor. `order`: release; sequentially consistent if the owner then checks
- * for sleepers.
+ * For the owner: adds an actor. `order`: release, or sequentially consistent if the owner then
+ * checks for sleepers.
  */
 static inline void deque_add(struct deque *d, struct actor *a, memory_order order)
 {
@@ -90,7 +90,7 @@ static inline struct actor *deque_steal(struct deque *d, bool *again)
 	return NULL;
 }
 
-/* About how many there are. */
+/* The approximate number of actors. */
 static inline int64_t deque_length(const struct deque *d)
 {
 	return atomic_load_explicit(&d->bottom, memory_order_relaxed) -

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stealing: a deque per thread. A thread without actors takes the oldest one of another thread,
+ * stealing: a deque per thread. A thread without actors takes the oldest actor of another thread,
  * chosen at random.
  */
 #include "bench/actors/crew.h"
@@ -28,7 +28,7 @@ static struct actor *from_inbox(struct crew_hand *h, struct crew_hand *of)
 		return NULL;
 	while ((a = actor_queue_take(&found)))
 		deque_add(&h->deque, a, memory_order_seq_cst);
-	/* wake a sleeper, so that the other actors need not wait for the first */
+	/* wakes a sleeper, so that the other actors need not wait for the first */
 	if (deque_length(&h->deque) > 1)
 		crew_wake_one(h->crew);
 	return own(h);

@@ -200,7 +200,7 @@ static void collect(void *state, const struct trial *t, struct result *result)
 /* Sums over the threads that share a word: what they did to it. */
 struct deeds {
 	uint64_t did, got, put, hits;
-	bool stored; /* the word holds what one of them stored last */
+	bool stored; /* the word holds the last store of one of them */
 };
 
 static uint64_t mask_of(size_t bytes)

@@ -60,24 +60,24 @@
 		}                                                                 \
 	}
 
-#define EXCHANGE(BYTES, WORD)                                                            \
-	MEASURED exchange_##BYTES(void *job, uint64_t n)                                 \
-	{                                                                                \
-		struct job *j = job;                                                     \
-		_Atomic(WORD) *word = j->word;                                           \
-		uint64_t value = j->value, got = 0, put = 0;                             \
-                                                                                         \
-		for (; n; n--) {                                                         \
-			uint64_t own = (WORD)++value;                                    \
-                                                                                         \
-			OPAQUE(own); /* gcc 14 for RISC-V puts more than a byte there */ \
-			put += own;                                                      \
-			got += atomic_exchange_explicit(word, (WORD)own, RELAXED);       \
-			OPAQUE(got); /* or clang adds both in a vector */                \
-		}                                                                        \
-		j->value = value;                                                        \
-		j->got += got;                                                           \
-		j->put += put;                                                           \
+#define EXCHANGE(BYTES, WORD)                                                             \
+	MEASURED exchange_##BYTES(void *job, uint64_t n)                                  \
+	{                                                                                 \
+		struct job *j = job;                                                      \
+		_Atomic(WORD) *word = j->word;                                            \
+		uint64_t value = j->value, got = 0, put = 0;                              \
+                                                                                          \
+		for (; n; n--) {                                                          \
+			uint64_t own = (WORD)++value;                                     \
+                                                                                          \
+			OPAQUE(own); /* else gcc 14 for RISC-V stores more than a byte */ \
+			put += own;                                                       \
+			got += atomic_exchange_explicit(word, (WORD)own, RELAXED);        \
+			OPAQUE(got); /* otherwise clang adds both in a vector */          \
+		}                                                                         \
+		j->value = value;                                                         \
+		j->got += got;                                                            \
+		j->put += put;                                                            \
 	}
 
 /*

@@ -20,13 +20,13 @@ enum {
 };
 
 /*
- * What other threads write for one thread to read. Barriers are counted from 1, and a word holds
- * the number of the last one that it was written for, so that nothing has to be reset.
+ * The words that other threads write and one thread reads. Barriers are counted from 1, and a word
+ * holds the number of the barrier for which it was last written, so nothing has to be reset.
  */
 struct post {
 	_Alignas(APART) _Atomic uint64_t arrivals; /* central: of all threads since the start */
 	_Alignas(APART) _Atomic uint64_t leave;
-	/* on one line, as the four bytes of one word in the publication */
+	/* on one line, like the four bytes of one word in the publication */
 	_Alignas(APART) _Atomic uint64_t child[KINDS_CHILDREN];
 	struct {
 		_Alignas(APART) _Atomic uint64_t arrived;
@@ -47,11 +47,12 @@ enum { KINDS_EVERY = 64, KINDS_KEPT = 1024 };
 /* A thread's own data. */
 struct visitor {
 	_Alignas(APART) unsigned index;
-	uint64_t passed;	   /* barriers since the start */
-	_Atomic uint64_t reached;  /* for check(): the barrier at which it has arrived */
-	bool early;		   /* check() saw that it left before another had arrived */
-	unsigned kept;		   /* entries of `left` in this sample */
-	uint64_t left[KINDS_KEPT]; /* ticks at which it left */
+	uint64_t passed;	  /* barriers since the start */
+	_Atomic uint64_t reached; /* for check(): the barrier at which it has arrived */
+	bool early;		  /* check() saw that it left before another had arrived */
+	unsigned kept;		  /* entries of `left` in this sample */
+	/* ticks at which it left */
+	uint64_t left[KINDS_KEPT];
 };
 
 struct kind {
@@ -59,7 +60,7 @@ struct kind {
 	void (*pass)(struct barrier *, struct visitor *, uint64_t n);
 	/* like pass, but checks after each barrier that all threads had reached it */
 	void (*check)(struct barrier *, struct visitor *, struct visitor *all, uint64_t n);
-	bool of_openmp; /* for all threads of the OpenMP region, and no fewer */
+	bool of_openmp; /* needs all threads of the OpenMP region */
 };
 
 extern const struct kind kind_central, kind_tree, kind_dissemination, kind_library, kind_openmp;

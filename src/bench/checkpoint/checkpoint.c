@@ -129,7 +129,7 @@ static struct spacing spacing_of(const struct trial *t)
 }
 
 /*
- * For per-CPU pairs, all CPUs that the kernel may have: no list says where a thread can never run.
+ * For per-CPU pairs: all CPUs that the kernel may have, since no list excludes CPUs for a thread.
  */
 static unsigned pairs_of(const struct trial *t)
 {

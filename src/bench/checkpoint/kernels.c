@@ -6,7 +6,7 @@ static inline uint64_t increment(counter *c)
 {
 	uint64_t next = counter_get(c) + 1;
 
-	OPAQUE(next); /* else a compiler may merge load, add and store into one instruction */
+	OPAQUE(next); /* otherwise a compiler may merge load, add and store into one instruction */
 	atomic_store_explicit(c, next, memory_order_relaxed);
 	return next;
 }
@@ -47,7 +47,7 @@ __attribute__((noinline)) void checkpoint_reverse(struct ticker *t, uint64_t n)
 
 static inline void count_down(struct ticker *t, uint64_t *left)
 {
-	OPAQUE(*left); /* else a compiler may leave the ticks out */
+	OPAQUE(*left); /* otherwise a compiler may leave the ticks out */
 	if (!--*left) {
 		*left = t->mask + 1;
 		increment(t->fired);

@@ -31,8 +31,8 @@ struct lines {
 /* The line at which each walk begins. */
 struct link *lines_first(const struct lines *);
 /*
- * Links the lines to a walk, and returns the address where it ends: in the first line, in a word
- * that no walk visits, a different one for seven numbers in turn. Forward and backward walks
+ * Links the lines to a walk, and returns the address where the walk ends: a word in the first line
+ * that no walk visits; which word depends on the number, modulo seven. Forward and backward walks
  * alternate, too. So a walk that meets a line of an earlier laying ends elsewhere.
  */
 struct link *lines_lay(const struct lines *, uint64_t number);
@@ -43,12 +43,12 @@ bool lines_can_flush(void);
 bool lines_hold(const struct lines *, const struct link *);
 
 /*
- * Goes over n lines from `at`, and returns what the last one holds. A walk that stores leaves
- * `mark` in each line.
+ * Follows n lines from `at`, and returns the contents of the last. A walk that stores leaves `mark`
+ * in each line.
  */
 typedef struct link *walk(struct link *at, uint64_t n, struct link *mark);
 walk walk_load;	 /* dependent loads */
-walk walk_store; /* atomic exchanges: stores that the next one can wait for */
+walk walk_store; /* atomic exchanges, since the next store can wait for an exchange */
 
 /* As walk, but records the ticks from line to line in a histogram. */
 typedef struct link *walk_noting(struct link *at, uint64_t n, struct link *mark,
@@ -72,7 +72,7 @@ struct stream {
 	stream_fill *fill;
 	char *buffer; /* of STREAM_PARTS parts */
 	size_t part;  /* bytes of one: a multiple of STREAM_STEP */
-	bool wrong;   /* the reader has read what was not written for it */
+	bool wrong;   /* the reader found a word that was not written for it */
 	/* parts since the start of a sample */
 	_Alignas(APART) _Atomic uint64_t written;
 	_Alignas(APART) _Atomic uint64_t taken;
@@ -102,7 +102,7 @@ enum side { SIDE_OWNER, SIDE_TAKER };
 struct access {
 	walk *walk;
 	walk_noting *noting;
-	bool stores;	   /* and leaves its mark in each line */
+	bool stores;	   /* the walk leaves its mark in each line */
 	stream_fill *fill; /* only for a stream, which has no walk */
 };
 

@@ -50,7 +50,7 @@ bool lines_can_flush(void)
 
 void lines_flush(const struct lines *l)
 {
-	flush_wait(); /* a store that still waits would bring its line back */
+	flush_wait(); /* a store that is still pending would bring its line back */
 	for (size_t i = 0; i < l->n; i++)
 		flush_line(l->base + i * l->apart);
 	flush_wait();
@@ -194,7 +194,7 @@ static char *part_of(const struct stream *s, uint64_t number)
 
 void stream_write(struct stream *s, uint64_t parts)
 {
-	uint64_t taken = 0; /* as far as known: each look fetches a line */
+	uint64_t taken = 0; /* as far as the writer knows: each look fetches a line */
 
 	for (uint64_t i = 1; i <= parts; i++) {
 		if (i > taken + STREAM_PARTS)

@@ -15,7 +15,7 @@
  * test can read its machine code. An even number of `turns` leaves the lines unchanged.
  */
 
-/* The lines that two threads share, APART, of which 64 bytes each are used; zero at the start. */
+/* The lines that two threads share, APART, with 64 used bytes each; zero at the start. */
 enum { RING = 8 };
 struct lines {
 	struct line {
@@ -50,8 +50,8 @@ struct stamps {
 };
 
 /*
- * Each side stores the ticks that it reads to a line of its own, in turn, and notes by how much its
- * own ticks are more when it sees the other's. Lines are left with even words.
+ * Each side in turn stores the ticks that it reads to its own line, and when it sees the other's
+ * ticks, notes how far its own are ahead. Lines are left with even words.
  */
 void exchange_stamps(struct lines *, unsigned side, uint64_t turns, struct stamps *);
 
@@ -80,7 +80,7 @@ struct core_to_core {
 	struct lines *lines;	   /* meetings * tables */
 	unsigned meetings, tables; /* meetings of a pair; pairs that meet concurrently */
 	unsigned round;		   /* rounds so far, of all batches */
-	struct team *team;	   /* NULL: tests, that play by hand */
+	struct team *team;	   /* NULL in tests that play by hand */
 	/* only for one-way, else NULL */
 	struct stamps (*stamps)[2]; /* by pair and side */
 	struct histogram *times;    /* ticks */

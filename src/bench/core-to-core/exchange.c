@@ -146,7 +146,7 @@ static void add(const struct stamps *s, double skew, struct histogram *h)
 
 bool one_way_add(const struct stamps side[2], struct histogram *h, double *bound)
 {
-	/* side 1 receives what side 0 sent: its times have the skew of side 1's counter */
+	/* side 1 receives what side 0 sent: its times include the skew of side 1's counter */
 	const double there = (double)side[1].least, back = (double)side[0].least,
 		     skew = (there - back) / 2;
 

@@ -22,8 +22,8 @@
 #include "machine/topology/topology.h"
 
 /*
- * For tests: the number of a CPU that computes wrong, or all. Its work begins elsewhere, so that
- * the check sees what such a CPU would show.
+ * For tests: the number of a CPU that computes wrong, or "all". It begins its work elsewhere, so
+ * the check sees the same as with a faulty CPU.
  */
 #define PLANTED	    "LOCUS_CORES_WRONG"
 #define OTHER_START 0x1p-12 /* is added to the start */
@@ -181,8 +181,8 @@ static void enter(void *state, struct worker *self)
 }
 
 /*
- * A CPU's work: quanta, timed one after another without a gap. A tenth of them come before, so that
- * the core leaves its idle state and has its clock.
+ * A CPU's work: quanta, timed one after another without a gap. Before them come a tenth as many, so
+ * that the core leaves its idle state and reaches its clock.
  */
 static void work_alone(const struct state *s, struct worker *self)
 {

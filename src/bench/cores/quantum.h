@@ -16,7 +16,7 @@
  */
 enum { QUANTUM_STEPS = 1024, QUANTUM_CHAINS = 12, QUANTUM_MOST_LANES = 8 };
 #define QUANTUM_C     (-1.99)
-#define QUANTUM_START 0.25 /* of the first chain's first lane; each next one begins 1/1024 later */
+#define QUANTUM_START 0.25 /* of the first chain's first lane; each next lane begins 1/1024 later */
 
 /* The widths in the order of enum isa: 64 bits are one lane, a scalar. */
 #define QUANTUM_WIDTHS "64,128,256,512"
@@ -38,8 +38,8 @@ uint64_t quantum_answer(enum isa);
 bool quantum_rounds_twice(enum isa);
 
 /*
- * Of n > 0 quanta of the same work, in the unit of their times. A quantum that took more than
- * QUANTA_INTERRUPTED times the median was interrupted; the time beyond the median is lost.
+ * Statistics of n > 0 quanta of the same work, in the unit of their times. A quantum that took more
+ * than QUANTA_INTERRUPTED times the median was interrupted; the time beyond the median is lost.
  */
 #define QUANTA_INTERRUPTED 1.1
 struct quanta {

@@ -72,7 +72,7 @@ static const struct explained counters[] = {
 };
 
 struct behaviour {
-	double scatter; /* share of the delay that is added at most; uniformly distributed */
+	double scatter; /* the delay grows by this share at most; uniformly distributed */
 	double second;	/* half of the samples, at random, take this many times the delay */
 	int fail;	/* errno of prepare() */
 	const char *wrong, *impossible;
@@ -303,7 +303,7 @@ enum { AT_ONCE = 3, LONGEST = 50 };
 
 struct swap {
 	struct piece *out, *in;
-	unsigned char *bytes; /* of all of them */
+	unsigned char *bytes; /* the bytes of all ranks */
 	void *exchange;
 };
 

@@ -6,7 +6,7 @@
 #include "trial.h"
 
 enum {
-	BULKS = 4, /* the most large messages each way in a meeting */
+	BULKS = 4, /* the largest number of large messages each way in a meeting */
 	LEAST_PINGS = 16,
 };
 
@@ -16,10 +16,11 @@ enum {
 /* What this rank measured in a meeting; NAN: nothing. */
 struct meeting {
 	unsigned with;
-	bool here;			    /* both are on one node, and others are not */
-	double latency, tail, least;	    /* s one way: 25th and 99th percentile, quickest */
-	double bandwidth;		    /* B/s each way, both at once */
-	double loaded, factor, tail_factor; /* beside others' streams; over the same without */
+	bool here;		     /* both are on one node, and others are not */
+	double latency, tail, least; /* s one way: 25th and 99th percentile, quickest */
+	double bandwidth;	     /* B/s each way, both at once */
+	/* beside others' streams; and relative to the values without them */
+	double loaded, factor, tail_factor;
 };
 
 struct fabric {
@@ -46,10 +47,10 @@ struct way {
 };
 extern const struct way way_loopback, way_pairs, way_bisection, way_ring, way_loaded;
 
-/* Whether a rank is on this one's node, and others are not. */
+/* Whether a rank shares this one's node, while others do not. */
 bool meet_is_here(const struct fabric *, unsigned with);
 
-/* Fills a large message, all but the first word. */
+/* Fills a large message except its first word. */
 void payload_fill(unsigned char *, size_t size, uint64_t word);
 
 #endif

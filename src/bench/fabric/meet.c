@@ -132,7 +132,7 @@ static void answer_pings(struct fabric *s, unsigned with, uint64_t meeting)
 	}
 }
 
-/* 8 bytes there and back, again and again. The result is the first's; NAN on the other. */
+/* 8 bytes there and back, again and again. The first rank returns the result, the other NAN. */
 static struct laps meet_ping(struct fabric *s, unsigned with, bool first, uint64_t meeting)
 {
 	if (first)
@@ -286,7 +286,7 @@ static unsigned measure_bisection(struct fabric *s)
 
 /* --- rounds of a tournament --- */
 
-/* The rounds that are played lie evenly among all. */
+/* The rounds that are played are spread evenly over all. */
 static unsigned round_of(const struct fabric *s, unsigned i)
 {
 	const uint64_t all = tournament_rounds(s->ranks->ranks);
@@ -294,7 +294,7 @@ static unsigned round_of(const struct fabric *s, unsigned i)
 	return (unsigned)(i * all / s->rounds);
 }
 
-/* Each of two begins in half of the rounds, so that rows are of one length. */
+/* Each rank of a pair begins in half of the rounds, so that rows have the same length. */
 static bool is_first(unsigned own, unsigned with)
 {
 	return ((own + with) % 2 == 1) == (own < with);

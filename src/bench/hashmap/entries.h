@@ -23,7 +23,7 @@ struct free_entry {
 
 struct entries_own {
 	_Alignas(APART) struct free_entry *first, *full;
-	unsigned n; /* entries in `first`; `full` has ENTRIES_BATCH or none */
+	unsigned n; /* n: entries in `first`; `full` has ENTRIES_BATCH or none */
 };
 
 struct entries {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* best as a kind of map (map.h). Its tables lie in the shared block, and it has no entries. */
+/* best as a kind of map (map.h). Its tables are in the shared block, and it has no entries. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct fast_memory {
 	unsigned char *fresh, *end;
 };
 
-/* As many as the map may count: handles count in steps of CMAP_UNCOUNTED. */
+/* The largest number that the map may count: handles count in steps of CMAP_UNCOUNTED. */
 static size_t most_keys(const struct map_shape *shape)
 {
 	return shape->keys + (size_t)shape->threads * CMAP_UNCOUNTED;

@@ -66,11 +66,11 @@ extern const struct metric hashmap_metrics[HASHMAP_METRICS];
 /* One thread's work. Ticks are clock_ticks(). */
 struct own {
 	_Alignas(APART) uint64_t stream, drawn; /* operations drawn since the start */
-	int64_t keys;				/* inserted less removed, in this map */
+	int64_t keys;				/* insertions minus removals, in this map */
 	uint64_t began, ended;			/* ticks, of the last sample */
 	uint64_t drawing, working;		/* ticks, in the last sample */
-	uint64_t sum;				/* of values read: the compiler must keep reads */
-	struct histogram *times;		/* ticks of single operations */
+	uint64_t sum;		 /* sum of the values read, so that the compiler keeps the reads */
+	struct histogram *times; /* ticks of single operations */
 };
 
 enum { HASHMAP_SENTENCE = 160 };
@@ -82,11 +82,11 @@ struct state {
 	struct mix mix;
 	struct team *team;
 	void *map;
-	bool fresh;			 /* each sample has a map of its own */
+	bool fresh;			 /* each sample has its own map */
 	bool batches;			 /* a block of operations is one call */
 	uint64_t every;			 /* one in so many operations is timed; 0: none */
 	size_t shared;			 /* bytes of memory.shared */
-	struct histogram *times;	 /* by thread, then of all */
+	struct histogram *times;	 /* one for each thread, then one for all */
 	char sentence[HASHMAP_SENTENCE]; /* verify()'s */
 	struct own own[];
 };

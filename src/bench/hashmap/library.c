@@ -23,7 +23,7 @@ enum { LIBRARY_BATCH = 16 * ENTRIES_BATCH };
 
 struct entry {
 	struct cds_lfht_node node;
-	struct entry *retired; /* the next one that waits */
+	struct entry *retired; /* the next entry that waits */
 	uint64_t key, value[];
 };
 

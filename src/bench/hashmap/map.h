@@ -42,7 +42,7 @@ enum map_answer {
 
 /* An operation of a batch. */
 struct map_operation {
-	uint64_t key, value; /* what was found is left here */
+	uint64_t key, value; /* receives the value that was found */
 	enum map_action { MAP_FIND, MAP_INSERT, MAP_UPSERT, MAP_REMOVE } action;
 	enum map_answer answer;
 };
@@ -74,8 +74,8 @@ struct map_shape {
  * it.
  */
 struct map_costs {
-	_Alignas(APART) uint64_t waited; /* for locks that others held */
-	uint64_t grown;			 /* for doubling the table, locks included */
+	_Alignas(APART) uint64_t waited; /* waiting for locks that others held */
+	uint64_t grown;			 /* doubling the table, including the wait for locks */
 	uint64_t growths;		 /* doublings */
 };
 
@@ -92,7 +92,7 @@ struct map_kind {
 	size_t (*own)(const struct map_shape *);
 
 	bool huge; /* on transparent huge pages, whatever --pages says */
-	/* a thread of its own grows it, and the time that this takes is not known */
+	/* its own thread grows it, in unknown time */
 	bool grows_apart;
 
 	/* NULL with errno */

@@ -11,7 +11,7 @@
 
 enum distribution {
 	DISTRIBUTION_UNIFORM,
-	DISTRIBUTION_ZIPF, /* key r with weight 1 / r^skew */
+	DISTRIBUTION_ZIPF, /* key r has weight 1 / r^skew */
 	DISTRIBUTION_HOT,  /* `skew` is the share of one key, the others are uniform */
 };
 #define DISTRIBUTION_CHOICES "uniform,zipf,hot"
@@ -33,7 +33,7 @@ enum mix_kind {
 struct mix {
 	bool course;
 	double reads, turnover; /* shares: lookups in all; insertions and removals in the rest */
-	uint64_t range;		/* keys that there may be */
+	uint64_t range;		/* number of possible keys */
 	enum distribution distribution;
 	double skew;
 	struct zipf zipf;

@@ -148,7 +148,7 @@ void hashmap_collect(void *state, const struct trial *t, struct result *result)
 
 struct audit {
 	const struct state *s;
-	unsigned char *seen; /* a bit a key */
+	unsigned char *seen; /* one bit per key */
 	uint64_t keys, strange, twice, spoilt;
 };
 

@@ -12,7 +12,7 @@
 
 /*
  * Buckets of the last table. The fullest stripe makes the table double, and may have more keys than
- * the mean: 25 % are allowed for.
+ * the mean: the size allows for 25 % more.
  */
 static size_t most_buckets(const struct map_shape *shape)
 {

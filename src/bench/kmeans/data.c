@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trial's points, generated or from a file; its start centres; the answer, saved to files. */
+/* A trial's points, generated or from a file; its start centres; and the answer, saved to files. */
 #include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -32,7 +32,7 @@ static void put(const struct points *p, size_t at, double value)
 	real_set(p->real, p->x, at, value);
 }
 
-/* With float only the upper 24 bits are kept: rounding to nearest could yield 1. */
+/* Float keeps only the upper 24 bits: rounding to nearest could yield 1. */
 static void uniform_row(const struct points *p, size_t at, uint64_t row)
 {
 	const uint64_t kept = p->real == REAL_FLOAT ? UINT64_MAX << 40 : UINT64_MAX;

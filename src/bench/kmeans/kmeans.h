@@ -16,7 +16,7 @@ enum shape { SHAPE_UNIFORM, SHAPE_BLOBS };
 #define SHAPE_CHOICES "uniform,blobs"
 
 struct recipe {
-	/* uniform: in [0,1)^d; blobs: Gaussian about middles that are uniform in [-10,10)^d */
+	/* uniform: in [0,1)^d; blobs: Gaussian, around middles that are uniform in [-10,10)^d */
 	enum shape shape;
 	uint64_t seed;
 	/* blobs: how many; each point belongs to a random one */
@@ -42,8 +42,8 @@ void generate_points(const struct recipe *, size_t first, struct points *part);
 
 /*
  * The row of n that start centre `turn` copies, 0 <= turn < n: random rows, none twice, the same in
- * each process. Rows, and so centres, may have equal values: then the first gets all their points,
- * and the others stay where they are.
+ * each process. Rows, and so centres, may have equal values: then the first such centre gets all
+ * points, and the others stay where they are.
  */
 size_t drawn_row(uint64_t seed, size_t n, size_t turn);
 

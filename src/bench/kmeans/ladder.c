@@ -12,8 +12,8 @@
 /* Written by one worker only. */
 struct own {
 	_Alignas(APART) uint64_t changed;
-	double *sum; /* d: sums of the current cluster */
-	/* k + 1: where each cluster's points end in the worker's share of the order */
+	double *sum; /* d sums of the current cluster */
+	/* k + 1 ends: where each cluster's points end in the worker's share of the order */
 	size_t *group;
 };
 
@@ -43,7 +43,7 @@ static inline size_t end_of(const struct ladder *l, unsigned worker)
 
 /* Bytes of each region; 0: the rung does not use it. */
 struct sizes {
-	size_t label, order, clusters, sums, desk; /* desk: of each worker */
+	size_t label, order, clusters, sums, desk; /* desk: one for each worker */
 };
 
 static struct sizes sizes_of(const struct ladder *l)
@@ -206,7 +206,7 @@ size_t ladder_bytes(enum rung rung, const struct problem *p)
 /* ---- the steps of an iteration ---- */
 
 /*
- * An iteration is: assign, and a barrier; add, if there is one, and a barrier; then the means. A
+ * An iteration is assign, add and the means, each followed by a barrier; some rungs have no add. A
  * step returns how many labels changed; add returns 0.
  */
 typedef uint64_t step(struct ladder *, unsigned worker);
@@ -233,7 +233,7 @@ static struct ladder *reset_groups(struct ladder *l, unsigned worker)
 
 /*
  * Counting sort of the worker's points by cluster. Before, group[c + 1] is the number of c's
- * points; after, group[c] is where they end.
+ * points; after, group[c] is their end.
  */
 static uint64_t put_in_order(struct ladder *l, unsigned worker, uint64_t changed)
 {

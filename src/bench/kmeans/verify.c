@@ -21,12 +21,12 @@
 
 /* One worker's findings in its share. */
 struct finding {
-	_Alignas(APART) size_t point; /* the wrong one, if `wrong` */
-	/* a nearer centre; the label itself where that is out of range */
+	_Alignas(APART) size_t point; /* the point whose label is wrong, if `wrong` */
+	/* a nearer centre; the label itself if it is out of range */
 	uint32_t other;
 	bool wrong;
 	long double inertia;
-	double *side;	  /* 2 d: the largest of x and of -x, by dimension */
+	double *side;	  /* 2 d values: the largest of x and of -x, by dimension */
 	double *most;	  /* k rows of d: the largest |x| of a cluster's points */
 	long double *sum; /* k rows of d */
 	int64_t *count;	  /* k */
@@ -38,7 +38,7 @@ struct verification {
 	unsigned d;
 	uint32_t k;
 	double roundoff; /* of the points' type */
-	double *width;	 /* d: over all points, without far outliers */
+	double *width;	 /* d values: over all points, without far outliers */
 	size_t every;	 /* one point in so many is checked */
 	struct finding *finding;
 };
@@ -227,7 +227,7 @@ static void join_workers(const struct verification *k)
 			all->count[c] += all[i].count[c];
 }
 
-/* No sum of a cluster's values in a dimension is larger. */
+/* An upper bound for the sum of a cluster's values in a dimension. */
 static long double largest_sum(const struct finding *all, size_t at, unsigned d)
 {
 	const int64_t count = all->count[at / d];

@@ -7,7 +7,7 @@
 #include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 
-/* Blocks that a thread makes up for when it was late; more would be a burst. */
+/* A late thread makes up for so many blocks; more would be a burst. */
 #define LATE_BLOCKS 8
 
 /* Stores a vector of 16 bytes (on Arm two of them, 32) past the caches. */
@@ -76,7 +76,7 @@ unsigned background_transfers(const struct background *b)
 	return b->read + (b->cached ? 2 : 1) * b->written;
 }
 
-/* Ticks that a block takes at the rate asked for. */
+/* Ticks that a block takes at the requested rate. */
 static uint64_t pace_of(const struct background *b, const struct trial *t)
 {
 	const double rate = (double)t->value[RATE].count * 1e9 / (t->threads - 1);
@@ -104,7 +104,7 @@ int background_map(struct background *b, const struct trial *t, unsigned worker,
 	b->written = written;
 	b->cached = t->value[STORES].choice == STORES_CACHED;
 	b->pace = pace_of(b, t);
-	b->offset = b->pace * worker / t->threads; /* not all blocks at once */
+	b->offset = b->pace * worker / t->threads; /* so that blocks do not come all at once */
 	region_home(region, 0, bytes, node);
 	region_user(region, 0, bytes, t->place[worker].node);
 	return node == t->place[worker].node ? 0 : region_bind(region, node);

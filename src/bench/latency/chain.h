@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum pattern {
-	PATTERN_CYCLE, /* all elements, in random order */
+	PATTERN_CYCLE, /* elements are visited in random order */
 	/* all elements: pages in random order, and elements in random order within each page */
 	PATTERN_PAGE_CYCLE,
 	/* one element a page: pages in random order, the line within the page varies */
@@ -26,7 +26,7 @@ enum pattern {
 
 struct chain {
 	enum pattern pattern;
-	size_t bytes;	   /* of the buffer that elements lie in */
+	size_t bytes;	   /* of the buffer that holds the elements */
 	size_t stride;	   /* bytes from one element to its neighbour */
 	size_t page, line; /* bytes of the system's page and of a cache line */
 	uint64_t seed;

@@ -155,7 +155,7 @@ static void *prepare(const struct trial *t)
 	s->awaited = t->oversubscribed ? 0 : t->threads - 1;
 	if (map_chain(s, t))
 		goto fail;
-	/* asked once, because available memory shrinks with each mapping */
+	/* computed once, because available memory shrinks with each mapping */
 	each = way_of(t)->loaded ? background_bytes(t) : 0;
 	for (unsigned i = 1; way_of(t)->loaded && i < t->threads; i++)
 		if (background_map(&s->background[i], t, i, each, node_of(t, i)))

@@ -33,7 +33,7 @@ static inline unsigned mix_written(unsigned mix)
 struct way {
 	enum pattern pattern;
 	bool loaded; /* other threads load memory meanwhile */
-	bool placed; /* threads and memory on chosen nodes */
+	bool placed; /* threads and memory are on chosen nodes */
 };
 
 static inline const struct way *way_of(const struct trial *t)
@@ -43,7 +43,7 @@ static inline const struct way *way_of(const struct trial *t)
 
 /* bytes of the largest working set; see struct parameter */
 uint64_t beyond_caches(const struct machine *, enum profile);
-/* GB/s of a node, more than it has; see struct parameter */
+/* GB/s beyond the bandwidth of any node; see struct parameter */
 uint64_t most_rate(const struct machine *, enum profile);
 struct chain chain_of(const struct trial *);
 /* bytes of each background thread's lines; depends on the memory available at the time */
@@ -64,7 +64,7 @@ enum { BACKGROUND_LEAD = 4 };
 struct load {
 	/* threads whose load runs in this sample */
 	_Alignas(APART) _Atomic unsigned running;
-	/* the clock has started: from now on lines count */
+	/* the clock has started: lines count from now on */
 	_Alignas(APART) atomic_bool counted;
 };
 
@@ -79,7 +79,7 @@ struct background {
 	size_t line;
 	unsigned read, written; /* lines of a block */
 	bool cached;		/* writes by ordinary stores */
-	uint64_t pace, offset;	/* ticks a block, of the first block; pace 0: full rate */
+	uint64_t pace, offset;	/* ticks of a block, and before the first one; pace 0: full rate */
 	double alone;		/* B/s at full rate, without the chase */
 	struct load *load;
 };
@@ -92,11 +92,11 @@ int background_map(struct background *, const struct trial *, unsigned worker, s
 		   int node);
 /* Touches all pages; run by the worker. */
 void background_touch(const struct background *, size_t page);
-/* Lines that a block transfers: a line written by ordinary stores is fetched, too. */
+/* Lines transferred by a block: a line written by ordinary stores is fetched, too. */
 unsigned background_transfers(const struct background *);
 /*
- * Streams until the time is up, at least one block, going on where the last call stopped. Units are
- * the lines transferred since the load counts.
+ * Streams until the time is up, at least one block, from where the last call stopped. Units are the
+ * lines transferred since the load counts.
  */
 void background_work(struct background *, struct worker *);
 /* Streams at full rate for some ms; returns the median bandwidth (B/s). */

@@ -17,12 +17,12 @@
 /* bytes: preparing larger sizes for each kind of pages takes most of latency's time in a suite */
 #define QUICK_TOP (UINT64_C(64) << 20)
 
-/* GB/s: no node has more cores than that can use */
+/* GB/s: no node has enough cores to use more */
 #define MOST_RATE 1024
 
 /*
- * bytes of a background thread's lines, at least: a block fits into the first; the second, unless
- * the user says how many, exceeds the thread's own caches
+ * bytes of a background thread's lines, at least: a block fits into the first; the second exceeds
+ * the thread's own caches, and applies unless the user sets the size
  */
 #define LEAST_LOAD ((size_t)64 << 10)
 #define EACH_LOAD  ((size_t)16 << 20)
@@ -68,7 +68,9 @@ uint64_t most_rate(const struct machine *m, enum profile profile)
 	return rate;
 }
 
-/* All background threads' lines together exceed the caches, too, unless the user says how many. */
+/*
+ * Unless the user sets their number, all background threads' lines together also exceed the caches.
+ */
 size_t background_bytes(const struct trial *t)
 {
 	const uint64_t asked = t->value[LOAD_BYTES].count,
@@ -139,8 +141,8 @@ static int local_node(const struct machine *m, const char *layout)
 }
 
 /*
- * The load is on the memory of the chain. Unless the user says where, that is the memory next to
- * the threads. Without writes it makes no difference how they are done.
+ * The background loads the node of the chain's memory, by default the node next to the threads.
+ * Without writes, the kind of stores makes no difference.
  */
 const char *latency_resolve(const struct trial *t, union value *value, uint64_t given)
 {

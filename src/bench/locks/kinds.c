@@ -71,7 +71,7 @@ INLINE uint64_t change(struct visitor *v, uint64_t value, unsigned *last)
 	return value;
 }
 
-/* A section that reads: it sees no other one half done. */
+/* A section that reads: it never sees another section half done. */
 INLINE uint64_t look(struct visitor *v, uint64_t value)
 {
 	const struct guarded *g = v->guarded;
@@ -86,7 +86,8 @@ INLINE uint64_t look(struct visitor *v, uint64_t value)
 typedef void lock_operation(struct visitor *);
 
 /*
- * Values that change at each turn stay in registers, so that they don't wait for the lock's stores.
+ * Values that change at each turn stay in registers, so that they do not wait for the lock's
+ * stores.
  */
 INLINE void visit(struct visitor *v, uint64_t n, lock_operation *acquire, lock_operation *release,
 		  lock_operation *read, lock_operation *unread)
@@ -104,7 +105,8 @@ INLINE void visit(struct visitor *v, uint64_t n, lock_operation *acquire, lock_o
 		if (reads) {
 			share -= 100; /* spread evenly over all turns */
 			read(v);
-			__asm__ volatile(""); /* else clang merges both calls into one by pointer */
+			/* otherwise clang merges both calls into one by pointer */
+			__asm__ volatile("");
 		} else {
 			acquire(v);
 		}

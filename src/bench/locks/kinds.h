@@ -107,7 +107,7 @@ static inline void flags_lock_unwrite(struct flags_lock *l)
 	ticket_lock_release(&l->writers);
 }
 
-/* How far a lock goes when it is handed over. */
+/* The distance of a hand-over. */
 enum distance {
 	DISTANCE_SELF,	/* to the thread that had it */
 	DISTANCE_CORE,	/* to another thread of the core */
@@ -128,34 +128,35 @@ enum {
 	KINDS_MOST_LINES = 1 << 10,
 };
 
-/* Acquisitions from one that is timed to the next; how many times a thread keeps. */
+/* The interval between timed acquisitions, in acquisitions; how many times a thread keeps. */
 enum { KINDS_MOST_EVERY = 1024, KINDS_LEAST_EVERY = 4, KINDS_KEPT = 1024 };
 
 struct visitor {
 	/* what and where: constant */
 	void *lock;
 	struct guarded *guarded;
-	unsigned char *more; /* further lines that the lock guards: a word of each, `apart` bytes */
-	size_t apart;	     /* from one to the next */
-	uint64_t *left;	     /* guarded, too: ticks at which a holder left; 0: not noted */
+	/* further guarded lines: a word of each, `apart` bytes from the next */
+	unsigned char *more;
+	size_t apart;	/* from one to the next */
+	uint64_t *left; /* guarded, too: ticks at which a holder left; 0: not noted */
 	unsigned index, threads;
 	unsigned char *posts; /* a struct post for each thread, `size` bytes apart */
 	size_t size;
 	struct cohort_node *cohort;    /* of its node */
 	uint64_t *from;		       /* sections that wrote, by the thread that wrote before */
-	const unsigned char *distance; /* of that thread: enum distance */
+	const unsigned char *distance; /* of the thread that wrote before: enum distance */
 	/* how much: constant */
-	uint64_t lines; /* that a section writes, the first included */
+	uint64_t lines; /* lines that a section writes, the first included */
 	uint64_t section, pause;
 	unsigned reads; /* percent of sections that only read */
 	unsigned every; /* one acquisition in so many is timed: a power of two */
 
 	struct clh_place clh;
-	uint64_t value; /* of the steps of work */
+	uint64_t value; /* the work's present value */
 	unsigned share; /* percent: at 100 the next section reads */
 	unsigned until; /* acquisitions up to the next timed one */
 	uint64_t torn;	/* reads that saw a section half done */
-	uint64_t wrote; /* sections that wrote, but for those in `from` */
+	uint64_t wrote; /* sections that wrote, except those in `from` */
 
 	/* since kinds_begin() */
 	uint64_t waits, handovers;     /* how many; the last KINDS_KEPT are below */
@@ -164,20 +165,20 @@ struct visitor {
 	unsigned char across[KINDS_KEPT]; /* the distance of each */
 };
 
-/* A thread's own data, on its node. What another thread writes or reads is on lines of its own. */
+/* A thread's own data, on its node. Words that other threads write or read have their own lines. */
 struct post {
 	_Alignas(APART) _Atomic bool reading;
 	struct mcs_node mcs;
-	struct clh_node clh[2];	   /* its own, and one for a lock to begin with */
-	struct cohort_node cohort; /* a node's, on its first thread */
+	struct clh_node clh[2];	   /* the thread's own node, and one for a lock to begin with */
+	struct cohort_node cohort; /* a node's cohort lock, on the node's first thread */
 	_Alignas(APART) struct visitor visitor;
-	uint64_t from[]; /* for each thread; behind it, `distance` */
+	uint64_t from[]; /* one for each thread; then comes `distance` */
 };
 
 struct kind {
 	/* n acquisitions */
 	void (*visit)(struct visitor *, uint64_t n);
-	/* a lock of zeros, with a node to begin with; NULL: zeros are a lock */
+	/* makes a lock from zeros, with a node to begin with; NULL: zeros are a lock */
 	void (*init)(void *lock, struct clh_node *);
 	size_t bytes;
 	bool spread; /* has parts with each thread or node, too */

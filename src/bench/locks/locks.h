@@ -11,10 +11,10 @@
 enum { LAYOUT, SECTION, LINES, PAUSE, READS }; /* parameters */
 enum layout { LAYOUT_TOGETHER, LAYOUT_APART, LAYOUT_DENSE, LAYOUT_PADDED };
 
-/* Where locks and what they guard lie: for each lock, in bytes. */
+/* Where locks and the data that they guard lie: for each lock, in bytes. */
 struct geometry {
 	unsigned locks;
-	/* from one lock to the next; from a lock to what it guards; of all locks */
+	/* from one lock to the next; from a lock to its data; of all locks */
 	size_t stride, guarded, all;
 	/*
 	 * behind them: further lines, `apart` bytes from one to the next; where holders note when

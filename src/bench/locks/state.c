@@ -105,7 +105,7 @@ static enum distance distance_between(const struct state *s, unsigned a, unsigne
 	}
 }
 
-/* The thread whose post has the cohort of a node: the first one there. */
+/* The thread whose post has a node's cohort lock: the first one there. */
 static unsigned first_of_node(const struct state *s, int node)
 {
 	unsigned first = 0;
@@ -140,7 +140,8 @@ void locks_enter(void *state, struct worker *self)
 		.pause = s->pause,
 		.reads = s->reads,
 		.every = kinds_every(s->section + s->pause),
-		.share = (unsigned)(me * UINT64_C(37) % 100), /* reads not all at once */
+		/* so that threads do not all read at once */
+		.share = (unsigned)(me * UINT64_C(37) % 100),
 		.until = 1 + me % KINDS_LEAST_EVERY,
 	};
 	post = own_post(v);
@@ -201,7 +202,7 @@ static uint64_t wrote(const struct visitor *v)
 	return all;
 }
 
-/* One word lost is one section that was not alone. */
+/* A lost word proves that two sections overlapped. */
 static bool is_exact(const struct visitor *v, uint64_t writes)
 {
 	bool exact = v->guarded->count == writes;

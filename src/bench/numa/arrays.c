@@ -136,7 +136,7 @@ static void claim_touched(const struct arrays *a, unsigned array, const struct t
 	if (a->rule->balanced)
 		return;
 	if (a->rule->touch == AS_DEALT)
-		return; /* claimed when it is known who took which chunk */
+		return; /* claimed later, when it is known who took which chunk */
 	if (a->rule->moved || a->rule->touch == EACH_ITS_PART) {
 		claim_by_part(a, region_home, region, t);
 		return;

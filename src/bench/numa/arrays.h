@@ -88,13 +88,13 @@ struct rule {
 	enum { EACH_ITS_PART, FIRST_ALL, AT_RANDOM, AS_DEALT } touch;
 	enum { BY_TOUCH, BIND, INTERLEAVE } policy;
 	bool moved;    /* migrated afterwards to where it is used */
-	bool balanced; /* the kernel is to migrate them: no page has a home */
+	bool balanced; /* the kernel should migrate them: no page has a home */
 	bool dealt;    /* used in chunks that are dealt out, not by part: no page has a user */
 };
 
 struct arrays {
 	const struct rule *rule;
-	/* elements of each array, of a cache line, of a system page */
+	/* elements: of each array, of a cache line, of a system page */
 	size_t elements, line, page;
 	size_t granule;		       /* bytes that are placed together */
 	double *base[ARRAYS];	       /* NULL: the kernel does not use it */

@@ -20,7 +20,7 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 	return elements < n ? elements : n;
 }
 
-/* Elements. More than any L1 holds on CPUs with vectors of 64 bytes, which have 32 or 48 KiB. */
+/* More elements than any L1 holds, on CPUs with vectors of 64 bytes, which have 32 or 48 KiB. */
 #define MOST_IN_L1 ((64 << 10) / sizeof(double))
 
 /* Forces the compiler to compute this vector here. */
@@ -31,7 +31,7 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 #endif
 
 /*
- * Between two passes: the compiler must assume that memory has changed, and that x points
+ * Between two passes: makes the compiler assume that memory has changed, and that x points
  * elsewhere.
  */
 #define AGAIN(x) __asm__ volatile("" : "+r"(x) : : "memory")

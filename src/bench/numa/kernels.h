@@ -21,7 +21,7 @@ typedef double stream(double *to, const double *x, const double *y, size_t n, ui
 
 struct kernel {
 	const char *name;
-	/* words read and written, and operations, for an element */
+	/* words read and written, and operations, per element */
 	unsigned reads, writes, flops;
 	/* non-temporal stores, without write-allocate */
 	bool streaming;

@@ -71,7 +71,7 @@ TARGET static double NAME(sum)(double *to, const double *x, const double *y, siz
 			sum += x[i];
 		AGAIN(x);
 	}
-	/* Unrolled, and in another variable: an array indexed by a variable would be in memory. */
+	/* Unrolled, and in another variable: an array with a variable index would be in memory. */
 	all = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 	for (size_t lane = 0; lane < LANES; lane++)
 		sum += all[lane];

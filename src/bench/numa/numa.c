@@ -289,7 +289,7 @@ static struct needs needs(const struct trial *trial)
 	if (!(trial->variant->unused & BIT(CHUNK)) && !trial->value[CHUNK].count)
 		return (struct needs){ .pointless = "--chunk: a chunk has at least one element" };
 	return (struct needs){
-		/* a page is touched for the first time once a sample */
+		/* each sample touches a page for the first time once */
 		.units = only_touches(trial) ? trial->threads : 0,
 		.bytes = (k->reads + k->writes) * region_takes(trial->machine,
 							       elements_of(trial) * sizeof(double),

@@ -19,7 +19,7 @@ struct state {
 	unsigned width;
 	struct team *team;
 	struct arrays arrays;
-	double moving;	  /* s until the kernel had moved the pages that it moved */
+	double moving;	  /* s until the kernel moved the last page */
 	struct own own[]; /* by worker */
 };
 
@@ -56,7 +56,7 @@ bool touch_possible(struct state *, const struct trial *);
 void touch_reset(void *state);
 void touch_work(void *state, struct worker *self);
 const char *touch_verify(void *state, const struct trial *);
-/* Pages of the size asked for that a pass faults in. */
+/* Number of pages, of the requested size, that a pass faults in. */
 double touch_pages(const struct state *);
 
 #endif

@@ -210,7 +210,8 @@ double touch_pages(const struct state *s)
 /* ---- NUMA balancing ---- */
 
 /*
- * s: the kernel scans each second at first, later each minute; by then it has seen the pages in use
+ * s: the kernel scans every second at first, later every minute; after this time it has seen the
+ * pages in use
  */
 #define PATIENCE 10.0
 #define TURN	 0.2 /* s of use between two looks at the pages */
@@ -232,8 +233,8 @@ static void use_once(void *state, struct worker *self)
 }
 
 /*
- * Whether the pages that are not on their user's node could be counted: not while the kernel hides
- * pages that it samples. -1 with errno.
+ * Counts the pages that are not on their user's node, if they can be counted: not while the kernel
+ * hides pages that it samples. -1 with errno.
  */
 static int count_remote(const struct trial *t, long *remote)
 {

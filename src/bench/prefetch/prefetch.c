@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prefetch - time of a load over the stride, at a fixed number of lines: what the hardware
- * prefetchers hide of the way to memory, and up to which stride.
+ * prefetch - time of a load over the stride, at a fixed number of lines: how much of the memory
+ * latency the hardware prefetchers hide, and up to which stride.
  */
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@
 enum { LEAST_LINES = 256, USUAL_LINES = 16 * LEAST_LINES, MOST_LINES = 1 << 20 };
 enum { MOST_STRIDE = 1 << 20 };
 
-/* At a stride of 16 KiB these are 64 MiB, and a walk takes long beside the reading of a clock. */
+/* At a stride of 16 KiB these are 64 MiB, and a walk takes much longer than reading a clock. */
 static uint64_t automatic_lines(const struct machine *m, enum profile profile)
 {
 	(void)m, (void)profile;
@@ -44,7 +44,7 @@ static const struct parameter parameters[] = {
 		    .value = { "base,thp", "base,thp,thp-64K" } },
 };
 
-/* B: what one load needs of memory. */
+/* B: the memory traffic of one load. */
 static double bytes_of_a_load(const struct trial *t)
 {
 	return (double)smaller(t->value[STRIDE].count, t->machine->line);
@@ -116,9 +116,9 @@ uint64_t walk_sum(const struct walk *w)
 }
 
 /*
- * As few instructions as possible: the number of instructions that the core looks ahead limits the
- * loads in flight. Neither loop is unrolled: some prefetchers distinguish streams by the address of
- * the load instruction.
+ * As few instructions as possible: the core looks ahead by a number of instructions, which limits
+ * the loads in flight. Neither loop is unrolled: some prefetchers distinguish streams by the
+ * address of the load instruction.
  */
 __attribute__((noinline)) uint64_t walk_independent(const struct walk *w, uint64_t walks)
 {
@@ -179,7 +179,7 @@ static size_t table_bytes(const struct trial *t)
 	return elements_of(t) * sizeof(uint32_t);
 }
 
-/* On the node of the one who walks. */
+/* On the walker's node. */
 static struct region *map(const struct trial *t, const char *name, size_t bytes, enum pages pages)
 {
 	struct region *r = region_map(t->arena, name, bytes, pages);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * readers - one thread writes a word, the others read the same word or one near it: what both pay,
- * by the distance of the two words.
+ * readers - one thread writes a word, the others read the same word or one near it: the cost for
+ * both, by the distance of the two words.
  */
 #include <stdlib.h>
 
@@ -54,8 +54,8 @@ struct state {
 };
 
 /*
- * Bytes from the writer's word to the readers'. The writer's begins a page, and so a pair of lines
- * that an adjacent-line prefetcher fetches.
+ * Bytes from the writer's word to the readers'. The writer's word begins a page, and so a pair of
+ * lines that an adjacent-line prefetcher fetches.
  */
 static size_t distance(const struct trial *t)
 {

@@ -176,9 +176,9 @@ typedef void partition(void *keys, size_t n, const struct ranges *, uint32_t *cu
 partition partition_32, partition_64;
 
 /*
- * To group keys by owner elsewhere, in two passes that look for each key's owner once. The first
- * notes it, and adds to count[owner]; the second copies keys[i] to the element of `to` that
- * next[owner[i]] says, which it advances.
+ * To group keys by owner elsewhere, in two passes that find each key's owner once. The first notes
+ * the owner, and adds to count[owner]; the second copies keys[i] to to[next[owner[i]]], and
+ * increments that index.
  */
 typedef void find_owners(const void *keys, size_t n, const struct ranges *, uint32_t *owner,
 			 size_t *count);

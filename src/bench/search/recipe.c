@@ -171,7 +171,7 @@ static int compare(const void *a, const void *b)
 
 int ranges_weighted(struct ranges *r, const struct recipe *recipe, unsigned parts, size_t samples)
 {
-	/* no thread searches it: the ranges must fit keys that they were not made from */
+	/* no thread searches it: the ranges must fit keys other than those they were made from */
 	const unsigned stream = UINT_MAX - 1;
 	size_t *at = calloc(samples, sizeof(*at));
 

@@ -65,8 +65,8 @@ struct ranges {
 	size_t *begin;
 	/*
 	 * The last elements of all ranges but the last, followed by largest keys: slots - 1 in all,
-	 * of the keys' width. A key's owner is the number of limits less than it. So its
-	 * lower_bound is in the owner's range, or at its end.
+	 * of the keys' width. The number of limits below a key is its owner: so its lower_bound is
+	 * in the owner's range, or at its end.
 	 */
 	void *limit;
 };

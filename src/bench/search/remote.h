@@ -26,7 +26,7 @@ struct remote_round {
 	/* answers to other ranks; answers to our keys, in the keys' order */
 	struct piece *found, *answers;
 	unsigned char *room_for_keys, *room_for_asked, *room_for_found, *room_for_answers;
-	size_t count;		  /* of our keys; 0: no round was there yet */
+	size_t count;		  /* our keys' answers; 0: there was no round yet */
 	void *asking, *answering; /* exchanges under way */
 };
 

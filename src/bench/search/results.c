@@ -141,8 +141,8 @@ static void fetch_lines(void *state, struct worker *self)
 
 /*
  * The limit of `throughput` if searching cost nothing, in key/s: how many lines all threads
- * together can fetch, right after a sample. Each loads, for the keys of its stream, the line of the
- * array that has about the answer. No load waits for another.
+ * together can fetch, right after a sample. For each key of its stream, a thread loads an array
+ * line near the answer. No load waits for another.
  */
 static double limit_of_memory(struct state *s)
 {
@@ -235,7 +235,7 @@ void search_collect(void *state, const struct trial *t, struct result *result)
 	}
 	report(result, SEARCH_TIME, sum.searching / keys * (double)t->value[PACKET].count);
 	report(result, KEY_TIME, sum.searching / keys);
-	if (!s->way->tree) /* a tree's packets are timed many at once */
+	if (!s->way->tree) /* of a tree, many packets are timed together */
 		collect_packets(s, t, result);
 	for (unsigned i = 0; s->way->kind != OWN && i < s->searchers; i++)
 		report_by_worker(result, IMBALANCE, t->threads - s->searchers + i,
@@ -289,7 +289,7 @@ struct findings {
 
 /*
  * The sum of the correct answers to keys first..last-1 of a stream, as often as they were dealt:
- * once in every round over the stream, and once more if they are before its position.
+ * once in every full round of the stream, and once more if they lie before its position.
  */
 static uint64_t sum_of(const struct verification *c, const struct stream *s, size_t first,
 		       size_t last)

@@ -90,7 +90,7 @@ struct state {
 	size_t first, held; /* elements of this rank: the first one's index, and how many */
 	size_t padded;	    /* elements with padding */
 	struct stream *stream;
-	unsigned streams, first_stream; /* of this process; the first one's number among all */
+	unsigned streams, first_stream; /* of this process; the number of the first one among all */
 	unsigned searchers;
 	/* ring, copy of a packet and answers of each searcher, own_stride bytes apart */
 	unsigned char *own;

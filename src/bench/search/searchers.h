@@ -106,21 +106,21 @@ void flow_search(struct flow *, unsigned me);
 
 /*
  * 2. No dispatcher: all threads group the keys of their blocks by range, in place; then each thread
- * looks up the keys of its own range from all blocks.
+ * looks up the keys of its own range in all blocks.
  */
 struct partitioned {
 	struct team *team;
 	const struct ranges *ranges; /* one for each thread */
 	const struct part *part;     /* by thread */
 	search *search;		     /* of the part */
-	tree_search *tree_search;    /* searches the searcher's tree; NULL: the part is searched */
+	tree_search *tree_search;    /* searches the searcher's tree; NULL: searches the part */
 	partition *partition;
 	struct stream *stream;	   /* by thread */
 	struct searcher *searcher; /* likewise */
-	uint32_t packets;	   /* of each thread's block */
+	uint32_t packets;	   /* packets of each thread's block */
 	unsigned char *blocks;	   /* by thread, `stride` bytes apart */
 	size_t stride;
-	uint32_t *cuts; /* by block: threads + 1, and as many again for partition() */
+	uint32_t *cuts; /* by block: threads + 1, and the same again as scratch for partition() */
 };
 
 /* Before each sample: fills the blocks with the next, unordered keys of each stream. */
@@ -131,7 +131,7 @@ void partitioned_search(struct partitioned *, struct worker *);
 /* 3. Each thread looks up the keys of its own stream in a tree, packet after packet. */
 
 /*
- * Packets timed together: enough that reading the counter costs nothing beside them, since one
+ * Packets timed together: enough to make the cost of reading the counter negligible, since one
  * packet may take as little as 0.15 us; and few enough for their answers to fit into the caches.
  */
 static inline uint32_t packets_timed(uint32_t packet)

@@ -9,7 +9,7 @@
 enum {
 	/* distinct keys of a stream: more than a branch predictor can learn */
 	LEAST_KEYS = 1 << 20,
-	BLOCK = 1 << 17, /* about so many keys a worker partitions in a sample */
+	BLOCK = 1 << 17, /* a worker partitions about so many keys in a sample */
 	LINE = 64,
 };
 

@@ -6,7 +6,7 @@
 #include "kit/shares.h"
 #include "base/apart.h"
 
-enum { WEIGHED = 1 << 16 }; /* keys from which weighted ranges are estimated */
+enum { WEIGHED = 1 << 16 }; /* number of keys from which weighted ranges are estimated */
 
 void search_release(void *state)
 {

@@ -23,7 +23,7 @@ __attribute__((noinline)) void NAME(search_branchy)(const void *array, size_t n,
 
 			if (a[middle] < key) {
 				low = middle + 1;
-				/* else a compiler may use a conditional move */
+				/* otherwise a compiler may use a conditional move */
 				OPAQUE(low);
 			} else if (a[middle] > key) {
 				high = middle;

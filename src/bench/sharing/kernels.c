@@ -42,7 +42,7 @@
 			;                                                                     \
 	}
 
-/* n critical sections, which are INSIDE. */
+/* n critical sections, each of which does INSIDE. */
 #define UNDER_LOCK(KIND, ACQUIRE, RELEASE, INSIDE) \
 	struct guarded_by_##KIND *g = place;       \
                                                    \
@@ -146,8 +146,8 @@ __attribute__((noinline)) void empty_futex(void *place, struct mcs_node *own, ui
 }
 
 /*
- * Takes the lock as `awaited`, since others may sleep, too. The kernel compares the state before it
- * has the thread sleep, so a release in between is not missed.
+ * Takes the lock in state `awaited`, since others may sleep, too. The kernel compares the state
+ * before the thread sleeps, so a release in between is not missed.
  */
 void futex_lock_wait(struct futex_lock *l)
 {

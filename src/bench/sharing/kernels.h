@@ -13,8 +13,8 @@
 #include "kit/locks.h"
 
 /*
- * A mutex of 4 bytes whose waiters sleep in the kernel, unlocked when zero. Taking and giving it
- * back are one atomic instruction each where nobody waits. Not fair.
+ * A mutex of 4 bytes whose waiters sleep in the kernel, unlocked when zero. Without waiters, taking
+ * and releasing it are one atomic instruction each. Not fair.
  */
 enum { FUTEX_LOCK_FREE, FUTEX_LOCK_HELD, FUTEX_LOCK_AWAITED };
 
@@ -71,7 +71,7 @@ typedef void update(void *place, struct mcs_node *own, uint64_t n);
 /* A load, an add, a store: races lose updates. Relaxed atomics, so that races are defined. */
 update update_add, update_add_32;
 update update_fetch_add, update_fetch_add_32;
-/* Retries until the exchange succeeds. */
+/* Each retries until the exchange succeeds. */
 update update_compare_exchange, update_compare_exchange_32;
 update update_mutex, update_spin, update_ticket, update_mcs, update_futex;
 /* The lock alone, without an increment under it. */

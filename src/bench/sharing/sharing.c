@@ -76,7 +76,7 @@ static const struct ratio ratios[] = {
 struct operation {
 	update *run;
 	size_t size, word, bytes;
-	bool fair;  /* a lock that is first come, first served */
+	bool fair;  /* the lock serves threads in the order of arrival */
 	bool exact; /* no update is lost, even if words are shared */
 };
 
@@ -169,7 +169,7 @@ static size_t stride_of(const struct trial *t)
 	case DENSE:
 		return operation_of(t)->size;
 	default:
-		/* no padding: pointless() refuses it */
+		/* without padding: pointless() refuses it */
 		return padding ? (operation_of(t)->size + padding - 1) / padding * padding : 0;
 	}
 }

@@ -140,7 +140,7 @@ static int may(const char *root, const char *file, int mode)
 	return access(path, mode);
 }
 
-/* LIKWID's daemon, which reads the registers for users who may not. */
+/* LIKWID's daemon, which reads the registers for users without permission. */
 static bool has_daemon(const char *root)
 {
 	static const char *const daemons[] = { "/usr/sbin/likwid-accessD",

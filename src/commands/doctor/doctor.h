@@ -16,7 +16,7 @@
 
 struct machine;
 
-/* The data that checks look at. */
+/* The data that checks examine. */
 struct patient {
 	const char *root; /* of /proc and /sys (sysfs.h) */
 	const struct machine *machine;
@@ -26,7 +26,7 @@ enum finding_state {
 	FINDING_GOOD,	 /* as it should be, or for information */
 	FINDING_WRONG,	 /* spoils measurements */
 	FINDING_MISSING, /* something can't be measured here, or not verified */
-	FINDING_UNKNOWN, /* could not be found out */
+	FINDING_UNKNOWN, /* could not be determined */
 	FINDING_STATES
 };
 
@@ -34,7 +34,7 @@ enum finding_state {
 struct finding {
 	enum finding_state state;
 	char found[256];
-	char remedy[512]; /* a command that depends on what was found; "": the check's own */
+	char remedy[512]; /* a command that depends on the finding; "": the check's own */
 };
 
 void finding_set(struct finding *, enum finding_state, const char *format, ...)
@@ -44,8 +44,8 @@ void finding_add(struct finding *, const char *format, ...) __attribute__((forma
 void finding_mend(struct finding *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Examines this machine. Returns an exit status: 0, or 1 where something spoils measurements (a
- * [!!]) or the stream can't be written.
+ * Examines this machine. Returns an exit status: 0, or 1 if something spoils measurements (a [!!])
+ * or the stream cannot be written.
  */
 int doctor(const struct machine *, FILE *);
 /* Examines a copy of /proc and /sys (sysfs.h); checks that try something are unknown there. */
@@ -69,10 +69,12 @@ void check_smt(const struct patient *, struct finding *);
 void check_isolated(const struct patient *, struct finding *);
 void check_mitigations(const struct patient *, struct finding *);
 
-/* CPUs of one core that the topology takes for two: a host may put two virtual CPUs onto one. */
+/*
+ * CPUs of one core that the topology shows as two cores: a host may put two virtual CPUs onto one.
+ */
 void check_siblings(const struct patient *, struct finding *);
 /*
- * Measures how long a line takes from one CPU to the other: s, the least of many tries in this many
+ * Measures how long a line takes between the two CPUs: s, the least of many tries in this many
  * seconds; 0: the two never met.
  */
 double siblings_exchange(int cpu, int other, double seconds);
@@ -112,7 +114,7 @@ struct likwid_found {
 	const char *library; /* its file, or NULL */
 	const char *why;     /* there is none */
 	/*
-	 * It counts by registers of the processor, through /dev/cpu, as on x86; else by
+	 * It counts by registers of the processor, through /dev/cpu, as on x86; otherwise by
 	 * perf_event_open.
 	 */
 	bool registers;

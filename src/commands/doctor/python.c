@@ -33,7 +33,7 @@ static pid_t start(char *const *words, int *output)
 	posix_spawn_file_actions_adddup2(&files, ends[1], 1);
 	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
 	posix_spawnattr_init(&attributes);
-	/* so that what it starts can be ended with it */
+	/* so that its own children can be ended with it */
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 	error = posix_spawnp(&child, words[0], &files, &attributes, words, environ);
 	posix_spawnattr_destroy(&attributes);

@@ -114,7 +114,7 @@ void siblings_report(const struct siblings *pair, unsigned pairs, struct finding
 			    pairs ? "no two CPUs were free at once" : "there is one core");
 }
 
-/* Looks at CPUs that follow each other, since hosts number siblings so, while there is time. */
+/* While there is time, tries CPUs with consecutive numbers, since hosts number siblings so. */
 void check_siblings(const struct patient *p, struct finding *f)
 {
 	const struct machine *m = p->machine;

@@ -31,8 +31,8 @@ static void watched(sigset_t *set)
 }
 
 /*
- * Waits for the child's end: true, with its status, as wait() has it. False: it has not ended
- * `last` s after *began (which it may change), or *signal is to end this program.
+ * Waits for the child's end: true, with its status, as from wait(). False: it has not ended `last`
+ * s after *began (which it may change), or *signal should end this program.
  */
 static bool wait_for(pid_t child, const double *began, double last, int *status, int *signal)
 {
@@ -54,7 +54,7 @@ static bool wait_for(pid_t child, const double *began, double last, int *status,
 	return true;
 }
 
-/* A child that waits in the kernel for ever can't be reaped: it is not waited for. */
+/* A child that waits in the kernel for ever cannot be reaped: it is left alone. */
 static void end(pid_t child)
 {
 	const double now = clock_now();
@@ -74,8 +74,8 @@ static double foreign_now(const struct examiner *e)
 }
 
 /*
- * Tells what the child was doing when it did not come to its end. It may have waited for a CPU or
- * memory that others had: that says nothing of the trial, nor does the kernel's SIGKILL.
+ * Reports what the child was doing when it did not complete. It may have waited for a CPU or memory
+ * that others had, or the kernel may have sent SIGKILL: neither says anything about the trial.
  */
 static void tell_unfinished(struct examiner *e, bool ended, int status)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Health is examined by a child, so that the command ends in time whatever the child waits for,
- * a broken disk or a broken core. It tells the parent in shared memory how far it is.
+ * A child does the examination, so that the command ends in time even if the child hangs on a
+ * broken disk or core. It reports its progress to the parent in shared memory.
  */
 #ifndef LOCUS_HEALTH_EXAMINER_H
 #define LOCUS_HEALTH_EXAMINER_H
@@ -15,7 +15,7 @@ struct asked {
 	const char *expect, *record; /* record: NULL: none */
 	double time_budget;	     /* s, of the trials */
 	double foreign;		     /* CPUs that other work may take beside trials */
-	double last;		     /* s from the start: then the parent no longer waits */
+	double last;		     /* s from the start until the parent stops waiting */
 };
 
 /* CPU time of the host and of this program; s since some moment. */
@@ -33,14 +33,14 @@ struct examiner {
 	bool measured;		  /* some trial was, so the record has a run */
 	bool done;		  /* the examination has come to its end */
 	char does[HEALTH_TEXT];	  /* "reading facts of the machine" */
-	char trial[OPTIONS_HAND]; /* that is being measured; "": none */
+	char trial[OPTIONS_HAND]; /* the trial that is being measured; "": none */
 	struct foreign load;	  /* when measuring began */
 };
 
 /* ---- trials.c ---- */
 
 /*
- * Measures the trials that the class names, and holds them against their bounds, unless other work
+ * Measures the trials that the class names, and compares them with their bounds, unless other work
  * runs.
  */
 void trials_examine(struct examiner *, const json_t *of_class);
@@ -49,25 +49,28 @@ void trials_append_none(struct examiner *);
 /* Holds lines of a record ({id: line}) against the bounds. */
 void trials_judge(struct health *, const json_t *of_class, const json_t *lines);
 
-/* Takes back what trials have told beside `facts`, if other work has run since e->load was read. */
+/*
+ * Takes back what trials have reported beside `facts`, if other work has run since e->load was
+ * read.
+ */
 void trials_settle(struct examiner *, const struct health *facts);
 
 /* ---- examiner.c ---- */
 
 /*
- * Reads the host's times of /proc/stat (`root` as in base/sysfs.h), and the own ones: `who` is of
- * getrusage(2), this process or its children that have ended.
+ * Reads the host's times from /proc/stat (`root` as in base/sysfs.h), and this process's: `who` as
+ * in getrusage(2), this process or its ended children.
  */
 void foreign_read(const char *root, struct foreign *, int who);
-/* CPUs that others used between the two; 0 where that is unknown. */
+/* CPUs that others used between the two readings; 0 if unknown. */
 double foreign_cpus(const struct foreign *before, const struct foreign *after);
 
 /* Notes what the child does from now on. */
 void examiner_turns_to(struct examiner *, const char *does);
 
 /*
- * Runs the function in a child, which fills in e->health. What it did not bring to an end
- * is told there, too. Returns the signal that ended this program, after a message; 0: none did.
+ * Runs the function in a child, which fills in e->health. If the child does not complete, e->health
+ * reports that, too. Returns the signal that ended this program, after a message; 0: none did.
  */
 int examiner_run(void (*examine)(struct examiner *), const struct asked *, struct health *);
 

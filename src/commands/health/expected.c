@@ -69,7 +69,7 @@ static bool is_trial(const json_t *of_class, const json_t *t, char why[HEALTH_TE
 	return false;
 }
 
-/* A value that is to be equal, or {"least": number} or {"most": number}, or both. */
+/* A value that must be equal, or {"least": number} or {"most": number}, or both. */
 static bool is_fact(const char *name, json_t *fact, char why[HEALTH_TEXT])
 {
 	const json_t *least = json_object_get(fact, "least"), *most = json_object_get(fact, "most");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Holds facts of the machine against a class of the file. */
+/* Compares facts of the machine with a class of the file. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static bool is_beyond(const json_t *value, const json_t *bound, bool most)
 	return bound && (!json_is_number(value) || (most ? own > end : own < end));
 }
 
-/* Judges a fact of which the value is known. */
+/* Judges a fact whose value is known. */
 static void judge_one(struct health *h, const char *path, const json_t *fact, const json_t *value)
 {
 	const json_t *least = json_object_get(fact, "least"), *most = json_object_get(fact, "most");
@@ -135,7 +135,7 @@ static const char *known_text(const json_t *object, const char *key)
 
 /*
  * A machine whose class is not in the file, although classes of its processor are, has changed: it
- * is held against the one of these that is most like it.
+ * is compared with the most similar of these classes.
  */
 static void judge_unlike(struct health *h, const json_t *classes, const json_t *machine)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was found, and the line that says it. */
+/* Findings, and the line that reports them. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "commands/health/finding.h"
 
-/* Bytes of a host's name in the line: what is found has room beside it. */
+/* Bytes of a host's name in the line, which leave room for the findings. */
 enum { HOST = 48 };
 
 static void note(char text[HEALTH_TEXT], unsigned *n, const char *format, va_list arguments)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `locus health`: whether this node is as a file of expected values says (locus export --expect).
- * First facts of the machine, then some trials; the answer is one line.
+ * `locus health`: whether this node agrees with a file of expected values (locus export --expect).
+ * First it checks facts of the machine, then some trials; the answer is one line.
  */
 #ifndef LOCUS_HEALTH_FINDING_H
 #define LOCUS_HEALTH_FINDING_H
@@ -11,19 +11,19 @@
 
 #include "commands/commands.h"
 
-enum { HEALTH_LINE = 160, HEALTH_TEXT = 256 }; /* bytes: at most; room for a part of it */
+enum { HEALTH_LINE = 160, HEALTH_TEXT = 256 }; /* bytes, at most: of the line; of a part of it */
 
 /* The state of a node, as far as it is known. */
 struct health {
-	unsigned facts, trials;	     /* as many were held against expected values */
-	unsigned findings;	     /* so many are not as expected */
-	unsigned unknowns;	     /* so many can't be told */
+	unsigned facts, trials;	     /* how many were compared with expected values */
+	unsigned findings;	     /* how many deviate from the expected values */
+	unsigned unknowns;	     /* how many are unknown */
 	char finding[HEALTH_TEXT];   /* the gravest finding */
-	char unknown[HEALTH_TEXT];   /* why the first of these can't be told */
+	char unknown[HEALTH_TEXT];   /* why the first of these is unknown */
 	char no_trials[HEALTH_TEXT]; /* why no trial was measured; "": they were */
 };
 
-/* Count a finding or what can't be told; the text of the first one is kept. */
+/* Count a finding or an unknown; the text of the first one is kept. */
 void health_finding(struct health *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void health_unknown(struct health *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -51,8 +51,8 @@ const json_t *expected_bounds(const json_t *of_class, const char *trial, const c
 /* ---- facts.c: the machine ---- */
 
 /*
- * Holds the machine (provenance.h) against the file. Returns its class in the file;
- * NULL after a finding or a reason why it can't be told.
+ * Compares the machine (provenance.h) with the file. Returns its class in the file; NULL after a
+ * finding or a reason why the class is unknown.
  */
 const json_t *facts_judge(struct health *, const json_t *classes, const json_t *machine);
 

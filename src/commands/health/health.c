@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command: what it is asked, what it looks at in which order, and how it ends. */
+/* The command: its options, the order of its checks, and how it ends. */
 #include "commands/health/finding.h"
 
 #include <getopt.h>
@@ -19,7 +19,7 @@
 
 /* ---- in the child ---- */
 
-/* The machine as the record's header has it. NULL after a reason. */
+/* The machine as in the record's header. NULL after a reason. */
 static json_t *look_at_machine(struct health *h)
 {
 	const char *why;
@@ -85,8 +85,8 @@ static const char usage[] =
 	"      --help             print this text\n";
 
 /*
- * s: of the trials; of the whole command, whatever hangs. The harness itself ends a trial that does
- * not come back at 110 % of its time and a second.
+ * s: for the trials; for the whole command, whatever hangs. The harness itself ends a trial that
+ * does not return at 110 % of its time and a second.
  */
 #define MOST_TIME 20.0
 #define LAST	  24.5
@@ -145,7 +145,7 @@ static int parse(struct asked *a, int argc, char **argv)
 
 /* ---- the end ---- */
 
-/* Prints the line, and what can't be told. Returns the exit status. */
+/* Prints the line, and the unknowns. Returns the exit status. */
 static int conclude(const struct health *h)
 {
 	char host[UTF8_HOST], line[HEALTH_LINE + 1];
@@ -153,7 +153,7 @@ static int conclude(const struct health *h)
 	if (h->findings || h->facts) {
 		health_line(h, utf8_host(host), line);
 		puts(line);
-		fflush(stdout); /* before the words on stderr, where both are one pipe */
+		fflush(stdout); /* the line first, if stderr is the same pipe */
 	}
 	if (h->unknowns)
 		message_own("health: cannot tell: %s%s", h->unknown,

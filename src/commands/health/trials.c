@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trials of the file: measured by the harness, and judged by what is in the record. */
+/* The trials of the file: measured by the harness, and judged by the record. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,16 +18,16 @@
 #include "harness/run/run.h"
 #include "machine/clock.h"
 
-#define LOOK 1.0 /* s in which other work shows */
+#define LOOK 1.0 /* s in which other work becomes visible */
 
 /* ---- judging ---- */
 
-/* A metric that is held against its bounds. */
+/* A metric that is compared with its bounds. */
 struct judged {
 	const char *component;
 	const json_t *bounds, *line;
 	double value, bound;
-	bool lower; /* is better: the bound is the highest value */
+	bool lower; /* lower is better: the bound is the highest value */
 };
 
 static double real_of(const json_t *value)
@@ -47,8 +47,8 @@ static bool is_worse(const struct judged *j, double value)
 }
 
 /*
- * The value in batch i: of the metric's column; of a rate, which has none, from the batch's time.
- * NAN: it has none.
+ * The metric's value in batch i, from its column; a rate has none, so from the batch's time. NAN:
+ * none.
  */
 static double in_batch(const struct judged *j, size_t i)
 {
@@ -117,7 +117,7 @@ static void report_no_result(struct health *h, const struct judged *j, const cha
 
 /*
  * How many times worse than its bound a measured value is, with the text of the finding; 0: it is
- * as expected, or has already been reported as unknown or wrong.
+ * as expected, or was already reported as unknown or wrong.
  */
 static double judge_one(struct health *h, const struct judged *j, char told[HEALTH_TEXT])
 {
@@ -197,7 +197,7 @@ static json_t *read_trials(const char *path)
 
 enum { MOST_BENCHMARKS = 64 };
 
-/* The ids of the trials, and the benchmarks that have them, which end with NULL. */
+/* The ids of the trials; the benchmarks that have them, ended by NULL. */
 static json_t *trials_of(const struct program *p, const json_t *of_class,
 			 const struct benchmark *table[MOST_BENCHMARKS])
 {
@@ -226,7 +226,7 @@ static json_t *trials_of(const struct program *p, const json_t *of_class,
 	return ids;
 }
 
-/* From now on what is printed goes to an unnamed file: its descriptor, or -1. */
+/* Redirects all further output to an unnamed file: its descriptor, or -1. */
 static int hush(void)
 {
 	const int file = memfd_create("locus-health", MFD_CLOEXEC);
@@ -238,7 +238,7 @@ static int hush(void)
 	return file;
 }
 
-/* The first line that was printed there, or "". */
+/* The first line printed to that file, or "". */
 static void first_line(int file, char line[HEALTH_TEXT])
 {
 	const ssize_t n = pread(file, line, HEALTH_TEXT - 1, 0);
@@ -282,7 +282,7 @@ static void measure(struct examiner *e, const json_t *of_class)
 	json_decref(only);
 }
 
-/* Waits until other work would have shown. Whether there is too much of it. */
+/* Waits until other work would be visible. Returns whether there is too much of it. */
 static bool others_work(struct examiner *e, const struct foreign *before, const char *when)
 {
 	struct foreign now;
@@ -296,7 +296,7 @@ static bool others_work(struct examiner *e, const struct foreign *before, const 
 	return true;
 }
 
-/* The rest of the first second. */
+/* Waits for the rest of the first second. */
 static void wait_since(double begin)
 {
 	const double left = begin + LOOK - clock_now();
@@ -365,7 +365,7 @@ void trials_examine(struct examiner *e, const json_t *of_class)
 
 	if (!json_array_size(json_object_get(of_class, "health")))
 		return;
-	/* more than all CPUs can't be taken: no need to look */
+	/* others cannot use more than all CPUs: no need to look */
 	if (e->asked->foreign < (double)sysconf(_SC_NPROCESSORS_ONLN)) {
 		examiner_turns_to(e, "looking for other work");
 		wait_since(e->load.wall);

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "harness/ask/options.h"
 
-/* argp's key of an option: HELP, USAGE, or one of the others plus the index of its row. */
+/* argp's key of an option: HELP, USAGE, or ROW plus the option's index in the table. */
 enum { HELP = '?', USAGE = 0x100, ROW = 0x200, PARAMETER = 0x300 };
 
 /* Ends argp_parse(): nothing is left to do. */
@@ -83,8 +83,8 @@ static int check_names(const char *program, const struct argp_option *known, siz
 }
 
 /*
- * Fills argp's table with all options of the benchmark, and with --help and --usage: argp's own end
- * the program. Returns their number.
+ * Fills argp's table with all options of the benchmark, and with our own --help and --usage, since
+ * argp's end the program. Returns their number.
  */
 static size_t list_options(const struct benchmark *b, struct argp_option *table)
 {

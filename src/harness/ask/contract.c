@@ -11,7 +11,7 @@
 
 struct check {
 	const struct benchmark *b;
-	char *fault; /* the first; NULL: none yet */
+	char *fault; /* the first fault; NULL: none yet */
 };
 
 /* Notes a fault unless `good`, or unless another fault was found before. Returns `good`. */
@@ -103,7 +103,7 @@ static void check_presets(struct check *c)
 
 /* --- its tables --- */
 
-/* A table that is given without ROWS() has no length: it would be left out without a word. */
+/* A table that is given without ROWS() has no length: it would silently be ignored. */
 static void check_counted(struct check *c, const void *rows, unsigned n, const char *of,
 			  const char *member)
 {

@@ -29,7 +29,7 @@ static void put_variant(const struct variant *v, FILE *f)
 	message_row(head, v->summary, VARIANT_COLUMN, f);
 }
 
-/* An option's name and argument, and what it is for. */
+/* An option's name and argument, and its purpose. */
 static void put_option(const char *name, const char *argument, const char *text, FILE *f)
 {
 	char option[64], head[96];
@@ -63,7 +63,7 @@ void help_meanings(const struct parameter *p, int column, FILE *f)
 	}
 }
 
-/* The values that the profiles take without the option; profiles without one are left out. */
+/* The values that the profiles use without the option; profiles without a value are left out. */
 static void put_defaults(const struct parameter *p, FILE *f)
 {
 	char head[64], text[1024] = "";

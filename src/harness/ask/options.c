@@ -144,7 +144,7 @@ static int take_seed(const struct option_row *row, const char *program, const ch
 	return read_count(row, program, text, 0, &o->seed);
 }
 
-/* Names are separated by ","; alternatives, of which the first that works is taken, by "|". */
+/* Names are separated by ","; alternatives, of which the first one that works is taken, by "|". */
 static bool has_empty_name(const char *list)
 {
 	size_t length;
@@ -156,7 +156,7 @@ static bool has_empty_name(const char *list)
 	return !length;
 }
 
-/* Checks only the form of the list; whether the events exist is found out later. */
+/* Checks only the form of the list; counting_open() finds out whether the events exist. */
 static int take_counters(const struct option_row *row, const char *program, const char *list,
 			 struct options *o)
 {
@@ -167,7 +167,7 @@ static int take_counters(const struct option_row *row, const char *program, cons
 	if (has_empty_name(list))
 		return refuse(program, row->name, "there is an empty name in the list");
 	for (const char *c = list; *c; c++)
-		/* it would break lines that show the name */
+		/* a control character would break lines that show the name */
 		if (iscntrl((unsigned char)*c))
 			return refuse(program, row->name,
 				      "there is a control character in the list: a line break?");

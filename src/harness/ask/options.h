@@ -14,10 +14,10 @@
 
 /* The statuses that a program ends with. */
 enum {
-	EXIT_GOOD = 0, /* also when noisy or unconverged */
+	EXIT_GOOD = 0, /* even if noisy or unconverged */
 	EXIT_BAD = 1,  /* wrong, misplaced, failed; output unwritable or full */
 	EXIT_COMMAND_LINE = 2,
-	EXIT_IMPOSSIBLE = 3, /* on this machine, and asked for by name */
+	EXIT_IMPOSSIBLE = 3, /* on this machine, and requested by name */
 	EXIT_FAULT = 70,     /* of locus itself */
 	EXIT_SIGNAL = 128,   /* + its number */
 };
@@ -27,16 +27,16 @@ enum { OPTIONS_TAGS = 32, OPTIONS_ROWS = 32, OPTIONS_HAND = 128, OPTIONS_CHOSEN 
 
 /* NULL and 0: not given. */
 struct options {
-	const struct benchmark *benchmark; /* NULL: the suite, or what `name` says */
+	const struct benchmark *benchmark; /* NULL: the suite, or the command `name` */
 	const char *name;
 	const char *chosen[OPTIONS_CHOSEN]; /* a suite's benchmarks; the first NULL: all */
 	enum profile profile;
 	enum format format; /* of the printed results */
 	const char *variant, *threads, *bind, *topology, *output;
 	/*
-	 * No options: a file for the record where `output` is NULL; ids of trials, {ID: true}, if
-	 * no others are to be planned; OPTIONS_HAND bytes for the name of the trial at hand;
-	 * whether a line for each benchmark takes the place of its table.
+	 * Set by the program, not by options: a file for the record if `output` is NULL; ids of
+	 * trials, {ID: true}, if no others should be planned; OPTIONS_HAND bytes for the name of
+	 * the present trial; whether each benchmark has a line instead of its table.
 	 */
 	const char *scratch;
 	const json_t *only;
@@ -49,7 +49,7 @@ struct options {
 	double time_budget, case_budget, duration; /* s */
 	double begin_at;			   /* s since 1970 */
 	unsigned repeats, runs;
-	/* this process's place in a series of runs (--runs); run: from 1, 0: it is in none */
+	/* this process's place in a series of runs (--runs); run: from 1; 0: not in a series */
 	struct {
 		uint64_t id;
 		unsigned run;
@@ -64,13 +64,16 @@ struct options {
 bool options_select(const struct options *);
 
 /*
- * Reads the arguments after the subcommand (argv[0] is "locus numa"). 0: go on; OPTIONS_HELPED:
- * --help or --usage has been printed, and that is all; else the status to exit with, after a
- * message.
+ * Reads the arguments after the subcommand (argv[0] is "locus numa"). 0: continue; OPTIONS_HELPED:
+ * --help or --usage has been printed, and the command is done; else the status to exit with, after
+ * a message.
  */
 enum { OPTIONS_HELPED = -1 };
 int options_parse(struct options *, const struct benchmark *, int argc, char **argv);
-/* Whether no option excludes or lacks another: 0, or EINVAL after a message. */
+/*
+ * Checks that options do not exclude each other or lack one that they need: 0, or EINVAL after a
+ * message.
+ */
 int options_agree(const struct options *, const char *program);
 
 /*
@@ -85,7 +88,7 @@ struct option_row {
 	 */
 	int (*take)(const struct option_row *, const char *program, const char *text,
 		    struct options *);
-	size_t field;  /* the offset in struct options of what it sets */
+	size_t field;  /* the offset in struct options of the member that it sets */
 	uint64_t most; /* the largest number */
 	/*
 	 * Words that the argument may be, besides a benchmark's own: "close,spread"; ":files":

@@ -13,7 +13,7 @@ enum { MOST_PARAMETERS = 32 };
 /* Whether the variant uses this parameter, and users can set it. */
 bool parameter_applies(const struct benchmark *, const struct variant *, unsigned parameter);
 
-/* ---- what a profile sets; what it leaves out is as in the profile before it ---- */
+/* ---- what a profile sets; otherwise the profile before it applies ---- */
 
 extern const char *const profile_names[PROFILES];
 
@@ -44,9 +44,9 @@ struct values {
 
 /*
  * Reads a list, a range or words (benchmark.h says which) for a parameter; "auto" and "all" ask the
- * machine. P_LAYOUT and P_PATH values stay the words that were given: what a layout is depends on
- * the number of threads. Returns 0; or EXIT_COMMAND_LINE (not understood) or EXIT_IMPOSSIBLE (this
- * machine lacks it), with a sentence in `why` that names neither option nor program.
+ * machine. P_LAYOUT and P_PATH values stay the given words: the layout depends on the number of
+ * threads. Returns 0; or EXIT_COMMAND_LINE (not understood) or EXIT_IMPOSSIBLE (this machine lacks
+ * it), with a sentence in `why` that names neither option nor program.
  */
 int values_parse(const struct parameter *, const char *text, const struct machine *, enum profile,
 		 struct values *, char *why, size_t size);

@@ -15,8 +15,7 @@
 enum { MOST_VALUES = 100000, WORD = 256 };
 
 /*
- * A text being read: for which parameter, where its values go, and where the reason for a refusal
- * goes.
+ * A text being read: its parameter, where its values go, and where the reason for a refusal goes.
  */
 struct reading {
 	const struct parameter *parameter;
@@ -163,7 +162,7 @@ static int read_integer(const struct reading *r, const char *word, uint64_t *num
 
 /*
  * From low to high, each larger than the last: a small factor rounds to the same number more than
- * once. The last product may miss high by a rounding error.
+ * once. A rounding error may put the last product beyond high.
  */
 static int append_range(struct values *list, uint64_t low, uint64_t high, uint64_t step,
 			double factor)
@@ -247,7 +246,7 @@ static int read_word(const struct reading *r, const char *word)
 	case P_LAYOUT:
 	case P_PATH:
 		return read_text(r, word);
-	case P_DERIVED: /* users can't give it */
+	case P_DERIVED: /* users cannot give it */
 		break;
 	}
 	return EXIT_COMMAND_LINE;

@@ -11,7 +11,7 @@
 
 /* --- what the batches saw --- */
 
-/* Where the run keeps what worker 0's CPU saw; NULL: nowhere. */
+/* Where the run keeps its observations from worker 0's CPU; NULL: nowhere. */
 static double *quiet_of(const struct series *s)
 {
 	const struct trial *t = &s->planned->trial;
@@ -22,7 +22,7 @@ static double *quiet_of(const struct series *s)
 	return cpu ? s->evidence.neighbours.quiet + (cpu - t->machine->cpu) : NULL;
 }
 
-/* The fastest probe of memory, of all batches or of those whose neighbours rested; 0: none. */
+/* The fastest probe of memory, in all batches or in those whose neighbours rested; 0: none. */
 static double fastest(const struct series *s, bool rested)
 {
 	double least = 0;
@@ -38,7 +38,7 @@ static double fastest(const struct series *s, bool rested)
 	return least;
 }
 
-/* Threads of this process that work elsewhere are no neighbours: they make `foreign` negative. */
+/* Threads of this process that work elsewhere are not neighbours: they make `foreign` negative. */
 static double neighbours_busy(const struct evidence *e)
 {
 	const struct noise *n = &e->noise;
@@ -50,7 +50,8 @@ static double neighbours_busy(const struct evidence *e)
 }
 
 /*
- * s per line without neighbours: the run's best so far, or this trial's if neighbours are no cause.
+ * s per line without neighbours: the run's best so far, or this trial's if neighbours cannot be the
+ * cause.
  */
 static double best_of(const struct series *s, double busy)
 {
@@ -68,7 +69,7 @@ static bool slow(const struct neighbours *b, struct neighbours_look look, double
 					 : look.line > CONTENTION_SLOW * best;
 }
 
-/* The medians of what the batches saw. */
+/* The medians over the batches. */
 static void sum_up(const struct series *s, struct contention *seen, double *lines, double *memory)
 {
 	for (unsigned i = 0; i < s->samples.batches; i++) {
@@ -116,7 +117,7 @@ void contention_learn(const struct series *s)
 
 /* By level. */
 static const struct shared {
-	const char *key, *name, *why; /* why: no probe can tell what neighbours do to it */
+	const char *key, *name, *why; /* why: no probe can show the effect of neighbours */
 } levels[] = {
 	[NEIGHBOURS_CORE] = { "core", "core", "no probe sees what that does to it" },
 	[NEIGHBOURS_L3] = { "l3", "L3", "its lines can't be flushed here, so no probe sees it" },
@@ -203,7 +204,7 @@ void contention_judge(const struct series *s, struct verdict *v)
 			 "share%s its %s",
 			 seen.busy, one ? "" : "s", cpus_text(b, list), one ? "s" : "",
 			 levels[b->level].name);
-	/* For L3 a note: some L3s don't hold the probe's lines without neighbours either. */
+	/* For L3 only a note: some L3s lose the probe's lines even without neighbours. */
 	if (seen.slow > CONTENTION_MOST_SLOW * seen.looks)
 		verdict_add(v, b->level == NEIGHBOURS_L3 ? STATUS_OK : STATUS_NOISY, "%s%s%s",
 			    slow_text(b, &seen, text), b->cpus ? "; " : "", who);

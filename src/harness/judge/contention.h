@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether others on the CPUs beside a trial (sample/neighbours.h) slowed it down: they contend for
- * the core, the L3 or the memory that it uses.
+ * Whether other work on the CPUs beside a trial (sample/neighbours.h) slowed it down, by contention
+ * for the core, the L3 or the memory that it uses.
  */
 #ifndef LOCUS_CONTENTION_H
 #define LOCUS_CONTENTION_H
@@ -27,19 +27,20 @@
 struct contention {
 	double busy;   /* CPUs that others kept busy, on average; NAN: unknown */
 	double line;   /* s per line, the median of the batches; NAN: no batch has one */
-	double best;   /* s per line of memory without neighbours; NAN: the run has not seen it */
-	double memory; /* median s per line of L3 when flushed; NAN: it isn't L3 */
-	unsigned slow, looks; /* batches after which the level was slow; after which it was read */
+	double best;   /* s per line of memory without neighbours; NAN: not seen in this run */
+	double memory; /* median s per line of L3 after a flush; NAN: the level is not L3 */
+	/* number of batches after which the level was slow; after which it was probed */
+	unsigned slow, looks;
 };
 struct contention contention_seen(const struct series *);
 
-/* Keeps how fast memory is while the neighbours rest, if they did. After the last batch. */
+/* Keeps the speed of memory while the neighbours rest, if they did. After the last batch. */
 void contention_learn(const struct series *);
 
 json_t *contention_json(const struct series *); /* `beside` of `noise`; NULL: nobody was watched */
 /*
- * Noisy: its level was slow after too many batches; or neighbours were busy, and no probe can tell
- * what they did. For L3 it is a note.
+ * Noisy: its level was slow after too many batches; or neighbours were busy, and no probe can show
+ * their effect. For L3 it is a note.
  */
 void contention_judge(const struct series *, struct verdict *);
 

@@ -110,8 +110,8 @@ static unsigned batch_of_round(const struct samples *s, unsigned round)
 
 /*
  * One trial's number over the other's. Both had their batches in the same rounds, so each round has
- * a ratio: what slows a whole round down cancels, and the interval is narrower than one from bound
- * to bound. NAN if no round has a number of both.
+ * a ratio: slow rounds cancel, and the interval is narrower than one from bound to bound. NAN if no
+ * round has a number of both.
  */
 static struct estimate estimate_rounds(const struct series *of, const struct series *to,
 				       const struct metric *m)
@@ -139,7 +139,9 @@ static struct estimate estimate_rounds(const struct series *of, const struct ser
 				  .groups = e.groups };
 }
 
-/* How much ratios of this metric scatter in the group: each trial is compared with the next. */
+/*
+ * The typical scatter of this metric's ratios in the group: each trial is compared with the next.
+ */
 static double typical_of(const struct series *group, unsigned n, const struct metric *m)
 {
 	double *scatter = calloc(n + 1, sizeof(*scatter)), typical;
@@ -198,7 +200,7 @@ static void note_answers(struct verdict *v, const struct ratio *r, const struct 
 		    r->of, r->to, m->name, number_of(s, m), number_of(to, m));
 }
 
-/* NULL if one has no number, or a wrong answer. */
+/* NULL if one of them has no number, or a wrong answer. */
 static json_t *ratio_json(const struct ratio *r, const struct series *s, const struct series *to,
 			  double typical)
 {

@@ -9,7 +9,10 @@
 #include "harness/sample/counts.h"
 #include "harness/sample/workers.h"
 
-/* Raw samples of a trial that go into the record; beyond that, quantiles of each batch. */
+/*
+ * The number of raw samples that a trial may put into the record; after them, each batch has
+ * quantiles.
+ */
 #define MOST_RAW_SAMPLES 10000
 
 static const double sketched[] = { 0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1 };
@@ -61,7 +64,7 @@ static json_t *sketch_json(const struct samples *s, size_t first, size_t samples
 		if (isfinite(s->time[first + k]))
 			sorted[n++] = s->time[first + k];
 	sketch = json_pack("{s:i}", "n", (int)n);
-	if (n) /* else no two workers ever worked at the same time */
+	if (n) /* otherwise no two workers ever worked at the same time */
 		json_object_set_new(sketch, "quantiles", samples_quantiles(sorted, n));
 	free(sorted);
 	return sketch;

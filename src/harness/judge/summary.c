@@ -57,7 +57,7 @@ static json_t *trial_json(const struct planned *p)
 			 p->trial.oversubscribed ? json_true() : NULL);
 }
 
-/* --- how it ended: the status, its reasons and notes --- */
+/* --- its end: the status, its reasons and notes --- */
 
 /* %: smaller changes would be printed as "+0.0 %". */
 #define LEAST_CHANGE 0.05
@@ -85,7 +85,7 @@ static void judge_course(const struct series *s, struct verdict *v)
 					 : "the run was interrupted before this trial");
 }
 
-/* The status of a trial that has no samples, if no reason was found before. */
+/* The status of a trial without samples, if no reason was found before. */
 static void judge_lack(const struct series *s, struct verdict *v)
 {
 	if (s->stopped != STOPPED_SIGNAL)
@@ -96,7 +96,7 @@ static void judge_lack(const struct series *s, struct verdict *v)
 				       "--output and --resume to continue");
 }
 
-/* Half of an interval wider than this says nothing about its other half. */
+/* If an interval's half is wider than this, the other half cannot be derived from it. */
 #define WIDE 0.5
 
 static void judge_width(const struct series *s, struct estimate time, struct verdict *v)
@@ -130,7 +130,7 @@ static double change(const double *x, size_t n)
 	       statistics_quantile_known(x, NULL, third, 0.5);
 }
 
-/* If the machine changes meanwhile, the value holds only for the time in which it was measured. */
+/* If the machine changes meanwhile, the value holds only for the time of measurement. */
 static void note_trend(const struct samples *s, struct verdict *v)
 {
 	double *medians = calloc(s->batches + 1, sizeof(*medians));
@@ -169,7 +169,7 @@ static void judge_samples(const struct series *s, struct estimates time, struct 
 	samples_note_doubts(s, v);
 }
 
-/* Adds to the reasons what held up a trial that was begun. */
+/* Adds to the reasons what delayed a trial that was begun. */
 static void judge_pace(const struct series *s, struct verdict *v)
 {
 	char *cause[] = { conditions_quota(s->task.conditions, s->planned->trial.threads),

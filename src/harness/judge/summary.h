@@ -31,7 +31,7 @@ bool samples_join(const struct series *, unsigned first, unsigned batch);
 /* Quantiles 0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99 and 1; sorts the values. */
 json_t *samples_quantiles(double *values, size_t n);
 /*
- * Units of a worker in the last sample; null if a deadline ends it, so that each worker does as
+ * Units of a worker in the last sample; null if a deadline ends it, since then each worker does as
  * many as it can.
  */
 json_t *samples_units(const struct series *);
@@ -42,15 +42,15 @@ json_t *batches_json(const struct samples *, const struct benchmark *);
 
 /* `samples` of the trial line; notes that they have two modes, or changed. */
 json_t *samples_json(const struct series *, struct verdict *);
-/* Notes what makes the samples' times doubtful. */
+/* Notes why the samples' times are doubtful. */
 void samples_note_doubts(const struct series *, struct verdict *);
 /* Median s between the first start and the last; NAN: unknown. */
 double samples_skew(const struct series *);
 /*
- * s per core cycle, so that `time` (the trial's) over it is the trial's value in cycles. It is
- * taken from the same samples as `time`, each batch in its own cycles. NAN where fewer than half of
- * the batches with a time know their cycle, and where threads outnumber CPUs: a unit's time is then
- * mostly spent waiting for one.
+ * s per core cycle: `time` (the trial's) divided by it is the trial's value in cycles. It comes
+ * from the same samples as `time`, each batch with its own cycle. NAN if fewer than half of the
+ * batches with a time know their cycle, and if threads outnumber CPUs: then a unit's time is mostly
+ * waiting for one.
  */
 double samples_cycle(const struct series *, double time);
 
@@ -59,7 +59,7 @@ double samples_cycle(const struct series *, double time);
 /* The name of the difference between the two trials: a parameter, "variant" or "threads". */
 const char *ratios_parameter(const struct ratio *, const struct benchmark *);
 /*
- * `ratios` of the trial line: the series compared with others of its group. Where two found
+ * `ratios` of the trial line: the series compared with others of its group. If two trials found
  * different answers there is no ratio, and a note says so.
  */
 json_t *ratios_json(const struct series *, const struct series *group, unsigned n,
@@ -68,17 +68,18 @@ json_t *ratios_json(const struct series *, const struct series *group, unsigned 
 /* --- summary_pairs.c: pairs of workers by level of the machine, by CPU, and pair by pair --- */
 
 /*
- * `pairs` of the trial line (doc/schema/README.md); null if nothing was measured, and for NULL.
- * Notes levels whose pairs disturb each other. Sorts the meetings.
+ * `pairs` of the trial line (doc/schema/README.md); null if nothing was measured, or without pairs
+ * (NULL). Notes levels whose pairs disturb each other. Sorts the meetings.
  */
 json_t *summary_pairs(struct pairs *, const struct trial *, struct verdict *);
 
 /* --- summary_evidence.c: noise, placement of pages, and counters --- */
 
 /*
- * A trial is noisy if noise may have moved its result: if noisy samples can't be set aside because
- * an allocation has too few others, or if the host stole more than NOISE_MOST_STOLEN of its time,
- * which no sample shows. More than NOISE_MOST_SAMPLES of noisy samples are worth a note.
+ * A trial is noisy if noise may have moved its result: if noisy samples cannot be set aside because
+ * an allocation would have too few others, or if the host stole more than NOISE_MOST_STOLEN of its
+ * time, which no sample shows. If more than NOISE_MOST_SAMPLES of the samples are noisy, a note
+ * says so.
  */
 #define NOISE_MOST_STOLEN  0.1
 #define NOISE_MOST_SAMPLES 0.1
@@ -89,8 +90,8 @@ json_t *noise_json(const struct series *);    /* `noise` of the trial line */
 void noise_judge(const struct series *, struct estimates time, struct verdict *);
 
 /*
- * `placement` of the trial line: where pages were before its samples, and `after` them if that
- * differs.
+ * `placement` of the trial line: the places of pages before its samples; `after`: the places after
+ * them, if they differ.
  */
 json_t *placement_json(const struct placements *);
 /*
@@ -98,7 +99,7 @@ json_t *placement_json(const struct placements *);
  * where first touch leaves none.
  */
 void placement_judge(const struct series *, struct verdict *);
-/* Notes that huge pages were asked for and not obtained. */
+/* Notes that huge pages were requested and not obtained. */
 void placement_note_huge(const struct series *, struct verdict *);
 
 /* Notes counts that are doubtful or come from few batches, and counting that changed the time. */

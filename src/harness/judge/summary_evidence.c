@@ -98,7 +98,7 @@ static bool has_node(const struct trial *t)
 	return false;
 }
 
-/* Notes nodes where first touch can't place a page with the thread that touches it. */
+/* Notes nodes where first touch cannot place a page near the thread that touches it. */
 static void note_first_touch(const struct trial *t, struct verdict *v)
 {
 	const struct machine *m = t->machine;
@@ -183,7 +183,7 @@ static unsigned allocations_lost(const struct samples *s)
 	return n;
 }
 
-/* With the noisy samples set aside, noise is a note unless it took many of them. */
+/* If the noisy samples are set aside, noise is a note if it took many of them. */
 void noise_judge(const struct series *s, struct estimates time, struct verdict *v)
 {
 	const struct noise *n = &s->evidence.noise;
@@ -246,7 +246,7 @@ void counters_note(const struct series *s, const json_t *counters, const json_t 
 			    json_number_value(json_object_get(counting, "without")));
 }
 
-/* The workers' CPUs on which LIKWID entered the region, and all its counters read zero. */
+/* The workers' CPUs on which LIKWID entered the region, but all its counters read zero. */
 static json_t *uncounted_json(const struct series *s)
 {
 	const struct trial *t = &s->planned->trial;

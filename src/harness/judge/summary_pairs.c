@@ -20,7 +20,7 @@ enum { LEAST_WORKERS = 5 };
 /* Standard deviation over median absolute deviation, of a normal distribution. */
 #define NORMAL_MAD 1.4826
 
-/* If pairs take longer beside others than alone by more than this share, that gets a note. */
+/* If pairs take longer beside others than alone by more than this share, a note says so. */
 #define CROWDED 0.1
 
 static double quantile_of(const struct meetings *l, double q)
@@ -103,7 +103,7 @@ static json_t *meetings_json(const struct pairs *p, enum level level)
 }
 
 /*
- * The median of a worker's pairs at a level; NAN if it has only one, which fits both of its
+ * The median of a worker's pairs at a level; NAN for a single pair, which says the same of both its
  * workers.
  */
 static double usual(const struct pairs *p, enum level level, unsigned i)
@@ -154,7 +154,10 @@ static void find_outstanding(const struct pairs *p, const struct trial *t, enum 
 	free(own);
 }
 
-/* Pairs' time in their rounds over their time alone, for a level or for all (LEVELS), sorted. */
+/*
+ * The ratio of pairs' time in their rounds to their time alone, for a level or for all (LEVELS),
+ * sorted.
+ */
 static size_t crowding(const struct pairs *p, enum level level, double ratio[PAIRS_MOST_ALONE])
 {
 	size_t n = 0;
@@ -198,7 +201,7 @@ static void note_crowding(const json_t *levels, struct verdict *v)
 	size_t i;
 
 	json_array_foreach(levels, i, level) {
-		/* 0 if it is not known */
+		/* 0 if unknown */
 		double ratio = json_number_value(json_object_get(level, "crowding"));
 
 		if (ratio > 1 + CROWDED)
@@ -209,7 +212,7 @@ static void note_crowding(const json_t *levels, struct verdict *v)
 	}
 }
 
-/* Adds the levels, beginning with the pairs that share most. */
+/* Adds the levels, the nearest pairs first. */
 static void levels_json(const struct pairs *p, const struct trial *t, json_t *levels,
 			json_t *outstanding)
 {

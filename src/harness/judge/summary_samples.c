@@ -10,7 +10,10 @@
 #include "base/statistics.h"
 #include "base/numbers.h"
 
-/* A sample shorter than so many readings of the clock gets a note: they are part of the result. */
+/*
+ * A sample shorter than so many readings of the clock gets a note: the readings are part of the
+ * result.
+ */
 #define READINGS 1000
 
 /* Threads that begin further apart than this share of a sample get a note. */
@@ -20,13 +23,13 @@ static const char *const kinds_of_modes[] = {
 	[MODES_OF_SAMPLES] = "samples", [MODES_OF_ALLOCATIONS] = "allocations"
 };
 
-/* Each of several pairs has its own time: these are no modes. */
+/* Several pairs at different distances have different times: these are not modes. */
 static bool levels_differ(const struct series *s)
 {
 	return s->pairs && pair_count(s->pairs) > 1;
 }
 
-/* The modes of undisturbed samples: disturbed ones are known already, and would be a mode. */
+/* The modes of undisturbed samples: disturbed ones are already known, and would form a mode. */
 static struct modes find_modes(const struct series *s)
 {
 	double *time = calloc(s->samples.n + 1, sizeof(*time));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trial's status, the reasons for it, and notes; they are added one after the other. */
+/* A trial's status, with its reasons and notes, added one after the other. */
 #ifndef LOCUS_VERDICT_H
 #define LOCUS_VERDICT_H
 
 #include <jansson.h>
 
 /*
- * From the best to the gravest: a trial has the gravest that holds. Noise outranks a wide interval,
- * which readers see for themselves, and two modes, which it may have made.
+ * From the best to the gravest: a trial has the gravest one that applies. Noise outranks a wide
+ * interval, which readers see for themselves, and two modes, which noise may have caused.
  */
 enum status {
 	STATUS_OK,
@@ -27,7 +27,7 @@ enum status status_named(const char *name);
 
 struct verdict {
 	enum status status;
-	/* lists of sentences; the first reason is one of the status */
+	/* lists of sentences; the first reason belongs to the status */
 	json_t *reasons, *notes;
 };
 

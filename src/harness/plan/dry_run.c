@@ -10,7 +10,10 @@
 #include "harness/ask/parameters.h"
 #include "machine/topology/topology.h"
 
-/* How many places from the first on are on one node, with a constant step between CPU numbers. */
+/*
+ * The number of places from the first on that are on one node, with a constant step between CPU
+ * numbers.
+ */
 static unsigned row_length(const struct place *place, unsigned n)
 {
 	unsigned length = 1;
@@ -78,7 +81,7 @@ static void print_trial(const struct planned *p, FILE *f)
 		tournament_rounds(threads), threads / 2, p->needs.meetings, plan_tournament(p));
 }
 
-/* How many allocations a trial may have before its last. */
+/* The number of allocations that a trial may have before its last. */
 static unsigned earlier(const struct planned *p)
 {
 	return effort_most_allocations(p->repeats) - 1;
@@ -93,7 +96,7 @@ static void print_time(double seconds, FILE *f)
 		fprintf(f, " (%s)", text_duration(duration, seconds));
 }
 
-/* Bytes that a plan holds at once, and how many more its earlier allocations may hold. */
+/* Bytes that a plan holds at once, and the further bytes that its earlier allocations may hold. */
 struct held {
 	double most, earlier;
 };
@@ -243,7 +246,10 @@ static void print_group(const struct planned *p, unsigned n, const struct varyin
 	free(text);
 }
 
-/* A line for one benchmark of several. Alone it also has its time, and a line for each group. */
+/*
+ * A line for one benchmark of several; a single benchmark also has its time, and a line for each
+ * group.
+ */
 static void outline(const struct plan *plan, const struct setting *setting, double seconds, FILE *f)
 {
 	const struct varying varies = varying_find(plan);

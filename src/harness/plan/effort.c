@@ -14,11 +14,11 @@ static const struct {
 	[PAPER] = { 0, 60, 0.01 },
 };
 
-/* s: an allocation should have at least so much of a trial's time, if there are to be more. */
+/* s: an allocation should take at least so much of a trial's time, if there are to be several. */
 #define ALLOCATION 0.1
 enum { MOST_ALLOCATIONS = 48 };
 
-/* Whether the profile bounds the whole command, and the user gave no option for how long. */
+/* Whether the profile bounds the whole command, and no option sets a time. */
 static bool is_bounded(const struct options *o)
 {
 	return efforts[o->profile].time > 0 && !o->repeats && o->case_budget <= 0 &&

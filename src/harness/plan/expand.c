@@ -13,7 +13,7 @@
 
 /* ---- the product of the lists ---- */
 
-/* A word for a layout may stand for several, each of which says how many threads it has. */
+/* A word may stand for several layouts, each with its own number of threads. */
 static int add_layouts(struct plan *plan, const struct factors *f, union value *value,
 		       unsigned layout, unsigned threads)
 {
@@ -57,7 +57,7 @@ static int add_point(struct plan *plan, const struct factors *f, union value *va
 					    threads ? threads : r->setting->machine->cores, NULL });
 }
 
-/* Odometer over the parameters that the variant has; the others keep a neutral value. */
+/* Odometer over the parameters that the variant uses; the others keep a neutral value. */
 static int multiply(struct plan *plan, const struct factors *f, unsigned threads)
 {
 	const struct benchmark *b = f->request->benchmark;
@@ -103,7 +103,9 @@ static bool lacks_nodes(const struct request *r, const struct variant *v)
 	return v->several_nodes && r->setting->machine->nodes == 1;
 }
 
-/* Whether a parameter was given that only variants for several nodes have: one of them is meant. */
+/*
+ * Whether a given parameter belongs only to variants for several nodes: then one of them is meant.
+ */
 static bool is_meant(const struct request *r, const struct variant *v)
 {
 	const struct benchmark *b = r->benchmark;
@@ -120,7 +122,7 @@ static bool is_meant(const struct request *r, const struct variant *v)
 	return false;
 }
 
-/* Whether the variant is left out: it shows nothing on one node, and nobody asked for it. */
+/* Whether the variant is left out: it shows nothing on one node, and was not requested. */
 static bool leave_out(struct plan *plan, const struct request *r, const struct variant *v)
 {
 	if (r->options->variant || !lacks_nodes(r, v) || is_meant(r, v))
@@ -162,13 +164,13 @@ struct varying varying_find(const struct plan *plan)
 				varies.parameter[j] |= differ(p, t->value[j], first[j]->value[j]);
 		}
 	}
-	/* print a layout or node also if it is always the same, but missing in some trials */
+	/* print a layout or node even if it is always the same, but missing in some trials */
 	for (unsigned j = 0; j < b->n_parameters; j++)
 		varies.parameter[j] |= lacked[j] && first[j];
 	return varies;
 }
 
-/* The name in messages and progress: it has only what varies. */
+/* The name in messages and progress: it shows only what varies. */
 static void name_trial(struct planned *p, const struct varying *varies)
 {
 	const struct trial *t = &p->trial;
@@ -197,7 +199,7 @@ static void name_trials(struct plan *plan)
 
 /* ---- the plan ---- */
 
-/* An output option is for a single trial. 0, or an exit status after a message. */
+/* An output option applies to a single trial. 0, or an exit status after a message. */
 static int check_outputs(const struct plan *plan, const struct request *r)
 {
 	unsigned trials = 0;
@@ -221,7 +223,7 @@ static int check_outputs(const struct plan *plan, const struct request *r)
 	return 0;
 }
 
-/* The trials of all variants that are asked for. 0, or an exit status after a message. */
+/* Adds the trials of all requested variants. 0, or an exit status after a message. */
 static int add_trials(struct plan *plan, const struct request *r)
 {
 	const unsigned variants = r->benchmark->n_variants;

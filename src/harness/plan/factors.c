@@ -163,7 +163,7 @@ static const char *values_asked(const struct factors *f, unsigned parameter)
 		    : profile_value(r->benchmark->parameters[parameter].value, r->options->profile);
 }
 
-/* A value that this machine lacks, such as a node, is refused: no trial could record why. */
+/* Refuses a value that this machine lacks, such as a node: no trial could record why. */
 static int read_parameter(struct factors *f, unsigned parameter)
 {
 	const struct request *r = f->request;
@@ -182,7 +182,7 @@ static int read_parameter(struct factors *f, unsigned parameter)
 	return status;
 }
 
-/* Values of an unused parameter are read all the same, so that a typo is refused. */
+/* Values of an unused parameter are read too, so that a typo is refused. */
 static int read_unused(struct factors *f, unsigned parameter)
 {
 	const struct request *r = f->request;
@@ -217,7 +217,7 @@ static int read_parameters(struct factors *f)
 
 /* ---- words that are the same layout ---- */
 
-/* The one layout that a word stands for, or NULL. */
+/* The only layout that a word stands for, or NULL. */
 static char **only_layout(const struct factors *f, const char *word, unsigned threads)
 {
 	const char *why;
@@ -255,7 +255,7 @@ static void report_equal_layouts(const struct factors *f, unsigned parameter, un
 	}
 }
 
-/* Says nothing on a machine with one node, where all words mean the same. */
+/* Prints nothing on a machine with one node, where all words mean the same. */
 static void report_repetitions(struct factors *f)
 {
 	const struct request *r = f->request;

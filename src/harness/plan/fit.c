@@ -84,7 +84,7 @@ static int list_cpus(struct planned *p)
 	return 0;
 }
 
-/* Why threads that have their places can't sit there, to be freed; NULL: they can. */
+/* Why threads with places cannot sit there, to be freed; NULL: they can. */
 static char *refuse_places(const struct planned *p, const struct request *r, const char *layout)
 {
 	const char *crowd = r->setting->crowd;
@@ -125,13 +125,13 @@ size_t fit_most(const struct setting *setting)
 {
 	const double most = setting->most > 0 ? setting->most : (double)setting->memory.available;
 
-	/* less what memory_overhead() adds */
+	/* minus what memory_overhead() adds */
 	return setting->memory.available == NO_LIMIT
 		       ? 0
 		       : (size_t)fmax(1, (most - (4 << 20)) * 256 / 257);
 }
 
-/* A node that was asked for by number may have no memory that we may use. */
+/* A node requested by number may have no memory that we may use. */
 static char *refuse_nodes(const struct trial *t)
 {
 	char lack[NODE_TEXT];

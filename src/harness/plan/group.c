@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of trials that are sampled in turn: those that are compared, as many as memory holds. */
+/* Groups of trials that are sampled in turn: compared trials, as many as memory holds. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,9 +23,9 @@
  */
 #define HELD_SHARE 0.25
 
-/* ---- who is kin ---- */
+/* ---- kin: trials that are sampled in turn ---- */
 
-/* Whether a ratio compares two variants of which only one uses the parameter. */
+/* Whether a ratio compares two variants, only one of which uses the parameter. */
 static bool parts(const struct benchmark *b, const struct ratio *r, unsigned parameter)
 {
 	bool has = false, lacks = false;
@@ -88,7 +88,7 @@ static uint64_t kinship(const struct planned *p)
 	return hash_text(key);
 }
 
-/* A trial's number, and the number of the first of its kin. */
+/* A trial's number, and the first trial of its kin. */
 struct order {
 	bool alone;
 	unsigned first, number;
@@ -107,7 +107,7 @@ static int compare_order(const void *a, const void *b)
 
 /*
  * A copy of the trials, in which kin follow each other; NULL: no memory. Trials that are measured
- * alone come last: they are the large ones, and a short budget had better leave out these.
+ * alone come last: they are large, and a short budget should omit those.
  */
 static struct planned *sort_kin(struct plan *plan)
 {

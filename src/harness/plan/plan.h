@@ -21,10 +21,10 @@ struct setting {
 	const struct machine *machine;
 	const struct affinity *affinity; /* NULL on a described machine */
 	struct memory_limit memory;
-	struct conditions conditions; /* when the run began; none of a described machine */
+	struct conditions conditions; /* when the run began; none on a described machine */
 	const struct ranks *ranks;    /* NULL: trials are not divided over ranks */
 	unsigned host_ranks;	      /* ranks on this host; 0 and 1: this one alone */
-	/* bytes that a trial may map on any rank; 0: all that is available */
+	/* bytes that a trial may map on any rank; 0: all available bytes */
 	double most;
 	/* bytes that trials sampled in turn may hold together; 0: plan_room() */
 	double room;
@@ -66,7 +66,7 @@ struct planned {
 	unsigned region; /* the index of its LIKWID region, if it has one */
 	double scatter; /* scatter of its time, after measurement (estimates_scatter); 0: not yet */
 	bool done;	/* found complete in the file that is resumed */
-	bool again;	/* done, but to be measured again with its group */
+	bool again;	/* complete, but to be measured again with its group */
 };
 
 struct plan {
@@ -78,7 +78,7 @@ struct plan {
 	const char *why_refused; /* the reason of the first */
 	const char *left_out;	 /* why variants were left out on this machine; NULL: none */
 	json_t *ids;		 /* of the trials: {id: true} */
-	/* for each input file, by path: its hash; how it is read, if that is a guess */
+	/* by path of each input file: its hash; how it is read, if that was a guess */
 	json_t *contents, *guesses;
 };
 
@@ -105,9 +105,8 @@ struct varying varying_find(const struct plan *);
 /* ---- groups of trials that are sampled in turn ---- */
 
 /*
- * Groups the trials that are compared, as many as memory holds. Trials of a group become
- * neighbours; the order stays otherwise. To be called again after refusals, or when the room has
- * changed.
+ * Groups trials that are compared, as many as memory holds. Trials of a group become neighbours;
+ * otherwise the order stays. To be called again after refusals, or when the room has changed.
  */
 void plan_group(struct plan *, const struct setting *);
 
@@ -142,20 +141,20 @@ int plans_make(struct plans *, const struct benchmark *const *table, const struc
 	       const struct setting *);
 void plans_free(struct plans *);
 /*
- * Ranks run in lockstep, so they need the same trials and the same groups. Machines that differ may
+ * Ranks run in lockstep, so they need the same trials and the same groups. Different machines may
  * plan different trials: this ends the run. A trial that one rank refuses is refused on all, and
- * the rank with the least room decides how much a group holds. Returns 0, or the status to exit
- * with after a message.
+ * the rank with the least room limits the groups. Returns 0, or the status to exit with after a
+ * message.
  */
 int plans_agree(struct plans *, struct setting *);
 
 /* The n-th trial, counted over all plans; NULL after the last. */
 struct planned *plans_trial(const struct plans *, unsigned n);
-/* The most threads that a trial needs, one at least. */
+/* The largest number of threads of a trial, at least one. */
 unsigned plans_threads(const struct plans *);
 /*
- * Prints all plans, as --dry-run does, in short; or `all` trials, with their places and memory.
- * `seconds`: the time that they would take, NAN to leave it out.
+ * Prints all plans, as --dry-run does: in short, or `all` trials, with their places and memory.
+ * `seconds`: the time that they would take; NAN leaves it out.
  */
 void plans_print(const struct plans *, const struct setting *, double seconds, bool all, FILE *);
 /* Prints one of them. */
@@ -167,9 +166,7 @@ double effort_time(const struct options *); /* s, of the whole command; 0: no bo
 double effort_case(const struct options *); /* s, of one trial; 0: no bound */
 /* A trial has converged if its interval reaches at most this share of the value. */
 double effort_within(const struct options *);
-/*
- * How many allocations a trial of so many seconds is to have: a number that statistics_is_look().
- */
+/* The number of allocations for a trial of so many seconds: a number that statistics_is_look(). */
 unsigned effort_allocations(double seconds);
 /* The most allocations that a trial of so many repeats (0: until its result is known) may have. */
 unsigned effort_most_allocations(unsigned repeats);
@@ -190,7 +187,7 @@ const char *plans_bound(const struct plans *, const struct options *);
 unsigned tournament_rounds(unsigned players);
 /* If the number of players is odd, one slot holds a single player. */
 unsigned tournament_slots(unsigned players);
-/* The pair in a slot of a round, the lower number in *a. False: the player who is alone. */
+/* The pair in a slot of a round, the lower number in *a. False: *a is the player who is alone. */
 bool tournament_pair(unsigned players, unsigned round, unsigned slot, unsigned *a, unsigned *b);
 /* Whom a player meets in a round, and in which slot. False: it sits out. */
 bool tournament_partner(unsigned players, unsigned round, unsigned player, unsigned *partner,

@@ -144,8 +144,8 @@ static int plan_one(struct planned *p, const struct request *r, const struct poi
 }
 
 /*
- * How an input file is read, if that is a guess, else NULL. Prints it when the plan first meets the
- * file.
+ * How an input file is read, if that was a guess, else NULL. Prints it when the plan first meets
+ * the file.
  */
 static const char *guess_of(const struct planned *p, const struct plan *plan, unsigned parameter)
 {
@@ -189,7 +189,7 @@ static int identify(struct planned *p, const struct plan *plan, const struct req
 	return 0;
 }
 
-/* 0: the plan now owns what the trial owns; EXIT_BAD: no memory; or a status after a message. */
+/* 0: the plan now owns the trial's data; EXIT_BAD: no memory; or a status after a message. */
 static int append(struct plan *plan, const struct planned *p, const struct request *r)
 {
 	struct planned *grown;

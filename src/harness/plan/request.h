@@ -24,7 +24,7 @@ int request_refuse_option(const struct request *, const char *option, const char
 
 /* ---- factors.c ---- */
 
-/* The lists of which trials are the product: numbers of threads, values of parameters. */
+/* The lists whose product is the trials: numbers of threads, values of parameters. */
 struct factors {
 	const struct request *request;
 	const struct variant *variant;
@@ -35,8 +35,8 @@ struct factors {
 };
 
 /*
- * Finds the variants that are asked for, by index: wanted[] has room for all. Returns 0, or an exit
- * status after a message.
+ * Finds the requested variants, by index: wanted[] has room for all. Returns 0, or an exit status
+ * after a message.
  */
 int factors_variants(const struct request *, bool *wanted);
 /*
@@ -82,8 +82,8 @@ int fit_threads(struct planned *, const struct request *, const char *layout);
 /* Bytes of the largest trial that fits on every rank; 0: no limit. */
 size_t fit_most(const struct setting *);
 /*
- * Why a trial that maps so many bytes is impossible: the memory is too small, or a node that was
- * asked for has none that we may use. To be freed; NULL: it is possible.
+ * Why a trial that maps so many bytes is impossible: too little memory, or a requested node without
+ * usable memory. To be freed; NULL: it is possible.
  */
 char *fit_refusal(const struct setting *, const struct trial *, size_t bytes);
 

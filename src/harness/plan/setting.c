@@ -58,7 +58,7 @@ int setting_find(struct setting *s, const struct options *o, const struct ranks 
 	return status;
 }
 
-/* Says that other ranks may use one of our CPUs, too; NULL: none may. */
+/* Says which other ranks may use one of our CPUs, too; NULL: none may. */
 static char *find_crowd(const struct setting *s)
 {
 	const unsigned room = cpuset_room();
@@ -80,7 +80,7 @@ static char *find_crowd(const struct setting *s)
 	return NULL;
 }
 
-/* Counts the ranks of this host in each of our groups: all ranks see the groups of all. */
+/* Counts the ranks of this host in each of our control groups: each rank sees all ranks' groups. */
 static void count_sharers(const struct setting *s, struct limit_sharers *sharers)
 {
 	const size_t n = (size_t)s->ranks->ranks * CGROUP_LEVELS;
@@ -125,7 +125,7 @@ void setting_share(struct setting *s)
 	agree_words(s->ranks, &s->crowd);
 }
 
-/* Frees through pointers to const: the setting owns what all others may only read. */
+/* Frees through pointers to const: the setting owns what others may only read. */
 void setting_free(struct setting *s)
 {
 	struct machine *m = (struct machine *)s->machine;

@@ -33,7 +33,7 @@ void earlier_forget(struct earlier *e)
 
 /* ---- one line ---- */
 
-/* Whether a trial line is complete: it need not be run again. */
+/* Whether a trial line is complete, so that the trial need not be measured again. */
 static bool is_complete(const json_t *trial)
 {
 	const char *status = json_string_value(json_object_get(trial, "status"));
@@ -80,7 +80,7 @@ static json_t *counters_of(const json_t *trial, const json_t *always)
 /* The length of RECORD_SCHEMA up to the dot before the minor version. */
 enum { MAJOR = sizeof(RECORD_SCHEMA) - sizeof("0") };
 
-/* Takes note of an existing line. Returns NULL, or its fault. */
+/* Notes the contents of an existing line. Returns NULL, or its fault. */
 static const char *take_note(struct earlier *e, json_t *line, bool first)
 {
 	json_t *const run = json_object_get(line, "run");
@@ -113,8 +113,8 @@ static const char *take_note(struct earlier *e, json_t *line, bool first)
 /* ---- all lines ---- */
 
 /*
- * Zeros stand where a disk lost data. The run then wrote no more, so the rest may be cut off, too.
- * But if a header or an end follows, the disk lost the data later: the file is refused.
+ * Zeros mark data that a disk lost. The run then wrote no more, so the rest may be cut off, too.
+ * But if a header or an end line follows, the disk lost the data later: the file is refused.
  */
 static const char *look_behind_zeros(struct lines *in)
 {
@@ -130,7 +130,7 @@ static const char *look_behind_zeros(struct lines *in)
 	return NULL;
 }
 
-/* Checks the line that is not whole: it may be cut off only if it begins like one of ours. */
+/* Checks an incomplete last line: it may be cut off only if it begins like one of ours. */
 static const char *look_at_rest(const struct lines *in)
 {
 	static const char start[] = "{\"type\":\"";
@@ -145,7 +145,7 @@ static const char *look_at_rest(const struct lines *in)
 	return text && !strncmp(in->line, start, text) ? NULL : "this is no record of locus";
 }
 
-/* Takes note of a line. Returns NULL, or its fault. */
+/* Notes the contents of a line. Returns NULL, or its fault. */
 static const char *read_line(struct earlier *e, struct lines *in)
 {
 	json_error_t error;
@@ -158,7 +158,7 @@ static const char *read_line(struct earlier *e, struct lines *in)
 	return wrong;
 }
 
-/* Takes note of all whole lines; `end` is after them. */
+/* Notes the contents of all complete lines; `end` is after them. */
 static const char *read_lines(struct earlier *e, struct lines *in, off_t *end)
 {
 	const char *wrong = NULL;
@@ -184,7 +184,7 @@ int earlier_read(struct earlier *e, int file, off_t *end, char wrong[EARLIER_WRO
 	lines_open(&in, copy);
 	what = read_lines(e, &in, end);
 	lines_close(&in);
-	/* after an error more may follow, which must not be cut off */
+	/* after an error more lines may follow, which must not be cut off */
 	if (!in.error && what)
 		snprintf(wrong, EARLIER_WRONG, "line %u: %s", in.n, what);
 	return in.error;

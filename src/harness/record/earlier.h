@@ -28,10 +28,10 @@ enum { EARLIER_WRONG = 512 };
 bool earlier_open(struct earlier *); /* false: no memory; to be closed in any case */
 void earlier_close(struct earlier *);
 /*
- * Takes note of what the file holds; *end is moved behind the last line that may stay. Returns 0 or
- * an errno; `wrong` is empty, or says which line is wrong, and why: the file must not be changed.
+ * Notes the contents of the file; *end is moved behind the last line that may stay. Returns 0 or an
+ * errno; `wrong` is empty, or says which line is wrong, and why: then the file must not be changed.
  */
 int earlier_read(struct earlier *, int file, off_t *end, char wrong[EARLIER_WRONG]);
-void earlier_forget(struct earlier *); /* that there were any runs */
+void earlier_forget(struct earlier *); /* forgets all earlier runs */
 
 #endif

@@ -31,7 +31,7 @@ static json_t *lean_real(double x, int digits)
 	return json_real(strtod(text, NULL));
 }
 
-/* How many digits a member has, in an object whose numbers have `digits`. */
+/* The number of digits of a member, in an object whose numbers have `digits`. */
 static int digits_of(const char *key, int digits)
 {
 	static const struct {
@@ -92,7 +92,7 @@ json_t *lean(const json_t *line)
 	return lean_value(line, OF_NUMBERS);
 }
 
-/* --- a trial line: what follows from the rest of it, or from its benchmark's line --- */
+/* --- a trial line: members that follow from others, or from its benchmark's line --- */
 
 static void leave_out(json_t *object, const char *const *keys)
 {
@@ -142,7 +142,7 @@ static void lean_roles(json_t *trial)
 		json_object_del(trial, "roles");
 }
 
-/* A metric that was the same in all batches is left out: that number is its value. */
+/* A metric with the same value in all batches is left out: the value says it. */
 static void lean_columns(json_t *columns)
 {
 	const char *name;
@@ -251,7 +251,7 @@ static void lean_times(json_t *trial, json_t *columns)
 	json_object_set_new(trial, "scale", json_real(scale));
 }
 
-/* Drops what the benchmark's line says of a ratio; `to` stays if it is a number of threads. */
+/* Drops what the benchmark's line says about a ratio; `to` stays if it is a number of threads. */
 static void lean_ratios(json_t *ratios)
 {
 	static const char *const told[] = { "name", "metric", "parameter", "of", NULL };

@@ -16,7 +16,7 @@
  */
 json_t *lean(const json_t *line);
 /*
- * Makes a trial line lean. Leaves out, too, what follows from other keys or from the benchmark's
+ * Makes a trial line lean. Also leaves out members that follow from others or from the benchmark's
  * line (doc/schema/README.md says how), and metrics without a value; the list of the others becomes
  * an object, by name. Lists of times become whole multiples of `scale`.
  */

@@ -87,7 +87,7 @@ static int complain(const char *path, const char *what, int status)
 	return status;
 }
 
-/* Reads the lines of earlier runs; sets the end after the last one that may stay. */
+/* Reads the lines of earlier runs; sets `end` after the last one that may stay. */
 static int read_back(struct record *r)
 {
 	char wrong[EARLIER_WRONG];
@@ -140,7 +140,7 @@ static int open_file(struct record *r, enum record_mode mode)
 	const int own = mode == RECORD_NEW ? O_EXCL : 0;
 	struct stat s;
 
-	if (!strcmp(r->path, RECORD_STDOUT)) { /* also if it is a file: others may write to it */
+	if (!strcmp(r->path, RECORD_STDOUT)) { /* even if it is a file: others may write to it */
 		r->end = r->synced = -1;
 		r->file = dup(STDOUT_FILENO);
 		return r->file >= 0 ? 0 : complain(r->path, strerror(errno), EXIT_BAD);
@@ -238,7 +238,7 @@ static void fail(struct record *r)
 		    error == ENOSPC || error == EDQUOT ? "Free space" : "Solve this");
 }
 
-/* If it fails, nobody knows which part of the lines since the last time is on the disk. */
+/* If it fails, nobody knows which of the lines since the last time are on the disk. */
 static bool put_on_disk(struct record *r)
 {
 	if (r->end < 0 || TEMP_FAILURE_RETRY(fdatasync(r->file)) == 0 || errno == EINVAL) {
@@ -250,8 +250,8 @@ static bool put_on_disk(struct record *r)
 }
 
 /*
- * The lines that are written for a line: samples and trials are made lean. The parts of a trial
- * come before its own line, which makes it complete. NULL: no memory.
+ * The lines written for one line: samples and trials are made lean. The parts of a trial come
+ * before its own line, which completes it. NULL: no memory.
  */
 static json_t *as_written(json_t *line, const char *type)
 {
@@ -315,7 +315,7 @@ bool record_close(struct record *r)
 {
 	bool failed = r->failed;
 
-	/* after EINTR it is closed all the same */
+	/* after EINTR the file is closed all the same */
 	if (r->file >= 0 && close(r->file) && errno != EINTR && !failed) {
 		fail(r);
 		failed = true;

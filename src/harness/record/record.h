@@ -36,10 +36,10 @@ bool record_has_counter(const struct record *, const char *trial_id, const char 
 bool record_is_of_another_host(const struct record *);
 
 /*
- * Writes one line (type and run are added) and drops the reference. A line is written whole or not
- * at all: the part of it that a full disk took is cut off again. `sync` also puts all lines on the
- * disk; if that fails, all lines since the last time are cut off. The first failure is reported,
- * and nothing is written after it.
+ * Writes one line (adding type and run) and drops the reference. A line is written whole or not at
+ * all: a part that a full disk took is cut off again. `sync` also puts all lines on the disk; if
+ * that fails, all lines since the last sync are cut off. The first failure is reported, and nothing
+ * is written after it.
  */
 void record_line(struct record *, const char *type, json_t *object, bool sync);
 bool record_failed(const struct record *);
@@ -58,7 +58,7 @@ char *record_time_of(struct timespec, char text[RECORD_TIME]);
 /* Numbers as records write them: null for NAN and infinity, which JSON does not have. */
 json_t *record_number(double);
 json_t *record_count(double);			  /* a whole number has all its digits */
-json_t *record_interval(double low, double high); /* a list of the two; null without both */
+json_t *record_interval(double low, double high); /* a list of both; null if there are none */
 double record_real(const json_t *);		  /* NAN: not a number, or NULL */
 
 #endif

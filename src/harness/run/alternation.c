@@ -47,7 +47,7 @@ static void open_series(struct alternation *a, struct planned *p)
 	a->n++;
 }
 
-/* One batch; with counters one for each of their passes, and one without. */
+/* One batch; with counters, one batch for each pass, and one without. */
 static unsigned least_sweeps(const struct alternation *a)
 {
 	unsigned sweeps = 1;
@@ -112,9 +112,9 @@ void alternation_close(struct alternation *a)
 	free(a->series);
 }
 
-/* --- their scatter --- */
+/* --- the trials' scatter --- */
 
-/* The typical scatter of this group's trials; keeps each trial's for later groups. */
+/* The typical scatter of this group's trials; keeps each trial's scatter for later groups. */
 static double of_group(struct alternation *a)
 {
 	double *scatter = calloc(a->n + 1, sizeof(*scatter)), typical;
@@ -154,7 +154,7 @@ void alternation_find_typical(struct alternation *a)
 		a->series[i].samples.typical = typical;
 }
 
-/* --- when it is enough --- */
+/* --- when to stop --- */
 
 /* Ranks have to agree on this: they have the same samples, but perhaps not the same libm. */
 static bool converged(struct alternation *a)
@@ -168,9 +168,9 @@ static bool converged(struct alternation *a)
 }
 
 /*
- * The next look has twice as many allocations, which take as long again as the present ones, give
- * or take a tenth. Without time for them, a few more would be useless: intervals become narrower
- * only at looks.
+ * The next look has twice as many allocations, which take as long again as the present ones, within
+ * a tenth. Without time for them, a few more would be useless: intervals become narrower only at
+ * looks.
  */
 static bool has_time_to_double(const struct alternation *a, double now)
 {

@@ -9,14 +9,14 @@ struct alternation {
 	struct run *run;
 	struct series *series;
 	unsigned n;
-	unsigned recorded;	      /* trials whose lines are in the record */
-	unsigned repeats;	      /* samples of each trial; 0: until the result is known */
-	double began, end;	      /* budget_now() at the start, and when its share is spent */
-	double batch;		      /* s: target length of a batch */
-	unsigned allocations;	      /* among which the share is divided */
-	unsigned round;		      /* sweeps taken, in all allocations */
-	unsigned sweeps;	      /* batches of each trial in an allocation, at least */
-	double at;		      /* s from the start of the run to the start of the group */
+	unsigned recorded;    /* trials whose lines are in the record */
+	unsigned repeats;     /* samples of each trial; 0: until the result is known */
+	double began, end;    /* budget_now() at the start, and when the group's share is spent */
+	double batch;	      /* s: target length of a batch */
+	unsigned allocations; /* allocations among which the share is divided */
+	unsigned round;	      /* sweeps taken, in all allocations */
+	unsigned sweeps;      /* batches of each trial in an allocation, at least */
+	double at;	      /* s from the start of the run to the start of the group */
 	struct quarantine quarantine; /* earlier allocations of its trials */
 };
 
@@ -33,14 +33,14 @@ void alternation_cut(struct alternation *, unsigned n);
 void alternation_close(struct alternation *);
 
 /*
- * Finds how much allocations of trials like these scatter (base/statistics.h): from the group or,
- * where that is too small, from all trials of the benchmark that this run has measured. To be
- * called again when there are new allocations.
+ * Finds how much the allocations of trials like these scatter (base/statistics.h): from the group
+ * or, if that is too small, from all trials of the benchmark measured in this run. To be called
+ * again when there are new allocations.
  */
 void alternation_find_typical(struct alternation *);
 /*
- * Whether to stop after so many allocations: `left` of the samples asked for are still to be taken;
- * `any`: some trial had memory. STOPPED_NOT_RUN: another one is to follow.
+ * Whether to stop after so many allocations: `left`: how many of the requested samples are still to
+ * be taken; `any`: some trial had memory. STOPPED_NOT_RUN: another allocation follows.
  */
 enum stopped alternation_stop(struct alternation *, unsigned allocations, unsigned left, bool any);
 /* Why one trial stopped, given why its group did. */

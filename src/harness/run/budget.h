@@ -13,8 +13,8 @@
 /* --- resume.c: which trials are complete in the record, and which are measured again --- */
 
 /*
- * Marks the complete trials, and says on stderr how many of them lack a counter that is asked for
- * now. On all ranks. Returns how many are not to be measured.
+ * Marks the complete trials, and reports on stderr how many of them lack a counter that is
+ * requested now. On all ranks. Returns how many need not be measured.
  */
 unsigned resume_mark(struct plans *, const struct record *, const struct counting *,
 		     const struct ranks *, const char *output);
@@ -29,7 +29,7 @@ struct budget {
 	const struct ranks *ranks;
 	double began;	 /* clock_now() */
 	double deadline; /* of the run */
-	double until;	 /* of the current benchmark */
+	double until;	 /* end of the current benchmark's share */
 	double last;	 /* when the watchdog ends the run */
 	bool measured;	 /* some trial has a batch */
 	/* for the current benchmark: bytes of the largest group so far, and s to prepare it */
@@ -38,10 +38,10 @@ struct budget {
 
 /* `time`: s for the whole run; 0: no bound. */
 void budget_begin(struct budget *, const struct ranks *, double time);
-double budget_elapsed(const struct budget *); /* of this rank alone */
+double budget_elapsed(const struct budget *); /* by this rank's clock */
 double budget_now(const struct budget *);
 /*
- * The time from which on nothing new is begun: the end of the benchmark's share; before the first
+ * The time from which nothing new is begun: the end of the benchmark's share; before the first
  * batch, the watchdog's deadline. So each resumed run makes progress, however small its budget and
  * slow the machine.
  */
@@ -50,7 +50,7 @@ double budget_limit(const struct budget *);
 bool budget_fits(const struct budget *, double duration);
 
 /*
- * Whether a group of so many bytes can be prepared before the benchmark's share ends. One that is
+ * Whether a group of so many bytes can be prepared before the benchmark's share ends. A group
  * larger than all before takes longer in proportion; any other is known to be affordable.
  */
 bool budget_affords(const struct budget *, double bytes);
@@ -68,7 +68,7 @@ void budget_divide(struct budget *, unsigned left, double preparing, double othe
 double budget_preparing(const struct planned *, unsigned n);
 /*
  * The time that n trials need, relative to others: measuring takes equally long for each, touching
- * memory takes longer the more there is. It grows with the logarithm of their memory, so that a few
+ * memory takes longer for more memory. It grows with the logarithm of their memory, so that a few
  * large trials leave enough to many small ones; from LARGE on, in proportion, as preparing does.
  */
 double budget_weigh(const struct planned *, unsigned n);

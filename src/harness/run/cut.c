@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a run whose main thread does not come back in time: the watchdog closes the books. */
+/* Ends a run whose main thread does not return in time: the watchdog closes the books. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -12,9 +12,9 @@
 #include "machine/watchdog.h"
 
 /*
- * How long the main thread may stay away. s after a signal: GRACE on the rank that writes the
- * record; longer on the others, since mpirun kills the writing rank when one of them has ended.
- * Beyond the time budget: a share of it, and OVERTIME s.
+ * How long the main thread may stay away. GRACE: s after a signal, on the rank that writes the
+ * record; the other ranks have longer, since mpirun kills the writing rank when one of them has
+ * ended. Beyond the time budget: a share of it, and OVERTIME s.
  */
 #define GRACE		0.7
 #define GRACE_OF_OTHERS 1.2
@@ -49,7 +49,10 @@ static void write_unbegun(struct run *r, enum stopped stopped, double enough)
 			.run = r, .series = &series, .n = 1, .at = budget_elapsed(&r->budget)
 		};
 
-		/* No counting: to divide the counts of packages takes a call to other ranks. */
+		/*
+		 * Counting is not gathered: dividing the counts of packages needs a call to other
+		 * ranks.
+		 */
 		r->skipped += p->again;
 		if (p->done || series_open(&series, p, r->ranks ? NULL : r->counting))
 			continue;
@@ -88,7 +91,7 @@ static int close_books(struct run *r, int signal, const char *what)
 		return run_status(r);
 	progress_clear(&r->progress);
 	say_why(r, signal, what);
-	if (!r->headed) /* there is nothing to close: no line was written */
+	if (!r->headed) /* no line was written: nothing to close */
 		return run_status(r);
 	if (r->group)
 		write_rest(r->group, stopped, enough);
@@ -132,7 +135,7 @@ void cut_start(struct run *r)
 		message_own("no thread for the watchdog (%s): a signal ends this run only "
 			    "after a sample; check ulimit -u",
 			    strerror(errno));
-	if (r->options->output) /* nobody reads the table any more, but the record goes on */
+	if (r->options->output) /* nobody reads the table any more, but the record continues */
 		signal(SIGPIPE, SIG_IGN);
 }
 

@@ -10,7 +10,7 @@
 #include "harness/record/record.h"
 #include "harness/run/table.h"
 
-/* % of the value: half of a wider interval says nothing of its other half. */
+/* % of the value: the half of a wider interval would not describe its other half. */
 #define WIDE 50
 
 static const char *unit_of(const json_t *metric)
@@ -26,7 +26,7 @@ char *display_value(const json_t *metric, char text[TABLE_CELL])
 			     TABLE_CELL);
 }
 
-/* Digits after the point that make two in all, or all before it. */
+/* The number of decimals that gives two digits in all; large numbers keep all before the point. */
 static int two_digits(double x)
 {
 	return x ? (int)fmax(0, 1 - floor(log10(fabs(x)))) : 0;
@@ -128,8 +128,8 @@ static void print_count(const json_t *counter, const char *name, FILE *f)
 }
 
 /*
- * Prints the counts that were asked for. Events that can't be counted anywhere were reported when
- * the run began; the kernel's counts that nobody asked for are in the notes, if anywhere.
+ * Prints the requested counts. Events that can't be counted anywhere were reported when the run
+ * began; the kernel's counts that were not requested are in the notes, if anywhere.
  */
 static void print_counters(const json_t *list, FILE *f)
 {
@@ -240,8 +240,8 @@ static size_t compare_cpus(const json_t *values, const json_t *cpus, struct cpu_
 }
 
 /*
- * Where the headline has a value for each CPU, the slowest of them: one line, however many CPUs.
- * Two CPUs have no median that would tell which one differs.
+ * If the headline has a value for each CPU, prints the slowest ones: one line, however many CPUs.
+ * Two CPUs have no median that would show which one differs.
  */
 static void print_cpus(const json_t *trial, FILE *f)
 {
@@ -266,7 +266,7 @@ static void print_cpus(const json_t *trial, FILE *f)
 void display_details(const json_t *trial, FILE *f)
 {
 	print_cpus(trial, f);
-	/* without samples, each counter would repeat the reason of the trial */
+	/* without samples, each counter would repeat the trial's reason */
 	if (json_is_object(json_object_get(trial, "samples")))
 		print_counters(json_object_get(trial, "counters"), f);
 	print_pairs(json_object_get(trial, "pairs"), f);

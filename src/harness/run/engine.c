@@ -46,9 +46,7 @@ static char *name_cpus(const struct affinity *affinity)
 	return text;
 }
 
-/*
- * Says how many trials there are, on which CPUs, and how long they take, before the first begins.
- */
+/* Before the first trial begins, prints the number of trials, their CPUs, and their time. */
 static void announce(const struct run *r)
 {
 	const struct options *o = r->options;
@@ -183,7 +181,7 @@ static int find_counters(struct run *r)
 	}
 }
 
-/* 0: there are the same plans on all ranks; else the status to exit with after a message. */
+/* 0: all ranks have the same plans; else the status to exit with after a message. */
 static int plan(struct run *r, const struct benchmark *const *table)
 {
 	struct mute mute;
@@ -208,7 +206,7 @@ int engine_run(const struct options *o, const struct benchmark *const *table,
 	int status;
 
 	budget_begin(&r.budget, ranks, effort_time(o));
-	/* Before the first parallel region, which is setting_find()'s: see markers.h. */
+	/* Before the first parallel region, which is in setting_find(): see markers.h. */
 	if (!o->dry_run)
 		regions_open(&r.regions);
 	status = plan(&r, table);

@@ -53,7 +53,7 @@ static json_t *compared(const json_t *ratio)
 			    strcmp(metric, "time") ? metric : "");
 }
 
-/* Three digits, zeros included: "1.00" and "1" are not known equally well. */
+/* Three digits, zeros included, since "1.00" is more exact than "1". */
 static json_t *three_digits(double x)
 {
 	char text[TABLE_CELL];
@@ -93,7 +93,7 @@ static const char *cell_of(const json_t *row, unsigned column)
 	return json_string_value(json_array_get(row, column));
 }
 
-/* The graver one of both trials, as far as they were added. */
+/* The graver status of both trials, if they have been added. */
 static const char *status_of(const struct ratio_rows *r, const json_t *row)
 {
 	enum status gravest = STATUS_OK;
@@ -175,7 +175,7 @@ struct remark {
 	unsigned rank, trials, numbers;
 	const char *label;
 	char *pattern;
-	/* the smallest and the largest of each number, as they were written */
+	/* the smallest and the largest value of each number, as they were written */
 	char least[MOST_NUMBERS][NUMBER_ROOM], most[MOST_NUMBERS][NUMBER_ROOM];
 };
 

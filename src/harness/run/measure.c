@@ -7,7 +7,7 @@
 #include "harness/plan/plan.h"
 #include "harness/run/alternation.h"
 
-/* Shorter samples than this (s) need a warm-up: other trials have evicted their caches. */
+/* Samples shorter than this (s) need a warm-up: other trials have evicted their data. */
 #define SHORT 0.02
 
 /* SplitMix64 (Steele, Lea and Flood 2014). */
@@ -34,8 +34,8 @@ static void shuffle(unsigned *order, unsigned n, uint64_t *state)
 }
 
 /*
- * Opens an allocation of each series; after the first, only until `enough`. *reached: the first
- * that was not tried. True if one was opened.
+ * Opens an allocation of each series; after the first one only until `enough`. *reached: the first
+ * series that was not tried. True if one was opened.
  */
 static bool allocate(struct alternation *a, double enough, unsigned *reached)
 {
@@ -55,8 +55,8 @@ static bool allocate(struct alternation *a, double enough, unsigned *reached)
 }
 
 /*
- * The first allocation. When touching memory has taken half of the group's time, the trials that
- * have memory by then are measured, and the others are left to a later group.
+ * The first allocation. When touching memory has taken half of the group's time, trials with memory
+ * are measured, and the others are left to a later group.
  */
 static bool allocate_first(struct alternation *a)
 {
@@ -119,7 +119,7 @@ static void take(struct alternation *a, struct series *s)
 	results_write_late(r, a->series, a->n);
 }
 
-/* A batch of every trial, in random order. False: there was none to take. */
+/* Takes a batch of every trial, in random order. False: no trial could take one. */
 static bool sweep(struct alternation *a)
 {
 	const unsigned n = a->n;
@@ -168,7 +168,7 @@ static void sweep_all(struct alternation *a, double until)
 /*
  * Measures trials in turn: allocation after allocation of all of them, and in each, sweep after
  * sweep, until alternation_stop() gives a reason, which is returned. If touching memory takes too
- * long, the series that have none by then are cut off (alternation_cut()).
+ * long, series that have none by then are cut off (alternation_cut()).
  */
 static enum stopped measure_in_turn(struct alternation *a)
 {

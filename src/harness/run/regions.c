@@ -14,7 +14,10 @@ void regions_open(struct regions *r)
 	r->markers = markers_open(&r->why_not);
 }
 
-/* No region for threads that may share a CPU: LIKWID would count each one's work for the others. */
+/*
+ * No region for threads that may share a CPU: LIKWID would count each thread's work for the others,
+ * too.
+ */
 static bool wants_region(const struct planned *p)
 {
 	return resume_wants(p) && !p->refusal && !p->trial.oversubscribed && !p->trial.floating;

@@ -12,7 +12,7 @@
 
 /* --- batches: several of a trial share a line, but none waits for long --- */
 
-/* A batch is written at most this long (s) after its start, unless another takes longer. */
+/* A batch is written at most this long (s) after its start, unless another one takes longer. */
 #define LATE 1.0
 
 void results_write_batches(struct run *r, struct series *s)
@@ -89,7 +89,9 @@ void results_write_next(struct alternation *a, enum stopped stopped, bool sync)
 	s->stopped = alternation_reason(a, s, stopped);
 	line = summary(s, a->series, a->n, a->at, &status);
 	record_line(r->record, "trial", json_incref(line), sync && s->samples.n);
-	/* the row comes after the line: if the run is killed, the record has what was shown */
+	/*
+	 * the row follows the line: if the run is killed, the record has everything that was shown
+	 */
 	r->left += is_left(s, status);
 	if (line && rank_is_first(r->ranks) && !(is_left(s, status) && table_is_read(&r->table)))
 		table_row(&r->table, s->planned, line);

@@ -29,8 +29,8 @@ static bool any_possible(const struct planned *p, unsigned n)
 }
 
 /*
- * Puts the trials that are left first, as there may not be time for all; else keeps the order.
- * Returns how many are left.
+ * Puts incomplete trials first, as there may not be time for all; otherwise keeps the order.
+ * Returns how many are incomplete.
  */
 static unsigned sort_left(struct planned *p, unsigned n)
 {

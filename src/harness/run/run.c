@@ -69,7 +69,7 @@ void progress_clear(struct progress *p)
 	p->shown = false;
 }
 
-/* --- how far the run is --- */
+/* --- progress of the run --- */
 
 bool run_ended(struct run *r)
 {
@@ -124,7 +124,7 @@ int run_status(const struct run *r)
 /* ---- --begin-at: nodes that are given the same moment measure at the same time ---- */
 
 #define LOOK	  0.1  /* s between looks for a signal while it waits */
-#define TOLERATED 0.05 /* s: a begin that is later is told */
+#define TOLERATED 0.05 /* s: a later begin is reported */
 
 static struct timespec moment_of(const struct options *o)
 {

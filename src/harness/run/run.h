@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run while it goes on: what its parts share, how far it is, and what each part does. The
- * watchdog reads it when the main thread does not come back in time (machine/watchdog.h: the
- * books).
+ * The state of a run: what its parts share, its progress, and the functions of each part. The
+ * watchdog reads it when the main thread does not return in time (machine/watchdog.h: the books).
  */
 #ifndef LOCUS_RUN_H
 #define LOCUS_RUN_H
@@ -26,7 +25,7 @@ struct regions {
 	char *why_not; /* NULL: nobody asked for them */
 };
 
-/* The line on stderr that says how far a run is, and how long it will go on. */
+/* The line on stderr that shows a run's progress, and the time left. */
 struct progress {
 	bool wanted, shown;
 	double last; /* clock_now() of the last line */
@@ -38,7 +37,7 @@ struct run {
 	struct setting setting;
 	struct plans plans;
 	struct budget budget;
-	/* what it measures with */
+	/* the threads that measure */
 	struct team *team;
 	struct counting *counting; /* NULL: no events were requested */
 	struct regions regions;
@@ -49,32 +48,32 @@ struct run {
 	struct record *record;
 	struct progress progress;
 	struct table table;
-	double seconds; /* s that it is estimated to take */
+	double seconds; /* s that it will take, by estimate */
 	double late;	/* s from --begin-at to the begin */
-	/* how far it is */
+	/* its progress */
 	unsigned count[STATUSES], finished, skipped; /* trials */
 	unsigned left;				     /* finished without being measured */
-	int signal;				     /* ends the run; 0: none */
-	bool unwritable;			     /* no line can be written: ends the run */
-	bool headed;				     /* the record has its header */
-	unsigned plan_at, trial_at;		     /* the first trial that was in no group yet */
-	struct alternation *group;		     /* being measured; NULL: none */
-	const struct planned *hand;		     /* the trial that was begun last; NULL: none */
+	int signal;				     /* the signal that ends the run; 0: none */
+	bool unwritable;	    /* no line can be written, which ends the run */
+	bool headed;		    /* the record has its header */
+	unsigned plan_at, trial_at; /* the first trial that was in no group yet */
+	struct alternation *group;  /* being measured; NULL: none */
+	const struct planned *hand; /* the trial that began last; NULL: none */
 };
 
 /* The advice when time was too short. */
 #define RUN_MORE "give more with --time-budget, or choose smaller sizes"
 
 /*
- * Whether a signal, or a record that can't be written, ends the run. If so on one rank, then on all
- * of them.
+ * Whether a signal, or a record that cannot be written, ends the run. If so on one rank, then on
+ * all of them.
  */
 bool run_ended(struct run *);
 /* Notes which trial the main thread works on. */
 void run_take(struct run *, const struct planned *);
-/* Notes and shows it. */
+/* Notes and shows the trial that the main thread works on. */
 void run_turn_to(struct run *, const struct planned *);
-/* The status to exit with, as far as it is known. */
+/* The status to exit with, as known so far. */
 int run_status(const struct run *);
 
 /* Nothing is shown if stderr is not a terminal, or is one that can't erase a line. */
@@ -104,16 +103,19 @@ void results_write_batches(struct run *, struct series *);
 void results_write_next(struct alternation *, enum stopped, bool sync);
 /* Writes the lines and rows of all trials that have none. On all ranks. */
 void results_write_all(struct alternation *, enum stopped);
-/* After the tables: says what was not measured, why, and how to go on. */
+/* After the tables: prints what was not measured, why, and how to continue. */
 void results_end(struct run *);
 
 /* --- run.c: --begin-at --- */
 
 /* s until that moment, by this machine's clock; negative: it is past; 0: none was given. */
 double run_moment_left(const struct options *);
-/* The run's time begins then. To be called before cut_start(). Says if the moment is past. */
+/*
+ * The run's time begins at that moment. To be called before cut_start(). Reports a moment that is
+ * past.
+ */
 void run_moment_plan(struct run *);
-/* Says for how long, and waits until then, or for a signal. */
+/* Announces the wait, and waits until that moment, or for a signal. */
 void run_moment_await(struct run *);
 json_t *run_moment_json(const struct run *); /* `begin` of the header; NULL: none was given */
 
@@ -129,22 +131,24 @@ void run_end(struct run *, int status);
 void regions_open(struct regions *);
 /*
  * Registers a region for each trial to be measured. If that is impossible, says why on stderr, and
- * the run goes on without regions. On all ranks.
+ * the run continues without regions. On all ranks.
  */
 void regions_register(struct regions *, struct plans *, const struct ranks *);
-/* Whether a trial has one. */
+/* Whether the trial has a region. */
 bool regions_has(const struct regions *, const struct planned *);
-/* After the last trial: says how many regions LIKWID did not count, and lets it write its file. */
+/*
+ * After the last trial: reports how many regions LIKWID did not count, and lets it write its file.
+ */
 void regions_close(struct regions *, const struct plans *, const struct ranks *);
 void regions_free(struct regions *);
 
 json_t *regions_json(const struct regions *); /* `markers` of the header */
 
-/* --- cut.c: a run whose main thread does not come back in time: the watchdog ends it --- */
+/* --- cut.c: the watchdog ends a run whose main thread does not return in time --- */
 
 /*
- * Starts the watchdog; if it can't, says so on stderr. From now on signals end the run as
- * watchdog.h says, and output to a pipe that nobody reads does not end a run that has a record.
+ * Starts the watchdog; if it cannot, says so on stderr. From now on signals end the run as
+ * watchdog.h says, and a pipe without a reader does not end a run that has a record.
  */
 void cut_start(struct run *);
 void cut_stop(void);

@@ -15,10 +15,10 @@
 #include "machine/clock.h"
 #include "machine/topology/topology.h"
 
-/* Ranks of remarks: the first reasons by gravity of the status, then other reasons, then notes. */
+/* Order of remarks: first reasons, by gravity of the status; then other reasons; then notes. */
 enum { ALSO = STATUSES, NOTE };
 
-/* NULL when a trial is possible; else the first reason, and whether there are others. */
+/* NULL if a trial is possible; else the first reason, and whether there are others. */
 static const char *refusal_of(const struct plan *plan, bool *others)
 {
 	const char *first = plan->trial[0].refusal;
@@ -114,7 +114,7 @@ static void print_head(const struct table *t)
 	printer_rule(c, t->columns.n, 2U + t->plan->benchmark->unit.cycles + has_local(t));
 }
 
-/* Says why variants were left out; variants named on the command line are measured all the same. */
+/* Says why variants were left out; a variant named on the command line is measured all the same. */
 static void print_left_out(const struct table *t)
 {
 	char *text = text_of("%s (left out unless --variant names them)", t->plan->left_out);
@@ -125,11 +125,11 @@ static void print_left_out(const struct table *t)
 	free(text);
 }
 
-/* The scope of intervals: another process, or another hour, may have another clock. */
+/* What intervals cover: another process, or another hour, may have another clock. */
 static const char about[] = "±: 95 % interval for this process and time (--runs N: others); in "
 			    "brackets the range of too few";
 
-/* Says once what all trials have in common. */
+/* Prints once what all trials have in common. */
 static void print_title(struct table *t)
 {
 	const struct benchmark *b = t->plan->benchmark;
@@ -202,7 +202,7 @@ static void print_numbers(const struct table *t, const struct display_mode *m, c
 		printer_right(c, local, LOCAL_WIDTH);
 }
 
-/* A trial with two modes has no single value: a row for each. */
+/* A trial with two modes has no single value, but a row for each. */
 static void print_row(const struct table *t, const struct planned *p, const json_t *trial)
 {
 	static const char *const colour[STATUSES] = {

@@ -29,7 +29,7 @@ void printer_last(const struct printer *, const char *text, const char *colour);
 /* Markdown's rule below the head: for so many cells aligned left, so many right, and the last. */
 void printer_rule(const struct printer *, unsigned left, unsigned right);
 
-/* The beginning of a longer cell is cut off: the end of a path tells most. */
+/* The beginning of a longer cell is cut off, since the end of a path says most. */
 enum { COLUMNS_WIDEST = 36, COLUMNS_ROOM = 4 * COLUMNS_WIDEST + 8 };
 
 /* The differences between a table's trials, a column each. Common settings are its heading. */
@@ -38,7 +38,7 @@ struct columns {
 	unsigned n;
 	struct column {
 		unsigned of; /* a parameter, P_VARIANT or P_THREADS */
-		int width;   /* of its cells and its title */
+		int width;   /* width of its cells and its title */
 	} column[MOST_PARAMETERS + 2];
 };
 
@@ -57,16 +57,16 @@ enum { TABLE_CELL = 64, DISPLAY_MODES = 2 };
 /* A metric or a counter: "1.921 ns/load"; "-": it has no value. Returns text. */
 char *display_value(const json_t *metric, char text[TABLE_CELL]);
 /*
- * The wider half of the interval, relative to the value: "±0.4 %". Beyond ±50 % its ends, in the
- * value's unit: "0.8 to 24". In brackets: the range of too few allocations for an interval. "-":
- * there is neither.
+ * The wider half of the interval, relative to the value: "±0.4 %". Beyond ±50 %, its ends in the
+ * value's unit: "0.8 to 24". With too few allocations for an interval, their range in brackets.
+ * "-": neither.
  */
 char *display_interval(const json_t *metric, char text[TABLE_CELL]);
 /* "5.1"; "-": unknown. */
 char *display_cycles(double cycles, char text[TABLE_CELL]);
 
 /*
- * The modes of a trial's headline, as a row of a table shows each in place of a value: "1.690
+ * The modes of a trial's headline, each as a table's row shows it instead of a value: "1.690
  * ns/load", "in 62 %", and its cycles. Returns DISPLAY_MODES; 0: there is a single value, or it
  * does not follow from the time.
  */
@@ -80,17 +80,17 @@ void display_details(const json_t *trial, FILE *);
 
 /* --- flat.c: rows for programs: CSV, with a row for each ratio, too; or a list in JSON --- */
 
-/* Print a trial line of the record, in base units; `first`: it is the first that is printed. */
+/* Print a trial line of the record, in base units; `first`: no trial was printed before. */
 void flat_csv(const json_t *trial, bool first, FILE *);
 void flat_json(const json_t *trial, bool first, FILE *);
-/* To be called after the last one; `none`: there was no trial. */
+/* To be called after the last trial; `none`: there was no trial. */
 void flat_json_end(bool none, FILE *);
 
 /* --- footer.c: what follows the rows of a benchmark --- */
 
 /* The ratios of its trials, a row each. */
 struct ratio_rows {
-	json_t *rows;	/* lists of texts, a cell each; then the ids of both trials */
+	json_t *rows;	/* lists of texts, one for each cell; then the ids of both trials */
 	json_t *status; /* status of each added trial, by its id */
 };
 
@@ -122,7 +122,7 @@ struct table {
 	struct printer printer; /* its `to` is NULL: nothing is printed */
 	FILE *errors;
 	enum format format;
-	bool brief; /* one line for each benchmark, no table */
+	bool brief; /* one line for each benchmark instead of a table */
 	bool any;   /* something was printed before */
 	/* of the current benchmark */
 	const struct plan *plan;
@@ -132,12 +132,12 @@ struct table {
 	unsigned count[STATUSES]; /* trials */
 	double began;		  /* clock_now() */
 	bool titled;
-	bool silent; /* no rows: there is no table, or all trials are impossible, which was said */
+	bool silent; /* no rows: no table, or all trials are impossible */
 };
 
 /*
- * `to` gets the table. Without it (NULL), `errors` gets the reasons of trials that make the run
- * fail; NULL: nothing is printed.
+ * `to` gets the table. If it is NULL, `errors` gets the reasons of trials that make the run fail.
+ * Both NULL: nothing is printed.
  */
 void table_open(struct table *, FILE *to, FILE *errors, enum format);
 /* If every trial is impossible, says so once, on stderr; formats for people then have no rows. */

@@ -83,7 +83,7 @@ void allocation_warm(struct series *s, struct team *team)
 	s->units = units;
 }
 
-/* Gives back the state; its memory, too, unless it was `used` and goes into quarantine. */
+/* Frees the state; its memory, too, unless it was `used` and goes into quarantine. */
 static void give_back(struct series *s, bool used)
 {
 	struct trial *t = &s->planned->trial;
@@ -103,8 +103,8 @@ static void give_back(struct series *s, bool used)
 }
 
 /*
- * Keeps the reason why prepare() failed, or why the memory does not suffice. If others changed
- * something meanwhile, the trial is not impossible: --resume may measure it.
+ * Keeps the reason why prepare() failed, or why the memory does not suffice. If others changed the
+ * machine meanwhile, the trial is not impossible: --resume may measure it.
  */
 static void note_refusal(struct series *s)
 {
@@ -131,8 +131,8 @@ static void note_misplaced(struct series *s)
 }
 
 /*
- * Checked before the first touch: with too little memory, touching gets the process killed, or
- * takes pages of other nodes.
+ * Checked before the first touch: without enough memory, touching gets the process killed, or takes
+ * pages of other nodes.
  */
 static bool has_room(const struct trial *t)
 {
@@ -144,7 +144,7 @@ static bool has_room(const struct trial *t)
 	return !arena_room(t->arena, need);
 }
 
-/* If one rank could not prepare, gives back on all ranks, and returns false. */
+/* If one rank could not prepare, frees the memory on all ranks, and returns false. */
 static bool all_prepared(struct series *s, bool prepared)
 {
 	const struct ranks *ranks = s->planned->trial.ranks;
@@ -187,7 +187,7 @@ static bool prepared(struct series *s)
 	       all_prepared(s, has_room(t));
 }
 
-/* After a refusal: once the quarantine is given back, there may be room. */
+/* After a refusal: once the quarantine is freed, there may be room. */
 static bool prepared_alone(struct series *s)
 {
 	if (!agree_any(s->planned->trial.ranks, s->task.quarantine && s->task.quarantine->n))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much work a sample is (calibration), and batches of samples. */
+/* The amount of work in a sample (calibration), and batches of samples. */
 #include <math.h>
 
 #include "base/statistics.h"
@@ -18,17 +18,17 @@ enum { MOST_PER_BATCH = 32, MOST_TURNS = 64 };
 
 /* A sample of several workers lasts this many times the usual skew of their starts. */
 #define SKEW_FACTOR 1000.0
-/* ... with a deadline, this many times the work that is done after it. */
+/* ... with a deadline, this many times as long as the work that is done after it. */
 #define LATE_FACTOR 100.0
 /*
- * ... but at most this many times the length that the benchmark aims at: a larger skew comes from
- * the scheduler, not from the barrier.
+ * ... but at most this many times the benchmark's target length: a larger skew comes from the
+ * scheduler, not from the barrier.
  */
 #define LONGEST_FACTOR 20.0
 
 /*
- * A sample this many times longer than its goal must be seen twice: a single one may be due to a
- * pause of the host.
+ * A sample this many times longer than its target must be seen twice: one alone may contain a pause
+ * of the host.
  */
 #define PAUSE_FACTOR 2
 
@@ -40,10 +40,10 @@ enum { MOST_PER_BATCH = 32, MOST_TURNS = 64 };
 /* ... and no longer than this (s): a sample that takes seconds is always disturbed. */
 #define RETRY_MOST 1.0
 
-/* A sample of at least this share of its goal is long enough. */
+/* A sample of at least this share of its target is long enough. */
 #define LONG_ENOUGH 0.7
 
-/* s that a sample is to last. Skew does not affect pairs: timing starts when both are there. */
+/* Target length of a sample, s. Skew does not affect pairs: timing starts when both are there. */
 static double goal_of(const struct series *s)
 {
 	const double aim = s->planned->sample;
@@ -54,7 +54,7 @@ static double goal_of(const struct series *s)
 }
 
 /*
- * Work after the deadline (a last block, a late end) is part of the result, so it has to be a small
+ * Work after the deadline (a last block, a late end) is part of the result, so it must be a small
  * share of the sample.
  */
 static double duration_of(const struct series *s, double goal, double wall)
@@ -72,8 +72,8 @@ double batch_usual_skew(double *skews, size_t n)
 }
 
 /*
- * s of a sample with all workers present: a worker that begins late also lengthens a sample that
- * has too little work. If workers outnumber CPUs, they begin late because others work.
+ * s of a sample with all workers present: a worker that begins late lengthens a sample, even if
+ * that has too little work. If workers outnumber CPUs, they begin late because others work.
  */
 static double length_of(const struct series *s, const struct sample *sample)
 {
@@ -112,7 +112,7 @@ static void find_units(struct series *s, struct team *team, double began, double
 			return;
 		spent = agree_most(s->planned->trial.ranks, clock_now() - began);
 		if (sample.noisy && spent < fmin(RETRY_FACTOR * aim, RETRY_MOST))
-			continue; /* a sample that was interrupted looks long enough, and is not */
+			continue; /* an interrupted sample seems long enough, and is not */
 		skews[turn++] = sample.skew;
 		s->skew = batch_usual_skew(skews, (size_t)turn);
 		s->duration = duration_of(s, goal_of(s), sample.wall);
@@ -146,7 +146,7 @@ void batch_calibrate(struct series *s, struct team *team, double batch, double m
 
 #define CHAIN 49152 /* links: about 16 us */
 
-#define SAME 1.05 /* cycles: a core whose frequency changes by less keeps it */
+#define SAME 1.05 /* ratio of cycles: a core whose frequency changes by less keeps its cycle */
 
 /* All workers measure their core's cycle at once, so that as many cores are busy as in samples. */
 struct cycles {
@@ -292,7 +292,7 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 	others_begin(&others, (struct cpu_time_set){ .cpu = p->cpu, .cpus = p->cpus },
 		     (struct cpu_time_set){ .cpu = s->evidence.neighbours.cpu,
 					    .cpus = s->evidence.neighbours.cpus });
-	/* A tournament may take seconds: a signal ends it, and the batch has no estimate then. */
+	/* A tournament may take seconds: a signal ends it, and then the batch has no estimate. */
 	for (unsigned i = 0; i < samples && !(s->pairs && watchdog_signal()); i++) {
 		struct sample sample =
 			sample_take(s, team, &s->evidence.noise, sample_turn(s, i), true);

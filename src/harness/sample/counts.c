@@ -11,7 +11,7 @@
 
 /* --- quotients --- */
 
-/* Among rows of one name, the first whose events were both counted is taken. */
+/* Of several rows with one name, the first one whose events were both counted is used. */
 static const struct quotient {
 	const char *name, *per, *of, *over;
 } quotients[] = {
@@ -53,7 +53,7 @@ static double bound_of(const json_t *counter, size_t upper)
 	return record_real(json_array_get(json_object_get(counter, "ci"), upper));
 }
 
-/* NULL where one of the two was not counted. */
+/* NULL if one of the two was not counted. */
 static json_t *quotient_json(const struct quotient *q, const json_t *of, const json_t *over)
 {
 	const double value = value_of(of) / value_of(over), least = bound_of(over, 0);
@@ -92,12 +92,12 @@ void counts_add_quotients(json_t *list)
 /* One event's result over all batches. */
 struct event_result {
 	struct count_sum sum;
-	struct estimate each; /* count per unit, or per part where the benchmark has parts */
+	struct estimate each; /* count per unit, or per part if the benchmark has parts */
 };
 
 /*
  * The value is the sum of all counts over all units: the median over batches would be zero for rare
- * events. The interval comes from the batches, widened to hold the value.
+ * events. The interval comes from the batches, widened to contain the value.
  */
 static struct event_result event_result(const struct series *s, unsigned event)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trial's counts for each unit of work, with intervals; quotients of two counts, such as
- * instructions per cycle; and what counting costs.
+ * A trial's counts per unit of work, with intervals; quotients of two counts, such as instructions
+ * per cycle; and what counting costs.
  */
 #ifndef LOCUS_COUNTS_H
 #define LOCUS_COUNTS_H
@@ -31,8 +31,8 @@ json_t *counts_batch_json(const struct tally *, unsigned batch);
 json_t *counts_cost_json(const struct series *);
 
 /*
- * Why most of the batches that were to count the event have no count; NULL: most have one, or none
- * has. `batches`: how many were to count it; `counted`: how many of these have a count.
+ * Why most of the batches that were due to count the event have no count; NULL: most have one, or
+ * none has. `batches`: how many were due; `counted`: how many of them have a count.
  */
 const char *counts_gap(const struct series *, unsigned event, unsigned *counted, unsigned *batches);
 

@@ -12,13 +12,13 @@
 /* --- noise --- */
 
 /*
- * A sample is noisy if it lost more than this share of its wall time plus what reading the evidence
- * costs (s).
+ * A sample is noisy if it lost more than this share of its wall time, besides the time to read the
+ * evidence (s).
  */
 #define DISTURBED_SHARE 0.01
 #define DISTURBED_LEAST 5e-6
 
-/* s: in which a neighbour that never rests has a tick of /proc/stat for sure */
+/* s in which a neighbour that never rests certainly has a tick of /proc/stat */
 #define OTHERS_TICK 0.015
 
 static bool lost(double seconds, double wall)
@@ -32,7 +32,8 @@ bool noise_witness(struct noise *n, const struct attendance *a, int cpu)
 	double wall = y->wall - x->wall, off = fmax(0, wall - (y->cpu - x->cpu)),
 	       delay = y->delay - x->delay;
 	bool moved = cpu == ANY_CPU ? x->on_cpu != y->on_cpu : x->on_cpu != cpu || y->on_cpu != cpu;
-	bool blocked = y->voluntary != x->voluntary; /* time off the CPU is then the work's own */
+	/* then the time off the CPU is the work's own */
+	bool blocked = y->voluntary != x->voluntary;
 
 	n->off_cpu += off;
 	n->delay += delay;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Evidence beside the samples: disturbances, by the kernel's counts before and after each sample;
- * where the pages lay; work on neighbouring CPUs; and failures.
+ * the places of pages; work on neighbouring CPUs; and failures.
  */
 #ifndef LOCUS_EVIDENCE_H
 #define LOCUS_EVIDENCE_H
@@ -20,14 +20,14 @@ struct ranks;
 struct noise {
 	double wall, off_cpu, delay, steal, foreign; /* s; NAN: unknown */
 	/*
-	 * s: CPU time on the CPUs beside (neighbours.h), of others and of this process; while they
-	 * were watched. NAN: unknown
+	 * s: CPU time of others and of this process on the CPUs beside the trial's (neighbours.h);
+	 * time in which they were watched. NAN: unknown
 	 */
 	double beside, watched;
 	uint64_t involuntary, voluntary, minor_faults, major_faults, migrations;
 };
 
-/* Where the pages lay, in the allocation with the most of them misplaced. */
+/* The places of pages in the allocation with the most misplaced pages. */
 struct placements {
 	struct placement now; /* the current allocation's, before its samples; pages 0: none */
 	struct placement before, after; /* its samples */
@@ -39,7 +39,7 @@ struct evidence {
 	struct neighbours neighbours;
 	struct placements placements;
 	char *failure, *impossible, *wrong; /* what went wrong; NULL */
-	char *moved; /* why pages were misplaced; NULL: unknown, or none was */
+	char *moved; /* why pages were misplaced; NULL: unknown, or none was misplaced */
 };
 
 /* Sums noise and placements over all ranks. */
@@ -55,14 +55,14 @@ extern const struct noise_counter {
 	double (*total)(const struct noise *); /* NAN: unknown */
 } noise_counters[NOISE_COUNTERS];
 
-/* The CPU of a worker that is free to move: switches and migrations do not disturb it. */
+/* The CPU of a worker that may move: switches and migrations do not disturb it. */
 #define ANY_CPU (-1)
 /* Adds the evidence of a worker on this CPU in a sample; true if the sample was disturbed. */
 bool noise_witness(struct noise *, const struct attendance *, int cpu);
 
 /*
- * CPU time that others had during a batch: on the trial's CPUs the host (`steal`) and other
- * processes (`foreign`); on the CPUs beside, anybody.
+ * CPU time of others during a batch: on the trial's CPUs the host's (`steal`) and other processes'
+ * (`foreign`); on the CPUs beside, anybody's.
  */
 struct others {
 	struct cpu_time_set of[2]; /* the trial's CPUs; those beside */
@@ -70,22 +70,22 @@ struct others {
 	bool known;
 };
 void others_begin(struct others *, struct cpu_time_set ours, struct cpu_time_set beside);
-/* True if the CPUs beside rested. */
+/* True if the CPUs beside the trial rested. */
 bool others_end(const struct others *, struct noise *);
-/* No CPU time (s) was used, and the wall time was long enough to tell. */
+/* Whether no CPU time (s) was used, and the wall time was long enough to tell. */
 bool others_rested(double cpu, double wall);
 
 /* --- placements --- */
 
 /*
- * Read the pages of an allocation back, before its samples and after. The main thread is away from
- * the books then, and the watchdog may read `before` and `after`: only placements_keep() changes
- * them.
+ * Read back the pages of an allocation, before its samples and after. Meanwhile the main thread is
+ * away from the books, and the watchdog may read `before` and `after`: only placements_keep()
+ * changes them.
  */
 void placements_begin(struct placements *, const struct arena *);
 /* False: there is nothing to compare. */
 bool placements_end(const struct placements *, const struct arena *, struct placement *after);
-/* Takes over what was read; `after` is NULL if there is nothing to compare. */
+/* Takes over the results; `after` is NULL if there is nothing to compare. */
 void placements_keep(struct placements *, struct placement *after);
 
 /*
@@ -94,6 +94,6 @@ void placements_keep(struct placements *, struct placement *after);
  */
 #define PLACEMENTS_MOST_ASTRAY 0.001
 bool placement_is_astray(const struct placement *);
-bool placements_astray(const struct placements *); /* before the samples, or after */
+bool placements_astray(const struct placements *); /* misplaced before the samples, or after */
 
 #endif

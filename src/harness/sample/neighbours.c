@@ -42,7 +42,7 @@ static size_t caches(const struct planned *p, hwloc_obj_type_t type, size_t most
 }
 
 /*
- * Samples don't use all that a trial maps (verification, the end of a huge page), so its lines
+ * Samples do not use all memory of a trial (verification, the end of a huge page), so its lines
  * certainly exceed L2 only if there are far more. They certainly stay in L3 only if they fill at
  * most half of it; else the trial itself may evict the probe's lines.
  */
@@ -64,7 +64,7 @@ static void add_cpus(hwloc_obj_t object, hwloc_bitmap_t set)
 }
 
 /*
- * Adds the CPUs that share the CPU's core and the level, including CPUs that only others may use.
+ * Adds the CPUs that share this CPU's core or the level, including CPUs that only others may use.
  */
 static void add_sharing(const struct machine *m, int cpu, enum neighbours_level level,
 			hwloc_bitmap_t set)

@@ -71,7 +71,7 @@ static void keep(struct by_worker *b)
 	}
 }
 
-/* Of this rank's workers; NAN: none has a value, or there is no memory. */
+/* The median over this rank's workers; NAN: none has a value, or there is no memory. */
 static double median_now(const struct by_worker *b)
 {
 	double *values = calloc(b->workers + 1, sizeof(*values)), median;

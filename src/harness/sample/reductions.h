@@ -29,8 +29,8 @@ void by_worker_close(struct by_worker *);
 /* Notes a worker's value in this sample; workers without one are left out. */
 void by_worker_note(struct by_worker *, unsigned worker, double value);
 /*
- * Ends the sample: what its kind makes of the values, the same on all ranks; of M_MEDIAN, of this
- * rank's workers. NAN if there are none.
+ * Ends the sample: reduces the values as the metric's kind says, with the same result on all ranks;
+ * M_MEDIAN covers this rank's workers only. NAN if there are none.
  */
 double by_worker_end(struct by_worker *, const struct ranks *);
 /*
@@ -47,7 +47,9 @@ struct distribution {
 
 struct distribution *distribution_open(void); /* NULL: no memory */
 void distribution_close(struct distribution *);
-/* Adds a worker's histogram of this sample; `unit`: what its value 1 is in the metric's unit. */
+/*
+ * Adds a worker's histogram of this sample; `unit`: the histogram's value 1 in the metric's unit.
+ */
 void distribution_add(struct distribution *, const struct histogram *, double unit);
 /* Ends the sample: the median of the values of all ranks; NAN if there are none. */
 double distribution_end(struct distribution *, const struct ranks *);
@@ -61,7 +63,7 @@ json_t *distribution_json(const struct distribution *);
 
 struct throughput {
 	unsigned roles; /* 0: there is one role only */
-	/* by role and sample: of all workers of the role */
+	/* by role and sample: over all workers of the role */
 	double **units, **rate;
 };
 
@@ -80,24 +82,24 @@ json_t *throughput_json(const struct throughput *, const struct trial *, const s
 
 enum rows_limit {
 	ROWS_METRICS = 9, /* the most metrics with rows */
-	ROWS_FIRST = 256, /* the ranks met first, which are any ... */
-	ROWS_WORST = 16,  /* ... and of the others the worst, by each metric */
+	ROWS_FIRST = 256, /* the ranks met first, a random choice ... */
+	ROWS_WORST = 16,  /* ... and the worst of the others, by each metric */
 	ROWS_SENT = ROWS_FIRST + ROWS_METRICS * ROWS_WORST,
-	ROWS_KEPT = 16, /* samples of a rank with another, the last */
+	ROWS_KEPT = 16, /* samples with another rank, the last ones */
 };
 
 struct rows;
 
 struct rows *rows_open(const struct trial *); /* NULL: no memory */
 void rows_close(struct rows *);
-/* The metric's value with that rank in this sample. */
+/* Notes the metric's value with that rank in this sample. */
 void rows_add(struct rows *, unsigned metric, unsigned with, double value);
 /* Gives the row of each rank to rank 0. On all ranks, after the last sample. */
 void rows_gather(struct rows *, const struct ranks *);
 /*
  * On rank 0, once they are gathered: a list of {"rank", "host", "node", "with": [rank, ..], NAME:
- * [value, ..]}, the median of the samples for each rank met, null where a metric has none. `node`:
- * the lowest rank on the same node, as MPI sees it.
+ * [value, ..]}, the median of the samples for each rank met, null if a metric has none. `node`: the
+ * lowest rank on the same node, according to MPI.
  */
 json_t *rows_json(const struct rows *);
 

@@ -74,7 +74,7 @@ struct result {
 	double wall, communicated;
 };
 
-/* The metric's value in the sample that was taken last; NULL: the harness measures it. */
+/* The metric's value in the last sample; NULL: the harness measures it. */
 static double *value_of(const struct samples *s, unsigned metric)
 {
 	return s->value[metric] ? &s->value[metric][s->n] : NULL;
@@ -118,7 +118,7 @@ double communicated(const struct result *r)
 	return r->communicated;
 }
 
-/* Reduces reports by worker, or a distribution, to one value; NAN: there are neither. */
+/* Reduces reports by worker, or a distribution, to one value; NAN: there are none. */
 static double reduce(const struct reports *r, const struct trial *t, unsigned metric)
 {
 	if (r->by_worker[metric])
@@ -207,7 +207,7 @@ static json_t *metric_json(const struct metric *m, struct estimates e, const cha
 			 "why", isfinite(e.kept.value) ? NULL : utf8_json(why));
 }
 
-/* Adds what its kind has beyond a value, as "by_worker" or "distribution". */
+/* Adds what the metric's kind has besides a value, as "by_worker" or "distribution". */
 static void add_detail(const struct reports *r, unsigned metric, json_t *object)
 {
 	json_t *detail = r->by_worker[metric]	   ? by_worker_json(r->by_worker[metric])

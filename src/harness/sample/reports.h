@@ -11,7 +11,7 @@ const char *metric_better(const struct metric *); /* "lower", "higher", or NULL 
 
 struct rows;
 
-/* Reports of metrics besides their values by sample (struct samples). */
+/* Reports of metrics, besides their values by sample (struct samples). */
 struct reports {
 	struct by_worker **by_worker;	    /* by metric; NULL if it is of another kind */
 	struct distribution **distribution; /* likewise */
@@ -22,7 +22,7 @@ struct reports {
 struct reports *reports_open(const struct trial *);
 void reports_close(struct reports *, const struct benchmark *);
 
-/* Calls collect() for the sample that was taken last, on all ranks. */
+/* Calls collect() for the last sample, on all ranks. */
 void reports_collect(struct reports *, struct samples *, const struct trial *, void *state,
 		     const struct sample *);
 

@@ -10,14 +10,14 @@
 #include "harness/sample/reductions.h"
 #include "machine/watchdog.h"
 
-/* With one other rank: the last samples of each metric. */
+/* Samples with one other rank: the last ones of each metric. */
 struct met {
 	unsigned with;
 	unsigned samples[ROWS_METRICS];
 	float value[ROWS_METRICS][ROWS_KEPT];
 };
 
-/* As it is sent to rank 0. */
+/* The form in which it is sent to rank 0. */
 struct row_head {
 	unsigned node, n; /* n cells follow */
 	char host[256];
@@ -127,7 +127,7 @@ static bool is_worse(const struct rows *r, unsigned column, float one, float oth
 	return isfinite(one) && (!isfinite(other) || (more ? one < other : one > other));
 }
 
-/* Moves the worst of cells `from` on, by a metric, to `to`. */
+/* Moves the worst cell by a metric, of cells `from` on, to `to`. */
 static void put_worst(const struct rows *r, struct row_cell *cell, unsigned from, unsigned n,
 		      unsigned column)
 {
@@ -144,7 +144,7 @@ static void put_worst(const struct rows *r, struct row_cell *cell, unsigned from
 	}
 }
 
-/* Puts the cells that are sent first; returns their number. */
+/* Puts the cells to be sent first; returns their number. */
 static unsigned choose(const struct rows *r, struct row_cell *cell, unsigned n)
 {
 	unsigned chosen = ROWS_FIRST;
@@ -171,7 +171,7 @@ static struct row own_row(const struct rows *r, const struct ranks *ranks)
 	return row;
 }
 
-/* Each rank sends when it is asked to: else rank 0 would have to hold what all send at once. */
+/* Each rank sends only when asked: otherwise rank 0 would have to hold all rows at once. */
 static void send_row(const struct ranks *ranks, const struct row *row)
 {
 	char asked;

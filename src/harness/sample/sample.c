@@ -16,7 +16,7 @@
 
 /* --- seats --- */
 
-/* Threads that float are pinned, too, while memory is prepared and first touched. */
+/* Threads that float are also pinned, while memory is prepared and first touched. */
 static int take_seats(const struct series *s, struct team *team, unsigned *culprit)
 {
 	const struct planned *p = s->planned;
@@ -90,7 +90,7 @@ bool sample_seat(struct series *s, struct team *team)
 
 /*
  * Times each pair from when both workers have begun until both are done; the sample is the median
- * of the pairs. Adds their noise, too. `keep`: the series keeps the times of pairs.
+ * of the pairs. Adds their noise, too. `keep`: the series keeps the pairs' times.
  */
 static void score_pairs(struct series *s, struct team *team, struct turn turn, struct noise *noise,
 			bool keep, struct sample *sample)
@@ -136,13 +136,13 @@ static bool scored_together(const struct series *s)
 	       !s->planned->trial.oversubscribed;
 }
 
-/* Scores all workers together, and adds what disturbed them to the noise. */
+/* Scores all workers together, and adds their disturbances to the noise. */
 static void score_all(struct series *s, struct team *team, struct noise *noise,
 		      struct sample *sample)
 {
 	const struct trial *t = &s->planned->trial;
 	const unsigned lead = roles_leading(t);
-	/* other roles begin earlier than the first, where that waits until it is ready */
+	/* other roles begin before the first one, if that waits until it is ready */
 	const unsigned begin = roles_ops(t)->ready ? lead : t->threads;
 	double first = INFINITY, last = 0, late = 0, soon = INFINITY, end = 0, units = 0;
 
@@ -201,7 +201,7 @@ static void pair_up(struct series *s, struct team *team, struct turn turn)
 			/* each of the two begins in half of their meetings */
 			w->role = i ^ (turn.meeting & 1);
 		}
-		pair++; /* counted also if skipped: a pair alone keeps its number */
+		pair++; /* counted even if skipped: a pair alone keeps its number */
 	}
 }
 
@@ -214,8 +214,8 @@ static void work_in_pair(void *argument, struct worker *w)
 }
 
 /*
- * Makes the sample the same on all ranks: the time of the slowest rank, and the communication of
- * the rank that spent least in calls of struct ranks. A failure on one rank fails all.
+ * Makes the sample the same on all ranks: the time of the slowest rank, and the communication time
+ * of the rank that spent least in calls of struct ranks. A failure on one rank fails all.
  */
 static void agree_sample(const struct ranks *ranks, struct sample *s, char **failure)
 {
@@ -237,7 +237,7 @@ static void note_failure(struct series *s, struct team *team)
 			s->evidence.failure = strdup(team_worker(team, i)->failed);
 }
 
-/* Units that a worker is to do; 0 where there are more workers than units. */
+/* Units for a worker; 0 if there are more workers than units. */
 static uint64_t units_of(const struct series *s, const struct worker *w)
 {
 	const uint64_t units = s->warming ? 0 : s->planned->needs.units;

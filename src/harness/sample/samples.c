@@ -94,7 +94,7 @@ void samples_leave_out_cut(struct samples *s)
 	s->batches = s->complete;
 }
 
-/* --- what they come to --- */
+/* --- their results --- */
 
 bool samples_has_clean(const struct samples *s, unsigned allocation)
 {
@@ -170,7 +170,7 @@ static struct estimate ordered(const struct samples *s, const double *value, boo
 	return e;
 }
 
-/* Trials end by their time alone, so only its interval is compared with other trials'. */
+/* Only times end trials, so only a time's interval is compared with other trials'. */
 static struct estimate estimate_of(const struct samples *s, const double *value, bool aside)
 {
 	return estimate_widened(ordered(s, value, aside), value ? 0 : s->typical);

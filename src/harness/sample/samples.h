@@ -25,15 +25,15 @@ struct sample {
 struct batch {
 	size_t first, samples; /* in the arrays of struct samples */
 	unsigned allocation;
-	unsigned round; /* the group's sweep that it belongs to: a batch of each trial */
+	unsigned round; /* the group's sweep that it belongs to, in which each trial has a batch */
 	/* the median of its samples; the median without noisy samples, NAN if all are noisy */
 	double estimate, clean;
 	/* s per core cycle, the same before and after its samples, on all workers; 0: unknown */
 	double cycle;
 	struct neighbours_look look; /* right after its samples */
-	bool rested;		     /* the neighbours had no CPU time during its samples */
+	bool rested;		     /* the neighbours used no CPU time during its samples */
 	double at;		     /* s from the start of the run to the start of the batch */
-	uint64_t units;		     /* of a worker in each sample */
+	uint64_t units;		     /* units of a worker in each sample */
 };
 
 struct samples {
@@ -47,12 +47,14 @@ struct samples {
 	unsigned batches, batch_room;
 	unsigned complete, recorded; /* batches that are complete; that are in the record */
 	unsigned allocations;
-	/* allocations before any memory of this trial was given back: no frame came again */
+	/* allocations before memory of this trial was first freed, so that no frame came again */
 	unsigned fresh;
-	double typical; /* how much trials of its kind scatter (estimate_typical); 0: unknown */
+	double typical; /* typical scatter of trials of its kind (estimate_typical); 0: unknown */
 };
 
-/* Which of a benchmark's metrics the harness takes; which collect() reports after each sample. */
+/*
+ * Which of a benchmark's metrics the harness measures; which collect() reports after each sample.
+ */
 bool metric_is_time(const struct metric *);
 bool metric_is_reported(const struct metric *);
 
@@ -64,14 +66,14 @@ void samples_close(struct samples *, const struct benchmark *);
 
 /*
  * Leaves out the samples of a batch that was cut off or failed: they are not in the record, and a
- * trial says no more than its record holds.
+ * trial should say no more than its record holds.
  */
 void samples_leave_out_cut(struct samples *);
 
 /*
  * Noisy samples have evidence of an outside cause: their thread was preempted, lost its CPU or was
- * moved. They are set aside for the result, whatever their values are, if in each allocation at
- * least this share of the samples is left.
+ * moved. They are set aside for the result, whatever their values, if each allocation keeps at
+ * least this share of its samples.
  */
 #define SAMPLES_LEAST_CLEAN 0.25
 bool samples_has_clean(const struct samples *,
@@ -82,8 +84,8 @@ bool samples_sets_noise_aside(const struct samples *);
 struct estimate samples_estimate(const struct samples *, const double *of);
 
 /*
- * A number without the noisy samples, if they are set aside (samples_sets_noise_aside), and with
- * them; NAN: no number.
+ * A number without the noisy samples, if they are set aside (samples_sets_noise_aside), and a
+ * number with them; NAN: no number.
  */
 struct estimates {
 	struct estimate kept;

@@ -14,7 +14,7 @@
 #include "harness/sample/samples.h"
 #include "machine/provenance/provenance.h"
 
-/* Why a trial ended where it did. */
+/* Why a trial stopped. */
 enum stopped {
 	STOPPED_NOT_RUN,
 	STOPPED_CONVERGED,
@@ -28,7 +28,7 @@ struct quarantine;
 /* The run's settings for a trial, beyond its plan. */
 struct task {
 	double within;	   /* how far its interval may reach, relative to the time */
-	double overhead;   /* s that reading the clock takes */
+	double overhead;   /* s that a reading of the clock takes */
 	unsigned meetings; /* of a pair in a batch */
 	/* LIKWID's region around each batch */
 	struct markers *markers; /* NULL: it has none */
@@ -45,18 +45,18 @@ struct series {
 	bool begun;   /* some time was spent on it */
 	bool ready;   /* prepared, entered, and not released yet */
 	bool worked;  /* work() has run: there is an answer to verify */
-	bool cold;    /* the caches don't hold its data yet: nothing has warmed them up */
+	bool cold;    /* the caches do not hold its data yet: nothing has warmed them up */
 	bool warming; /* the work is the needs.warm units that warm up */
 	uint64_t did; /* units of worker 0 in the last execution */
 	/* calibration */
-	uint64_t units;	    /* of each worker in each sample; 0 where work() decides */
+	uint64_t units;	    /* units of each worker in each sample; 0 if work() decides */
 	double duration;    /* s of a typical sample */
 	double skew;	    /* s from the first start to the last, the median in calibration */
 	unsigned per_batch; /* samples */
 	/* what was sampled */
 	struct samples samples;
 	struct pairs *pairs;	       /* NULL: workers don't meet in pairs */
-	struct reports *reports;       /* what metrics have beyond a value */
+	struct reports *reports;       /* what metrics have besides a value */
 	struct throughput *throughput; /* of each role */
 	struct tally tally;	       /* of events */
 	double from, to; /* s from the start of the run to the first batch, and to the last's end */
@@ -64,7 +64,7 @@ struct series {
 	double elapsed;	 /* s spent on this trial */
 	/* what was noticed */
 	struct evidence evidence;
-	bool returned; /* memory of an earlier allocation was given back */
+	bool returned; /* memory of an earlier allocation was freed */
 	enum stopped stopped;
 };
 
@@ -75,7 +75,10 @@ void series_close(struct series *);
 bool series_room(struct series *, size_t samples);
 /* After the last sample: sums noise, counts and placements over all ranks. */
 void series_gather(struct series *);
-/* Whether its interval is as narrow as asked. True if it has failed: there is nothing to await. */
+/*
+ * Whether its interval is as narrow as requested. True if it has failed: there is nothing to wait
+ * for.
+ */
 bool series_converged(const struct series *);
 
 /* --- allocation.c: fresh memory, prepared and touched --- */
@@ -87,10 +90,11 @@ bool series_converged(const struct series *);
 bool allocation_open(struct series *, struct team *);
 /*
  * One execution of needs.warm units, which is not a sample: before an allocation's first batch, and
- * its calibration. Not when it is opened: the other trials of its group are opened after it.
+ * its calibration. Not when it is opened, because the other trials of its group are opened after
+ * it.
  */
 void allocation_warm(struct series *, struct team *);
-/* Reads the pages back, verifies the answer, and holds the memory or gives it back. */
+/* Reads the pages back, verifies the answer, and holds the memory or frees it. */
 void allocation_close(struct series *, struct team *);
 /* Whether the series has failed, on all ranks; if so, the allocation is closed. */
 bool allocation_failed(struct series *, struct team *);
@@ -103,8 +107,7 @@ struct quarantined {
 
 /*
  * The memory of earlier allocations of a group, held so that later ones get other page frames: the
- * kernel gives the frames that were freed last to whoever asks next. Where there is no room for
- * all, the oldest are given back.
+ * kernel hands out the frames freed last. If there is no room for all, the oldest are freed.
  */
 struct quarantine {
 	double room, bytes;	/* bytes that may be held; bytes that are held */
@@ -114,18 +117,18 @@ struct quarantine {
 };
 
 /*
- * Takes over the arena of an allocation that has ended, of so many bytes. A series whose memory is
- * given back is marked as one that may get it again.
+ * Takes over the arena of a finished allocation, of so many bytes. A series whose memory is freed
+ * is marked, since it may get the same memory again.
  */
 void quarantine_keep(struct quarantine *, struct series *, struct arena *, double bytes);
 /* Gives all back. */
 void quarantine_free(struct quarantine *);
 
-/* --- batch.c: how much work a sample is, and batches of samples --- */
+/* --- batch.c: the amount of work in a sample, and batches of samples --- */
 
 /*
  * Finds `units`, `duration` and `per_batch` of an allocation that is ready, for batches of `batch`
- * s. Begins no sample when `most` s have gone by.
+ * s. Begins no sample after `most` s.
  */
 void batch_calibrate(struct series *, struct team *, double batch, double most);
 /*
@@ -134,14 +137,14 @@ void batch_calibrate(struct series *, struct team *, double batch, double most);
  */
 double batch_usual_skew(double *skews, size_t n);
 /*
- * Whether a sample of `units` units ends their search; if not, increases `units`, or asks for
- * another such sample, which *long_before says. The series has the skew of the samples until now.
+ * Whether a sample of `units` units ends the calibration; if not, increases `units`, or requests
+ * another sample like it, as *long_before says. The series has the skew of the samples until now.
  */
 bool batch_calibration_ends(struct series *, const struct sample *, bool *long_before);
 
 /*
- * Takes so many samples of an allocation that is ready; `warm`: after one that is not kept, which
- * warms the caches. Returns false on failure.
+ * Takes so many samples of an allocation that is ready; `warm`: first takes one that is not kept,
+ * to warm the caches. Returns false on failure.
  */
 bool batch_take(struct series *, struct team *, unsigned samples, bool warm);
 
@@ -150,20 +153,20 @@ struct batch_cores {
 	double least, median, most;
 };
 /*
- * The cycle of a batch, from the cores' before and after it: 0 where they differ by more than 5 %,
- * since then the batch did not run at one frequency.
+ * The cycle of a batch, from the cores' cycles before and after it: 0 if they differ by more than 5
+ * %, since then the batch did not run at one frequency.
  */
 double batch_cycle(struct batch_cores before, struct batch_cores after);
 
 /* --- sample.c: one timed execution of the work --- */
 
 /*
- * Seats the team for this trial, on all ranks. False: a thread could not be pinned on one of them;
- * `failure` says why.
+ * Seats the team for this trial, on all ranks. False: a rank could not pin a thread; `failure` says
+ * why.
  */
 bool sample_seat(struct series *, struct team *);
 
-/* Whose turn it is, where workers meet in pairs. */
+/* The pairs whose turn it is, if workers meet in pairs. */
 struct turn {
 	unsigned round, meeting;
 	unsigned slot; /* the pair that plays; TURN_EVERY_SLOT: all pairs of the round */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who does what in a trial: its functions, the workers' roles, what ends their work; and, where
- * workers meet in pairs (IN_PAIRS), who meets whom, and how long that takes.
+ * The parts in a trial: its functions, the workers' roles, what ends their work; and, if workers
+ * meet in pairs (IN_PAIRS), who meets whom, and how long that takes.
  */
 #ifndef LOCUS_WORKERS_H
 #define LOCUS_WORKERS_H
@@ -10,7 +10,7 @@
 #include "harness/plan/plan.h"
 #include "machine/topology/topology.h"
 
-/* The main thread's activity on a trial while it is away from the books (watchdog.h). */
+/* What the main thread does for a trial while it is away from the books (watchdog.h). */
 #define TRIAL_PREPARING "preparing"
 #define TRIAL_MEASURING "measuring"
 #define TRIAL_VERIFYING "checking"
@@ -30,7 +30,7 @@ enum until roles_until(const struct planned *, unsigned number);
  * some pairs, measured alone.
  */
 
-/* This many pairs of each level are measured alone as well. */
+/* So many pairs of each level are also measured alone. */
 enum { PAIRS_ALONE = 2, PAIRS_MOST_ALONE = PAIRS_ALONE * LEVELS };
 
 /* s per unit, of each meeting of a pair */
@@ -43,7 +43,7 @@ struct meetings {
 struct pairs {
 	unsigned players;
 	struct meetings *met; /* by pair_number() */
-	unsigned char *level; /* likewise: enum level, the closest that the two share */
+	unsigned char *level; /* by pair: enum level, the closest that the two share */
 	/* number of pairs that are measured alone; 0 if no others could disturb them */
 	unsigned alone;
 	unsigned alone_round[PAIRS_MOST_ALONE], alone_slot[PAIRS_MOST_ALONE];
@@ -62,8 +62,8 @@ void pairs_add(struct pairs *, unsigned a, unsigned b, double time, bool alone);
 void meetings_add(struct meetings *, double time); /* likewise */
 
 /*
- * The mean over the pairs of each pair's median since the last call. So the result is one for the
- * whole machine, and does not depend on which pairs meet in a round.
+ * The mean over the pairs of each pair's median since the last call: one result for the whole
+ * machine, which does not depend on which pairs meet in a round.
  */
 double pairs_batch(struct pairs *);
 

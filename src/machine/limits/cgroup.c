@@ -23,7 +23,7 @@
  */
 struct hierarchy {
 	int version;
-	char path[PATH_MAX];  /* as /proc/self/cgroup has it */
+	char path[PATH_MAX];  /* as in /proc/self/cgroup */
 	char mount[PATH_MAX]; /* the highest visible group */
 	char group[PATH_MAX]; /* mount, or a folder in it */
 };
@@ -41,8 +41,8 @@ static bool listed(const char *list, const char *word)
 }
 
 /*
- * Lines are "4:memory:/job" (version 1) and "0::/job" (version 2); if both are there, version 1 has
- * the controller.
+ * Lines are "4:memory:/job" (version 1) and "0::/job" (version 2); if both exist, version 1 has the
+ * controller.
  */
 static int find_path(const char *root, const char *controller, struct hierarchy *h)
 {
@@ -125,8 +125,8 @@ out:
 }
 
 /*
- * Finds this process's group for a controller ("memory"); `root` as in base/sysfs.h. -1: no such
- * group, or it is not visible.
+ * Finds this process's group for a controller ("memory"); `root` as in base/sysfs.h. -1: there is
+ * no such group, or it is not visible.
  */
 static int hierarchy_find(const char *root, const char *controller, struct hierarchy *h)
 {
@@ -183,7 +183,7 @@ void limit_consider(struct memory_limit *l, unsigned sharers, uint64_t available
 }
 
 /*
- * Version 1 writes "no limit" as the largest multiple of a page: values close to it are no limit.
+ * Version 1 writes "no limit" as the largest multiple of a page: values close to it are not limits.
  */
 #define NONE_BEYOND (UINT64_C(1) << 62)
 
@@ -212,7 +212,7 @@ static uint64_t sum_of(const char *text, const char *const *keys, unsigned n)
 	return sum;
 }
 
-/* Bytes that count against the group's limit and can't be dropped. */
+/* Bytes that count against the group's limit and cannot be dropped. */
 static uint64_t memory_held(const char *root, const struct hierarchy *h)
 {
 	uint64_t usage = 0;
@@ -243,7 +243,9 @@ static uint64_t limit_of(const char *root, const struct hierarchy *h, const char
 		       : NO_LIMIT;
 }
 
-/* Names may be the same in two containers; the folder's number is not. 0: it can't be read. */
+/*
+ * Two containers may have the same names; the folder's inode number differs. 0: it cannot be read.
+ */
 static uint64_t id_of(const char *root, const struct hierarchy *h)
 {
 	char path[2 * PATH_MAX];

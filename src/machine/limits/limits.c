@@ -90,7 +90,7 @@ static void consider_commit(const char *root, unsigned sharers, struct memory_li
 	free(meminfo);
 }
 
-/* Each process has its own. */
+/* Each process has its own limits. */
 static void consider_ulimits(const char *root, struct memory_limit *l)
 {
 	static const struct {

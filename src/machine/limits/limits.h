@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How much memory this process may allocate, and what its control groups allow. Read anew at each
- * call; `root` as in base/sysfs.h. Nothing here fails: a limit that can't be read is no limit.
+ * call; `root` as in base/sysfs.h. Nothing here fails: an unreadable limit does not count.
  */
 #ifndef LOCUS_LIMITS_H
 #define LOCUS_LIMITS_H
@@ -29,7 +29,7 @@ void limit_consider(struct memory_limit *, unsigned sharers, uint64_t available,
 
 /*
  * How many processes of a run share the host's memory, and how many are in each control group or
- * below it. A group that is not named belongs to this process alone.
+ * below it. Groups that are not listed belong to this process alone.
  */
 enum { CGROUP_LEVELS = 16 };
 struct limit_sharers {
@@ -45,7 +45,7 @@ struct limit_sharers {
  * cpuset and the inherited memory policy allow, commit limit and ulimits.
  */
 void memory_limit_read(const char *root, struct memory_limit *);
-/* For one of several processes, of which each gets its part of what they share. */
+/* For one of several processes, each of which gets its part of the shared limits. */
 void memory_limit_read_part(const char *root, const struct limit_sharers *, struct memory_limit *);
 
 /*
@@ -56,23 +56,24 @@ uint64_t memory_overhead(uint64_t bytes);
 
 /* Control groups. Without one there is no limit. */
 struct cgroup {
-	int version;	       /* of the group that limits memory: 1 or 2; 0: none */
-	char *path;	       /* that group's, as /proc/self/cgroup has it; NULL: none */
-	uint64_t memory_limit; /* bytes, least of the group's and its ancestors'; NO_LIMIT: none */
-	double cpu_quota;      /* CPUs, likewise; INFINITY: none */
-	char quota_is[80];     /* the file and what it holds: "cpu.max 5000 100000" */
-	char *cpuset;	       /* CPUs that may be used ("0-1"); NULL: no cpuset */
+	int version; /* of the group that limits memory: 1 or 2; 0: none */
+	char *path;  /* path of that group, as in /proc/self/cgroup; NULL: none */
+	/* bytes, the least limit of the group and its ancestors; NO_LIMIT: none */
+	uint64_t memory_limit;
+	double cpu_quota;  /* CPUs, likewise; INFINITY: none */
+	char quota_is[80]; /* the file and its content: "cpu.max 5000 100000" */
+	char *cpuset;	   /* CPUs that may be used ("0-1"); NULL: no cpuset */
 };
 void cgroup_read(const char *root, struct cgroup *);
 void cgroup_free(struct cgroup *);
 
 /*
- * Numbers of this process's group for memory and of those above it, the same for all processes of
- * the host; the rest is 0.
+ * Numbers of this process's memory group and of its ancestors, the same for all processes of the
+ * host; the rest is 0.
  */
 void cgroup_ids(const char *root, uint64_t id[CGROUP_LEVELS]);
 
-/* Lower the limit to what the groups leave of memory, or of huge pages of one size. */
+/* Lower the limit to what the groups have left of memory, or of huge pages of one size. */
 void cgroup_limit_memory(const char *root, const struct limit_sharers *, struct memory_limit *);
 void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *);
 

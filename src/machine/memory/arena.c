@@ -16,7 +16,7 @@
 #include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 
-/* when there is no memory for the text */
+/* the refusal if there is no memory for its text */
 static const char out_of_memory[] = "out of memory";
 
 struct arena *arena_open_at(const char *root, const struct machine *machine)
@@ -102,12 +102,12 @@ void *arena_cannot(struct arena *a, const char *format, ...)
 /* Room on the nodes. */
 
 /*
- * The two needs of a node: by first touch, which may fall back to another node, and by a binding
- * policy, which may not.
+ * The two needs of a node: pages placed by first touch, which may fall back to another node, and by
+ * a binding policy, which may not.
  */
 enum { TOUCHED, BOUND, NEEDS };
 
-/* Not for reserved huge pages, which huge.h checks. */
+/* Ignores reserved huge pages, which huge.h checks. */
 static void add_need(const struct region *r, int64_t *need)
 {
 	const struct machine *m = r->arena->machine;
@@ -136,8 +136,8 @@ void arena_need(const struct arena *a, int64_t *need)
 }
 
 /*
- * First touch falls back to other nodes as long as these have spare memory. Only when none has any
- * is the page cache dropped for it.
+ * Memory of other nodes, to which first touch falls back as long as they have some to spare. Only
+ * if none has any is the page cache dropped for it.
  */
 static uint64_t spare_elsewhere(const struct arena *a, unsigned node)
 {

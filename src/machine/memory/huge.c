@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reserved huge pages (hugetlb): the kernel's pools, and what regions may take from them. */
+/* Reserved huge pages (hugetlb): the kernel's pools, and how much regions may take from them. */
 #include "machine/memory/huge.h"
 
 #include <dirent.h>
@@ -89,7 +89,7 @@ int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *
 	return 0;
 }
 
-/* Whether a region can have its pages, and why not. */
+/* ---- whether a region can have its pages, and why not ---- */
 
 /* Huge pages of a region that are not touched yet. */
 static uint64_t untouched(const struct region *r)

@@ -14,11 +14,11 @@ unsigned huge_page_sizes(const char *root, size_t sizes[MOST_HUGE_SIZES]);
 
 struct huge_pages {
 	uint64_t total, free;
-	/* reserved for mappings, on the whole machine: the kernel has no number by node */
+	/* reserved for mappings, on the whole machine: the kernel does not count them by node */
 	uint64_t reserved;
 	/*
-	 * for new mappings: free and not reserved, plus what may be overcommitted, within the
-	 * cgroup's limit
+	 * for new mappings: free and not reserved, plus possible overcommit, within the cgroup's
+	 * limit
 	 */
 	uint64_t available;
 };

@@ -22,7 +22,7 @@ struct region {
 	struct region *next;
 	struct arena *arena;
 	char *name;
-	bool thp;	/* transparent huge pages were asked for */
+	bool thp;	/* transparent huge pages were requested */
 	bool hugetlb;	/* on reserved huge pages */
 	bool multisize; /* see multisize_touch() */
 	void *reserved; /* the mapping, guard pages included */
@@ -38,7 +38,7 @@ void region_free(struct region *); /* and unmaps it */
 
 #define MOST_NODES 1024 /* Linux has no more on any architecture */
 
-/* The claim of `of` (home or user) for the page at an offset: a node, or ANY_NODE. */
+/* The claim (`of`: home or user) for the page at an offset: a node, or ANY_NODE. */
 static inline int region_claim(const struct region *r, const int16_t *of, size_t offset)
 {
 	return of[offset / r->granule] - 1;
@@ -54,12 +54,12 @@ static inline bool region_holds(const struct region *r, uintptr_t address)
 /* A reserved huge page, which lies on one node as a whole, or else a system page; in bytes. */
 size_t region_step(const struct region *);
 /*
- * Bytes of the region to check: those asked for, since the rest of the last granule may never be
+ * Bytes of the region to check: the requested ones, since the rest of the last granule may never be
  * touched.
  */
 size_t region_extent(const struct region *);
 
-#define MOST_PAGES ((size_t)64 << 10) /* asked about in one call */
+#define MOST_PAGES ((size_t)64 << 10) /* the number of pages in one call */
 
 struct page_list {
 	size_t n;

@@ -102,8 +102,8 @@ static int keep_remote(struct page_list *c)
 }
 
 /*
- * Tries twice, since a page that is busy at one moment (under writeback, or pinned) may move at the
- * next.
+ * Tries twice, since a page that is busy now (under writeback, or pinned) may be movable a moment
+ * later.
  */
 static int move(struct page_list *c)
 {

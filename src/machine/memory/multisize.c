@@ -50,7 +50,7 @@ int multisize_allowed(const struct region *r)
 	return -1;
 }
 
-/* Pages of that size that the kernel has allocated at first touch since it started. */
+/* The number of pages of that size that the kernel has allocated at first touch since boot. */
 static double given(size_t bytes)
 {
 	uint64_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads back on which nodes pages lie, and compares that with the claims. */
+/* Reads back on which nodes pages lie, and compares them with the claims. */
 #include "machine/memory/placement.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "machine/memory/mapped.h"
 #include "machine/topology/topology.h"
 
-/* The kernel's data on pages. */
+/* ---- the kernel's data about pages ---- */
 
 char *numa_maps_next(char **rest, uintptr_t *begin)
 {
@@ -67,12 +67,12 @@ bool smaps_next(char **rest, struct mapping *m)
 			m->transparent += kib << 10;
 		else if (sscanf(line, "Private_Hugetlb: %llu", &kib) == 1 ||
 			 sscanf(line, "Shared_Hugetlb: %llu", &kib) == 1)
-			m->hugetlb += kib << 10; /* shared: after a fork */
+			m->hugetlb += kib << 10; /* shared after a fork */
 	}
 	return true;
 }
 
-/* Lists of pages, which are asked about some at a time. */
+/* ---- lists of pages, which are handled some at a time ---- */
 
 size_t region_step(const struct region *r)
 {
@@ -113,7 +113,7 @@ struct page_counts {
 };
 
 /*
- * Pages beyond each node's even share; one granule more is tolerated, since interleaving can't
+ * Pages beyond each node's even share; one more granule is tolerated, since interleaving cannot
  * divide it.
  */
 static uint64_t uneven(const struct region *r, const uint64_t *on)
@@ -193,8 +193,8 @@ static int verify(const struct arena *a, struct page_counts *t, struct placement
 }
 
 /*
- * Compares counts, without knowing single pages: a node with fewer pages than were claimed for it
- * lacks the difference.
+ * Compares counts, without knowledge of single pages: a node with fewer pages than were claimed for
+ * it lacks the difference.
  */
 static void compare_counts(const struct region *r, struct page_counts *t, struct placement *p)
 {
@@ -331,7 +331,7 @@ static int read_huge(const struct arena *a, struct placement *p)
 	char *text, *rest;
 	struct mapping m;
 
-	if (!a->regions) /* the kernel walks all pages of the process for the text */
+	if (!a->regions) /* the kernel walks all pages of the process to write this text */
 		return 0;
 	text = rest = sysfs_text(SYSFS_ROOT, "/proc/self/smaps");
 	for (const struct region *r = a->regions; r; r = r->next)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On which nodes an arena's pages lie, by the kernel, compared with the claims. */
+/* On which nodes an arena's pages lie, according to the kernel, compared with the claims. */
 #ifndef LOCUS_PLACEMENT_H
 #define LOCUS_PLACEMENT_H
 
@@ -10,14 +10,14 @@
 struct arena;
 
 struct placement {
-	/* checked page by page (move_pages); by counts (numa_maps); not at all */
+	/* checked page by page (move_pages); by counts (numa_maps); not checked */
 	enum { PLACEMENT_VERIFIED, PLACEMENT_COUNTED, PLACEMENT_UNVERIFIED } how;
 	/* why not PLACEMENT_VERIFIED, else NULL; owned by the placement */
 	char *why_not;
 	size_t page;		  /* bytes of the counts below: the system's page */
 	unsigned nodes;		  /* length of on_node: the highest node number + 1 */
 	uint64_t *on_node;	  /* pages on each node; owned by the placement */
-	uint64_t pages, unmapped; /* in all; not present */
+	uint64_t pages, unmapped; /* number of all pages; of those not present */
 	/*
 	 * Pages not on the claimed node, or not present. PLACEMENT_COUNTED: the sum over nodes of
 	 * claimed pages that the node lacks, a lower bound. region_even(): pages of a node beyond
@@ -30,7 +30,7 @@ struct placement {
 	 */
 	uint64_t local, used;
 	uint64_t huge;	   /* bytes on pages larger than the system's (smaps) */
-	uint64_t thp;	   /* bytes for which transparent huge pages were asked */
+	uint64_t thp;	   /* bytes for which transparent huge pages were requested */
 	size_t huge_page;  /* bytes of the largest page in `huge`; 0: none */
 	bool huge_unknown; /* /proc/self/smaps can't be read: huge and huge_page are 0 */
 };

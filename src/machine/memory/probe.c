@@ -10,7 +10,8 @@
 
 /*
  * bytes from link to link of a chain, and between the two chains: prefetchers fetch pairs of lines.
- * The lines of the first are never flushed, since some L3s take up only lines that were used again.
+ * The first chain's lines are never flushed, since some L3s only take up lines that were used
+ * again.
  */
 enum { LINE = 64, READINGS = 5, EACH = 4 * LINE, LINKS = PROBE_BYTES / EACH, FLUSHED = 2 * LINE };
 
@@ -31,7 +32,7 @@ void *probe_open(void)
 	lines = mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (lines == MAP_FAILED)
 		return NULL;
-	memset(lines, 1, PROBE_BYTES); /* else all would be the one page of zeros */
+	memset(lines, 1, PROBE_BYTES); /* otherwise all would be the one page of zeros */
 	chain(lines);
 	chain((char *)lines + FLUSHED);
 	return lines;

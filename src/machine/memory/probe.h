@@ -13,10 +13,14 @@
 #ifndef LOCUS_PROBE_H
 #define LOCUS_PROBE_H
 
-/* Long enough that the bandwidth counts, not the latency of the first lines; small beside an L2. */
+/*
+ * Large enough for the bandwidth to count, not the latency of the first lines; small beside an L2.
+ */
 #define PROBE_BYTES 65536
 
-/* PROBE_BYTES of memory, touched by the calling thread; NULL: none left, or lines can't be flushed.
+/*
+ * PROBE_BYTES of memory, touched by the calling thread; NULL: no memory, or lines cannot be
+ * flushed.
  */
 void *probe_open(void);
 void probe_close(void *);
@@ -26,11 +30,11 @@ double probe_read(void *);
 
 /*
  * L3: probe_touch() loads every fourth of these lines, in about 10 to 40 us. After other work
- * probe_kept() times them, and as many flushed ones, in about 80 us. Each address comes from the
- * previous line, so that no prefetcher follows.
+ * probe_kept() times them, and the same number of flushed lines, in about 80 us. Each address comes
+ * from the previous line, so that no prefetcher can follow.
  */
 struct probe_kept {
-	double line, memory; /* s per line: as other work left them; flushed */
+	double line, memory; /* s per line: as other work left them; after a flush */
 };
 void probe_touch(void *);
 struct probe_kept probe_kept(void *);

@@ -10,7 +10,7 @@
 #include "machine/memory/mapped.h"
 #include "machine/topology/topology.h"
 
-#define MAP_HUGE_SHIFT 26 /* <linux/mman.h>: the bit where log2 of the page's size begins */
+#define MAP_HUGE_SHIFT 26 /* <linux/mman.h>: the bit at which log2 of the page size begins */
 
 /*
  * By enum pages: the size of hugetlb pages (0: none), the advice for madvise(), and the size of

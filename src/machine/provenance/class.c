@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What machines of one kind have in common, as a hash. */
+/* A hash of what machines of one kind have in common. */
 #include "machine/provenance/provenance.h"
 
 #include <inttypes.h>
@@ -73,7 +73,7 @@ static void print_cpu(FILE *f, const json_t *cpu)
 	}
 }
 
-/* How many CPUs are of the type of a kind; 0: an earlier kind has it, too. */
+/* The number of CPUs with the type of a kind; 0: an earlier kind has the type, too. */
 static unsigned cpus_of_type(const struct machine *m, unsigned kind)
 {
 	unsigned cpus = 0;
@@ -88,7 +88,7 @@ static unsigned cpus_of_type(const struct machine *m, unsigned kind)
 	return cpus;
 }
 
-/* Types, without frequencies, which software may limit; nothing where all are of one type. */
+/* Types, without frequencies, which software may limit; nothing if all CPUs have one type. */
 static void print_types(FILE *f, const struct machine *m)
 {
 	const unsigned cpus = (unsigned)hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_PU);

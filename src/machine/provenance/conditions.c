@@ -132,7 +132,7 @@ void conditions_free(struct conditions *c)
 	*c = (struct conditions){ 0 };
 }
 
-/* The sentence on a row; NULL: there is nothing to say. */
+/* The sentence about a row; NULL: there is nothing to say. */
 static char *say(const struct row *r, const char *before, const char *now)
 {
 	const bool harmless = !now || !r->harmless || !strcmp(now, r->harmless);

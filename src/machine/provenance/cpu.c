@@ -62,7 +62,7 @@ struct midr {
 	unsigned implementer, variant, part, revision;
 };
 
-/* Reads the register itself, else its fields in /proc/cpuinfo. */
+/* Reads the register itself, or its fields in /proc/cpuinfo. */
 static bool midr_read(const char *root, const char *cpuinfo, struct midr *m)
 {
 	static const char *const keys[] = { "CPU implementer", "CPU variant", "CPU part",
@@ -131,7 +131,7 @@ static void put_text_of(json_t *object, const char *name, const char *text, cons
 	source_put_value(object, name, source_text(value), "/proc/cpuinfo has no \"%s\"", key);
 }
 
-/* For x86; other architectures tell less, under other names. */
+/* For x86; other architectures report less, under other names. */
 static void put_others(json_t *cpu, const char *cpuinfo)
 {
 	put_text_of(cpu, "vendor", cpuinfo, "vendor_id", "mvendorid");

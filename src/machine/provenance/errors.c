@@ -19,7 +19,9 @@ static int is_controller(const struct dirent *entry)
 	       entry->d_name[2] <= '9';
 }
 
-/* The sum of a file over all memory controllers. NULL with errno; ENOENT: there are none. */
+/*
+ * The sum of a file over all memory controllers. NULL with errno; ENOENT: there is no controller.
+ */
 static json_t *sum_of(const char *root, const char *file)
 {
 	char path[PATH_MAX];

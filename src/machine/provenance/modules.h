@@ -16,7 +16,7 @@ enum { MODULES_KINDS = 32 };
 struct module {
 	char type[32];		    /* "DDR5" */
 	uint64_t size;		    /* B */
-	uint64_t speed, configured; /* transfers/s that it can do, and does */
+	uint64_t speed, configured; /* transfers/s: possible, and configured */
 	unsigned count;
 };
 
@@ -31,7 +31,7 @@ void modules_add(struct modules *, const struct module *);
 /*
  * Adds the modules that the kernel's memory controller drivers (EDAC) report, with type and size.
  * False: no driver reports any, or it reports rows of chips (a module may have several). *channels:
- * how many hold memory; 0: unknown. Needs no root.
+ * how many have memory; 0: unknown. Works without root.
  */
 bool modules_from_edac(const char *root, struct modules *, unsigned *channels);
 
@@ -43,7 +43,7 @@ void modules_from_dmi(const uint8_t *table, size_t n, struct modules *);
 
 /*
  * Puts `modules`, `slots` and `channels` into the object: from firmware's table, which only root
- * may read, else from EDAC. What can't be read is null with its reason.
+ * may read, else from EDAC. Unreadable values are null with their reason.
  */
 void modules_put(json_t *memory, const char *root);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine: memory, mitigations, TLBs, and all that other files say. */
+/* The machine: memory, mitigations, TLBs, and the contents of all other files. */
 #include "machine/provenance/provenance.h"
 
 #include <dirent.h>
@@ -160,7 +160,7 @@ json_t *provenance_tlb(const struct tlb *tlbs, unsigned n)
 	return list;
 }
 
-/* Asks CPUID, not files, so only for the running machine. */
+/* Asks CPUID, not files, so it works only for the running machine. */
 static void put_tlbs(json_t *object, const char *root, const struct machine *m)
 {
 	bool live = m->running && !strcmp(root, SYSFS_ROOT);

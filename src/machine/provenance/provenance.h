@@ -15,7 +15,7 @@
 struct machine;
 struct tlb;
 
-json_t *provenance_machine(const struct machine *); /* all but program and job */
+json_t *provenance_machine(const struct machine *); /* everything except program and job */
 json_t *provenance_machine_at(const char *root, const struct machine *);
 json_t *provenance_program(void); /* how this program was built */
 json_t *provenance_job(void);	  /* null outside a batch system */
@@ -23,8 +23,8 @@ json_t *provenance_job(void);	  /* null outside a batch system */
 /* The parts of the machine. */
 json_t *provenance_cpu(const char *root);
 /*
- * Since the kernel was started: {corrected, uncorrected: of memory, as its drivers (EDAC) count;
- * machine_checks: exceptions, over all CPUs}.
+ * Since boot: {corrected, uncorrected: of memory, as its drivers (EDAC) count; machine_checks:
+ * exceptions, over all CPUs}.
  */
 json_t *provenance_errors(const char *root);
 json_t *provenance_firmware(const char *root); /* no serial numbers */
@@ -62,7 +62,7 @@ bool provenance_is_secret(const char *name, size_t length);
 
 /*
  * Puts `prefetchers` into the object: {register, value, disabled}, or null with the reason. `cpu`
- * is from provenance_cpu(). In a virtual machine (hypervisor not NULL) registers say nothing of
+ * is from provenance_cpu(). In a virtual machine (hypervisor not NULL) registers do not describe
  * the processor.
  */
 void provenance_put_prefetchers(json_t *object, const char *root, const struct machine *,
@@ -79,15 +79,15 @@ int provenance_turbo(const char *root, const char **source);
 
 /*
  * Conditions that others may change during a run, such as the online CPUs: read when the run
- * begins, and again after a failure, so that the message names the change as its cause.
+ * begins, and again after a failure, so that the message can name the change as its cause.
  */
 
 /* Possible causes of a failure. */
 enum conditions_of {
-	CONDITIONS_CPUS = 1,   /* threads can't run on CPUs that could be used before */
+	CONDITIONS_CPUS = 1,   /* threads cannot run on CPUs that were usable before */
 	CONDITIONS_MEMORY = 2, /* memory is refused */
-	CONDITIONS_PLACES = 4, /* pages lie elsewhere than asked */
-	CONDITIONS_HUGE = 8,   /* pages are no huge ones */
+	CONDITIONS_PLACES = 4, /* pages lie elsewhere than requested */
+	CONDITIONS_HUGE = 8,   /* pages are not huge ones */
 	CONDITIONS_PACE = 16,  /* the work is slow, or unsteady */
 };
 
@@ -102,17 +102,18 @@ void conditions_free(struct conditions *);
 
 /*
  * The changes since then that may be the cause: "the CPUs online changed from 0-3 to 0-1 during the
- * run". Also unchanged conditions that stand in the way. To be freed; NULL: none, or the conditions
+ * run". Also unchanged conditions that are an obstacle. To be freed; NULL: none, or the conditions
  * are NULL.
  */
 char *conditions_cause(const struct conditions *, enum conditions_of);
 
-/* That the control group's quota is less than so many threads use; NULL: it isn't. */
+/* Says that the control group's quota is lower than so many threads use; NULL: it is not. */
 char *conditions_quota(const struct conditions *, unsigned threads);
 
 /*
  * Temperature and power of the processors, as the kernel reports them: hwmon's drivers of
- * processors, and RAPL's energy counters (powercap), which wrap and which root alone may read.
+ * processors, and RAPL's energy counters (powercap), which wrap around and which only root may
+ * read.
  */
 
 enum { SENSORS_INPUTS = 512, SENSORS_ZONES = 32 };
@@ -129,14 +130,15 @@ struct sensors {
 	} zone[SENSORS_ZONES];
 	unsigned inputs, zones;
 	int meter;     /* number of the hwmon that measures the machine's power; -1: none */
-	double looked; /* s: when; NaN: not yet */
-	char no_temperature[128], no_power[128]; /* why the last look has none; "": it has */
+	double looked; /* s: time of the last look; NaN: none yet */
+	/* why the last look has no value; "": it has one */
+	char no_temperature[128], no_power[128];
 };
 
 /* Finds the sensors. */
 void sensors_find(struct sensors *, const char *root);
 
-/* Degrees Celsius of the hottest input; W, by RAPL the mean since the last look. NaN: not known. */
+/* Degrees Celsius of the hottest input; W, by RAPL the mean since the last look. NaN: unknown. */
 struct sensed {
 	double temperature, power;
 };

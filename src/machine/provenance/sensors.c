@@ -88,7 +88,7 @@ static double temperature(struct sensors *s)
 	return most;
 }
 
-/* J since the last look; NaN: not known then or now. */
+/* J since the last look; NaN: the counter is unknown now or was then. */
 static double energy_of_zone(struct sensors *s, unsigned i)
 {
 	const uint64_t last = s->zone[i].last;

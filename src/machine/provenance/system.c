@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The system below the program: hypervisor, firmware, kernel, and the frequency that they allow. */
+/*
+ * The system below the program: hypervisor, firmware, kernel, and the frequencies that they allow.
+ */
 #include "machine/provenance/provenance.h"
 
 #include <errno.h>
@@ -148,8 +150,8 @@ static bool is_id(const char *text)
 }
 
 /*
- * machine-id(5) asks each application to publish a hash of its own, not the id. This hash has 64
- * of 128 bits, so nobody can compute the id from it; but who guesses an id can check the guess.
+ * machine-id(5) asks each application to publish a hash of its own, not the id. This hash has 64 of
+ * 128 bits, so nobody can compute the id from it; but a guessed id can be checked.
  */
 static json_t *id_of(const char *root, const char *path)
 {
@@ -166,7 +168,7 @@ static json_t *id_of(const char *root, const char *path)
 
 json_t *provenance_id(const char *root, const char **why)
 {
-	/* systemd makes /run/machine-id only where each boot gets a new id */
+	/* systemd creates /run/machine-id only if each boot gets a new id */
 	char *passing = sysfs_line(root, "/run/machine-id");
 	json_t *id = passing ? NULL : id_of(root, "/etc/machine-id");
 
@@ -251,7 +253,7 @@ int provenance_turbo(const char *root, const char **source)
 	return -1;
 }
 
-/* "performance"; "performance,powersave" where CPUs differ. */
+/* "performance"; "performance,powersave" if CPUs differ. */
 static json_t *governors_of(const char *root, const struct machine *m)
 {
 	char found[128] = "";

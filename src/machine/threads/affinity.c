@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds out which CPUs were inherited, and from whom. */
+/* Finds which CPUs were inherited, and from whom. */
 #include <errno.h>
 #include <omp.h>
 #include <pthread.h>
@@ -57,7 +57,7 @@ enum { ANCESTORS = 6 };
 static bool is_ancestor(const char *name, bool begins)
 {
 	int process = getpid();
-	char line[2000]; /* enough: names come first */
+	char line[2000]; /* long enough: names come first */
 
 	for (unsigned i = 0;
 	     i < ANCESTORS && (process = parent_of(process, line, sizeof(line))) > 0; i++)
@@ -97,8 +97,8 @@ static const char *who_of_likwid(void)
 }
 
 /*
- * LIKWID_PIN, too: likwid-pin and likwid-perfctr -C pin a single thread without preloading their
- * library.
+ * LIKWID_PIN counts, too: likwid-pin and likwid-perfctr -C pin a single thread without preloading
+ * their library.
  */
 static bool pinned_by_likwid(void)
 {
@@ -116,7 +116,7 @@ static const char *who(const char *otherwise)
 	return getenv("SLURM_JOB_ID") ? "SLURM" : otherwise;
 }
 
-/* All of OpenMP's places are allowed, also those without a thread by default. */
+/* All of OpenMP's places are allowed, even those without a thread by default. */
 static void add_places(hwloc_bitmap_t set)
 {
 	for (int place = 0;
@@ -139,8 +139,8 @@ static void free_masks(hwloc_bitmap_t *mask, unsigned n)
 }
 
 /*
- * Whether nobody binds our threads: who pins them one by one pins the first one, too. OpenMP does
- * it in a parallel region, but says before that it will. A preloaded library may do anything.
+ * Whether nobody binds our threads: a tool that pins them one by one pins the first one, too.
+ * OpenMP pins in a parallel region, but announces it before. A preloaded library may do anything.
  */
 static bool unbound(hwloc_const_bitmap_t mine)
 {
@@ -149,7 +149,7 @@ static bool unbound(hwloc_const_bitmap_t mine)
 	       !pinned_by_likwid();
 }
 
-/* Reads the CPUs of each of OpenMP's threads, as far as there is a CPU for each. */
+/* Reads the CPUs of each of OpenMP's threads, up to one thread per CPU. */
 static int read_threads(struct affinity *a)
 {
 	const unsigned threads = (unsigned)smaller((uint64_t)omp_get_max_threads(),
@@ -184,7 +184,10 @@ static int read_threads(struct affinity *a)
 	return failed ? -1 : 0;
 }
 
-/* Puts the calling thread on these CPUs, unless it is on them: where that is forbidden, too. */
+/*
+ * Puts the calling thread on these CPUs, unless it is already on them: so it works even if that is
+ * forbidden.
+ */
 static int widen(hwloc_const_bitmap_t allowed)
 {
 	hwloc_bitmap_t mine = cpuset_get();

@@ -21,7 +21,7 @@ struct affinity {
 	const char *bound_by;
 	/* length of cpu_of; 0: threads were not pinned one by one */
 	unsigned threads;
-	/* by OpenMP thread number: the (first) CPU it was pinned to */
+	/* by OpenMP thread number: the (first) CPU that it was pinned to */
 	int *cpu_of;
 };
 
@@ -37,8 +37,8 @@ int affinity_inherit(struct affinity *, const char **why);
 void affinity_free(struct affinity *);
 
 /*
- * Whether likwid-perfctr is an ancestor of this process: the only sign of it without -m, as it sets
- * its variables only with -m. Looked up once.
+ * Whether likwid-perfctr is an ancestor of this process: without -m this is the only sign, as it
+ * sets its variables only with -m. Looked up once.
  */
 bool affinity_by_perfctr(void);
 
@@ -59,11 +59,11 @@ int cpuset_set_one(int cpu);
 unsigned cpuset_room(void);
 
 /*
- * Where OpenMP's runtime can't create a thread, it ends the process, and does not say which limit
- * that was. Between these two calls, a line on stderr does.
+ * If OpenMP's runtime cannot create a thread, it ends the process without naming the limit. Between
+ * these two calls, a line on stderr names it.
  */
 
-/* Before a parallel region, and in it, once its threads are there; by the same thread. */
+/* Called before a parallel region, and in it, once its threads exist; by the same thread. */
 void shortage_begin(unsigned threads);
 void shortage_end(void);
 

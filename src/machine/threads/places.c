@@ -43,7 +43,8 @@ int machine_bind(const struct machine *m, const char *bind, unsigned n, bool ove
 
 /* By layout. */
 
-#define MOST_THREADS (1u << 20) /* most threads of a layout on one node: sums don't overflow */
+/* most threads of a layout on one node, so that sums do not overflow */
+#define MOST_THREADS (1u << 20)
 
 /* The i-th node with CPUs. */
 static const struct node *cpu_node(const struct machine *m, unsigned i)
@@ -183,7 +184,7 @@ static unsigned used_up(const struct node *node, unsigned threads)
 	return (threads >= node->cores) + (threads >= node->cpus);
 }
 
-/* Whether one more thread had better go to node a, which has n threads, than to b, which has k. */
+/* Whether one more thread fits node a, which has n threads, better than node b, which has k. */
 static bool is_better(const struct node *a, unsigned n, const struct node *b, unsigned k)
 {
 	if (used_up(a, n) != used_up(b, k))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Says which limit was reached where OpenMP can't create a thread. */
+/* Names the limit that was reached if OpenMP cannot create a thread. */
 #include "machine/threads/affinity.h"
 
 #include <stdatomic.h>
@@ -19,7 +19,7 @@
  * whose functions have no other access to it.
  */
 static _Thread_local struct {
-	unsigned threads, before; /* wanted; there were in the process */
+	unsigned threads, before; /* threads that were requested; that the process had before */
 } region;
 
 static unsigned threads_now(void)
@@ -29,7 +29,7 @@ static unsigned threads_now(void)
 	return stat("/proc/self/task", &tasks) ? 1 : (unsigned)tasks.st_nlink - 2;
 }
 
-/* The limit that is reached, as far as it can be told. */
+/* The limit that was reached, as far as known. */
 static void find_limit(char *what, size_t size)
 {
 	struct rlimit own;

@@ -18,12 +18,12 @@
 
 /*
  * Turns of a waiting loop before it yields: some 10 us, more than a barrier of pinned threads
- * takes, less than a slice of the scheduler.
+ * takes, but less than a slice of the scheduler.
  */
 #define SPINS 2000
 /*
- * Yields before an idle worker sleeps: while worker 0 prepares, waiting workers must not take
- * power, nor time from SMT siblings.
+ * Yields before an idle worker sleeps: while worker 0 prepares, waiting workers must not use power,
+ * nor slow their SMT siblings.
  */
 #define YIELDS 50
 
@@ -35,7 +35,8 @@ struct order {
 };
 
 /*
- * Tells a worker of a new order. Each worker has its own, so that those without a seat stay asleep.
+ * Announces a new order to a worker. Each worker has its own mailbox, so that those without a seat
+ * stay asleep.
  */
 struct mailbox {
 	_Alignas(APART) _Atomic uint32_t orders; /* number of orders so far; a futex */
@@ -231,7 +232,8 @@ const struct attendance *team_attendance(const struct team *t, unsigned worker)
 struct seating {
 	struct team *team;
 	const struct place *place;
-	hwloc_const_bitmap_t within; /* may move among these; NULL: each is pinned to its place */
+	/* threads may move among these CPUs; NULL: each is pinned to its place */
+	hwloc_const_bitmap_t within;
 };
 
 static void sit(void *argument, struct worker *w)

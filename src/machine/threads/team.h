@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The team: pinned threads that live in one OpenMP region for the whole run, with a barrier of
- * their own (libgomp's and libomp's differ). Worker 0 is the main thread: what it does between
- * two team_run() is sequential.
+ * their own (libgomp's and libomp's differ). Worker 0 is the main thread: its work between two
+ * team_run() is sequential.
  */
 #ifndef LOCUS_TEAM_H
 #define LOCUS_TEAM_H
@@ -23,7 +23,7 @@ struct place {
 
 /*
  * Places for n threads. bind: "close" (neighbouring cores) or "spread" (as far apart as possible),
- * both with one thread a core first, on the fastest kind first, then SMT siblings; "float": as
+ * both with one thread a core first, on the fastest kind first, then SMT siblings; "float": like
  * close, but threads only start there and may then move; or a list of CPUs, in its order. With
  * `oversubscribe` CPUs are reused from the first one on. -1 with *why, and errno: EINVAL if `bind`
  * is none of these, ENODEV if the machine has too few CPUs.
@@ -41,9 +41,9 @@ unsigned machine_layout_threads(const char *layout); /* 0: not a layout */
 
 /*
  * The canonical layouts of a user's word, as benchmark.h defines them (P_LAYOUT); "8" is 8 threads
- * on the first node. They have `threads` threads; 0: as many as the word says. "all" and numbers
- * fix the number of threads, and another `threads` is an error. machine_layout() checks that they
- * fit. Returns one block, to be freed; NULL with *why, and errno as machine_bind().
+ * on the first node. They have `threads` threads; 0: the number that the word implies. "all" and
+ * numbers fix the number of threads, and another `threads` is an error. machine_layout() checks
+ * that they fit. Returns one block, to be freed; NULL with *why, and errno as machine_bind().
  */
 char **machine_layouts(const struct machine *, const char *word, unsigned threads, unsigned *n,
 		       const char **why);
@@ -60,7 +60,7 @@ struct worker {
 	 */
 	unsigned group, meeting;
 	struct place place;
-	uint64_t count; /* units this worker is to do; UINT64_MAX: until *stop */
+	uint64_t count; /* units for this worker; UINT64_MAX: until *stop */
 	/* BY_DEADLINE: raised when time is up; with TOGETHER: when the first worker is done */
 	const _Atomic bool *stop;
 	uint64_t done; /* units that this worker did: work() sets it */
@@ -112,22 +112,22 @@ struct attendance {
 /*
  * As team_run(), timed: between the clock readings there is only task(). The stop flag is clear at
  * the start; it is raised after `deadline` (s; 0: none), and when `enough` of the workers
- * 0..watched-1 are done (0: not for them). team_attendance() is valid until the next call.
+ * 0..watched-1 are done (0: never because of them). team_attendance() is valid until the next call.
  */
 void team_time(struct team *, void (*task)(void *, struct worker *), void *argument,
 	       double deadline, unsigned watched, unsigned enough);
 /*
- * From now on each worker calls ready(argument, worker) in team_time(), with the argument of its
- * task, after the last barrier and before the first clock reading: it may wait there for what other
- * workers do in their task. NULL ends this.
+ * From now on, in team_time(), each worker calls ready(argument, worker), with the argument of its
+ * task, after the last barrier and before the first clock reading: there it may wait for other
+ * workers' tasks. NULL ends this.
  */
 void team_ready(struct team *, void (*ready)(void *, struct worker *));
 const struct attendance *team_attendance(const struct team *, unsigned worker);
 
 /*
- * From now on each team_time() calls read(argument, worker, after) on each worker: after the last
- * barrier, right before the first clock reading (after: false), and right after the last one
- * (after: true). So the reading adds little to the counts, and is not timed. NULL ends this.
+ * From now on each team_time() calls read(argument, worker, after) on each worker: right before the
+ * first clock reading, after the last barrier (after: false), and right after the last reading
+ * (after: true). So the call adds little to the counts, and is not timed. NULL ends this.
  */
 void team_watch(struct team *, void (*read)(void *, struct worker *, bool after), void *argument);
 

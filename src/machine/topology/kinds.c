@@ -101,7 +101,7 @@ static void fill(struct machine *m, unsigned found, hwloc_bitmap_t set, hwloc_bi
 {
 	read_kinds(m, found, set, rest);
 	m->kinds = found;
-	if (!hwloc_bitmap_iszero(rest)) { /* CPUs of which hwloc knows nothing */
+	if (!hwloc_bitmap_iszero(rest)) { /* CPUs about which hwloc knows nothing */
 		snprintf(m->kind[found].name, sizeof(m->kind->name), "other");
 		m->kind[found].rank = is_ranked(m->topology) ? found : 0;
 		m->kind[found].all = (unsigned)hwloc_bitmap_weight(rest);

@@ -15,7 +15,7 @@
 #include "base/why.h"
 #include "machine/topology/topology.h"
 
-/* most CPUs of a synthetic machine: hwloc takes seconds for so many, and the time is quadratic */
+/* most CPUs of a synthetic machine: hwloc takes seconds for so many, in quadratic time */
 #define MOST_SYNTHETIC (1u << 13)
 #define EXAMPLE	       "\"node:2 core:64 pu:2\""
 #define EXPECTED       "hwloc XML (lstopo FILE.xml) or a description such as " EXAMPLE
@@ -89,7 +89,7 @@ static int take_synthetic(struct machine *m, const char *text, const char **erro
 	return 0;
 }
 
-/* The major version of the hwloc that wrote a file; 0: it does not say. */
+/* The major version of the hwloc that wrote a file; 0: unknown. */
 static unsigned written_by(const char *path)
 {
 	char start[1024];
@@ -134,7 +134,7 @@ static int take_file(struct machine *m, const char *path, const struct stat *sta
 	return 0;
 }
 
-/* Containers may hide the folder under an empty one, on which hwloc fails an assertion. */
+/* Containers may hide the folder under an empty one; then an assertion of hwloc fails. */
 static bool nodes_are_hidden(void)
 {
 	return sysfs_exists(SYSFS_ROOT, NODES) && sysfs_hidden(SYSFS_ROOT, NODES);
@@ -181,8 +181,8 @@ static int take_this(struct machine *m, const char **error)
 }
 
 /*
- * hwloc's plugins find devices, for which nobody asks here, or read XML. Loading them would take
- * half of the time to start; an empty path has none.
+ * hwloc's plugins find devices, which nobody needs here, or read XML. Loading them would take half
+ * of the start-up time; with an empty path there are none.
  */
 static int init(hwloc_topology_t *topology, bool plugins)
 {
@@ -208,8 +208,8 @@ int topology_load(struct machine *m, const char *description, const char **error
 		return why_fail(error, "hwloc can't initialise a topology: %s", strerror(errno));
 	}
 	/*
-	 * The whole machine: a CPU may be allowed on a node whose memory is not, and belongs to
-	 * that node nevertheless.
+	 * The whole machine: a CPU may be allowed although its node's memory is not, and still
+	 * belongs to that node.
 	 */
 	hwloc_topology_set_flags(m->topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
 	if (!description)

@@ -13,7 +13,7 @@ int topology_load(struct machine *, const char *description, const char **error)
 
 /*
  * Finds the kinds of cores, the fastest first, and the kind of each usable CPU; again when the
- * usable CPUs have changed. A machine whose cores are alike has none. -1: no memory.
+ * usable CPUs have changed. A machine of equal cores has none. -1: no memory.
  */
 int kinds_find(struct machine *);
 

@@ -72,7 +72,7 @@ static bool spare_pages(const char *root, int node, uint64_t *pages)
 		    sscanf(line, " low %" SCNu64, &low) == 1)
 			continue;
 		if (!strncmp(line + strspn(line, " "),
-			     "protection:", 11)) { /* after "free" and "low" */
+			     "protection:", 11)) { /* follows "free" and "low" */
 			*pages += saturating_sub(unused, low + largest_of(line));
 			found = true;
 		}
@@ -93,7 +93,7 @@ static int read_meminfo(const char *text, const char *prefix, struct node_memory
 	}
 	m->spare = m->free;
 	if (node_number(text, prefix, "MemAvailable",
-			&m->available)) /* missing before 3.14, and for nodes */
+			&m->available)) /* missing before 3.14, and in nodes' files */
 		return 0;
 	m->available = 0;
 	for (unsigned i = 0; i < 2; i++)

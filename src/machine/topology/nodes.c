@@ -31,9 +31,9 @@ static void take_policy(const char *line, char *text, size_t size)
 }
 
 /*
- * The first mapping is the program's, which has no policy of its own, so it shows the process's.
- * Unlike get_mempolicy() the file is allowed in containers. Only the first line is read, since the
- * kernel counts the pages of a mapping for each line.
+ * The first mapping is the program's, which has no policy of its own, so it shows the process's
+ * policy. Unlike get_mempolicy() the file is allowed in containers. Only the first line is read,
+ * since the kernel counts the pages of a mapping for each line.
  */
 void memory_policy_read(const char *root, struct memory_policy *p)
 {

@@ -42,7 +42,7 @@ static int read_nodes(struct machine *m)
 			m->node[i].lack = NODE_NOT_IN_CPUSET;
 	}
 	qsort(m->node, m->nodes, sizeof(*m->node), by_number);
-	/* hwloc reads /sys, which may be hidden, or have only a part of a guest's memory */
+	/* hwloc reads /sys, which may be hidden, or show only a part of a guest's memory */
 	if (m->running && m->nodes == 1 && !node_memory_read(SYSFS_ROOT, m->node[0].number, &whole))
 		m->node[0].memory = whole.total;
 	return 0;

@@ -17,9 +17,9 @@ static void take(struct cpu_order *order, const struct cpu *cpu)
 }
 
 /*
- * A core's rank (0: first) when the branches at each fork of the tree - packages, nodes, caches -
- * take turns, and a branch drops out when its cores are used up. From the core upwards: its rank in
- * the parent is the number of cores served before it.
+ * A core's rank (0: first) if the branches at each fork of the tree (packages, nodes, caches) take
+ * turns, and a branch drops out when its cores are used up. Computed from the core upwards: its
+ * rank in the parent is the number of cores served before it.
  */
 static unsigned spread_rank(hwloc_obj_t object)
 {
@@ -41,9 +41,9 @@ static unsigned spread_rank(hwloc_obj_t object)
 }
 
 /*
- * A core's place in one order for any number of threads: its first n CPUs are spread for each n.
- * hwloc_distrib() places one n at a time, and in proportion to the CPUs: of 4 threads on nodes with
- * 6 and 2 CPUs, 3 and 1, where 2 and 2 have more bandwidth.
+ * A core's place in one order for any number of threads: the first n CPUs are spread for each n.
+ * hwloc_distrib() needs n, and places in proportion to the CPUs: 4 threads on nodes with 6 and 2
+ * CPUs become 3 and 1, where 2 and 2 have more bandwidth.
  */
 static unsigned spread_place(const struct machine *m, const struct cpu *cpu)
 {
@@ -84,12 +84,12 @@ static void order_cores(const struct machine *m, bool spread, struct cpu_order *
 			order->cpu[spread ? spread_place(m, &m->cpu[i]) : core++] = &m->cpu[i];
 	order->n = m->cores;
 	for (core = 0; core < order->n; core++)
-		assert(order->cpu[core]); /* each place was given to a core */
+		assert(order->cpu[core]); /* each place has a core by now */
 	fast_first(m, order);
 	take_siblings(m, order);
 }
 
-/* Takes a CPU of a list. An unknown one is only noted, so that one message can name them all. */
+/* Takes a CPU of a list. An unknown CPU is only noted, so that one message can name them all. */
 static int take_number(const struct machine *m, const char *list, unsigned number,
 		       struct cpu_order *order, hwloc_bitmap_t unknown, const char **why)
 {

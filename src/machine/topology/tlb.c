@@ -77,8 +77,8 @@ static void decode_parameters(struct list *l)
 }
 
 /*
- * Table "Encoding of CPUID Leaf 2 Descriptors". Of levels it says only "uTLB", "TLB0", "TLB1",
- * "2nd-level"; that 0x64 backs 0xa0, and 0x6b to 0x6d back 0x6a, is in the Optimization Reference
+ * Table "Encoding of CPUID Leaf 2 Descriptors". It only names the levels "uTLB", "TLB0", "TLB1",
+ * "2nd-level"; that 0x64 backs 0xa0, and 0x6b to 0x6d back 0x6a, is from the Optimization Reference
  * Manual (Goldmont, Knights Landing).
  */
 static const struct {
@@ -185,7 +185,7 @@ static void add_half(struct list *l, unsigned level, const char *type, unsigned 
  */
 static void decode_amd(struct list *l)
 {
-	/* L2TlbSizeX32: entries are counted in 32s where 12 bits are too few */
+	/* L2TlbSizeX32: entries are counted in 32s if 12 bits are too few */
 	unsigned units = registers_of(l, 0x80000021, 0).eax & 1 << 14 ? 32 : 1;
 	const struct {
 		uint32_t leaf;
@@ -240,7 +240,8 @@ unsigned tlb_decode(struct cpuid (*ask)(uint32_t leaf, uint32_t subleaf),
 	struct list l = { .ask = ask, .last = first.eax, .tlb = tlbs };
 	const uint32_t name[] = { first.ebx, first.edx, first.ecx };
 
-	if (extended.eax >> 16 == 0x8000) /* else no extended leaves: another one answered */
+	/* otherwise there are no extended leaves: another one answered */
+	if (extended.eax >> 16 == 0x8000)
 		l.last_extended = extended.eax;
 	for (unsigned i = 0; i < LENGTH(vendors); i++) {
 		if (memcmp(vendors[i].name, name, sizeof(name)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions about a machine: its nodes, CPUs, levels, lists. */
+/* Properties of a machine: its nodes, CPUs, levels, lists. */
 #include "machine/topology/topology.h"
 
 const struct node *machine_node(const struct machine *m, int number)

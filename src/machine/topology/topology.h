@@ -23,13 +23,14 @@ struct memory_policy {
 		/* preferred, interleave: its nodes, as long as there is room */
 		MEMORY_POLICY_STEERED,
 	} kind;
-	char text[256]; /* as the kernel writes it, "bind:3"; "": unknown, errno says why */
+	/* as the kernel writes it, "bind:3"; "": unknown, with the reason in errno */
+	char text[256];
 };
 
 /* A CPU (hardware thread) that this process may use. Numbers are the kernel's. */
 struct cpu {
 	int number, node, package;
-	unsigned core; /* 0, 1, ... over the machine */
+	unsigned core; /* number over the whole machine: 0, 1, ... */
 	/* 0 for the first usable hardware thread of its core, 1 for the second, ... */
 	unsigned sibling;
 	unsigned kind; /* index of its machine's kinds, if it has any */
@@ -39,19 +40,21 @@ struct cpu {
 struct core_kind {
 	char name[64];	      /* "IntelCore 3900 MHz", "capacity 1024": different for each kind */
 	char type[32];	      /* "IntelCore", "capacity 1024": without the frequency; "": unknown */
-	unsigned rank;	      /* 0: the fastest; all 0 where nothing tells which are faster */
+	unsigned rank;	      /* 0: the fastest; all are 0 if nothing shows which are faster */
 	unsigned all;	      /* CPUs of the machine */
 	unsigned cpus, cores; /* usable ones */
 };
 
 struct node {
 	int number;
-	/* bytes, as the kernel says (a guest's may include a balloon); 0 if none may be used */
+	/*
+	 * bytes, according to the kernel (a guest's may include a balloon); 0 if none may be used
+	 */
 	uint64_t memory;
 	enum { NODE_EMPTY, NODE_NOT_IN_CPUSET, NODE_NOT_IN_POLICY } lack; /* why memory is 0 */
 	/* where first touch by its CPUs places pages: itself, unless it has no usable memory */
 	int first_touch;
-	unsigned cpus, cores; /* usable ones; 0: memory only (CXL), or none allowed */
+	unsigned cpus, cores; /* usable CPUs and cores; 0: memory only (CXL), or none allowed */
 	unsigned fast;	      /* usable cores of the fastest kind */
 };
 
@@ -63,7 +66,7 @@ struct machine {
 	unsigned cpus, cores, nodes;
 	struct cpu *cpu;	/* in the machine's order: neighbours share most */
 	struct node *node;	/* by number, ascending */
-	unsigned kinds;		/* kinds of cores; 0: all alike, as far as hwloc knows */
+	unsigned kinds;		/* number of kinds of cores; 0: all alike, as far as hwloc knows */
 	struct core_kind *kind; /* the fastest first */
 	char ignored[160];	/* "HWLOC_XMLFILE, HWLOC_FSROOT": see machine_open() */
 	/* bytes of the system's page; of a transparent huge page, 0: none */
@@ -71,7 +74,7 @@ struct machine {
 	size_t line; /* bytes of a cache line; 64 if unknown */
 	/* bytes of the largest cache that one core reaches; 0: unknown */
 	size_t last_cache;
-	/* bytes of a level's caches together, for the level that has most; 0: unknown */
+	/* bytes of all caches of a level together, for the level with most; 0: unknown */
 	size_t all_caches;
 	/* inherited by this process; the default unless this is the running machine */
 	struct memory_policy policy;
@@ -98,11 +101,9 @@ void topology_warn(const struct machine *);
 
 const struct node *machine_node(const struct machine *, int number); /* NULL: no such node */
 
-/*
- * Whether the node has memory that may be used; true for all nodes if none tells how much it has.
- */
+/* Whether the node has memory that may be used; true for all nodes if none shows its memory. */
 bool machine_has_memory(const struct machine *, const struct node *);
-unsigned machine_memory_nodes(const struct machine *); /* how many have such memory */
+unsigned machine_memory_nodes(const struct machine *); /* the number of nodes with such memory */
 int machine_highest_node(const struct machine *);      /* its number */
 
 /* The first_touch of a node; `number` itself if there is no such node. */
@@ -135,9 +136,9 @@ hwloc_bitmap_t memory_policy_nodes(const struct memory_policy *); /* NULL: witho
 const char *node_lack(const struct machine *, const struct node *, char text[NODE_TEXT]);
 
 /*
- * The memory of one node, in bytes; `root` as in base/sysfs.h. On a machine with one node it is the
+ * The memory of one node, in bytes; `root` as in base/sysfs.h. With a single node it is the
  * machine's (/proc/meminfo): a guest's node may include a balloon, or only the memory that its host
- * has provided until now. -1 with errno; ENOENT: no such node, ENODATA: the file does not tell.
+ * has provided so far. -1 with errno; ENOENT: no such node, ENODATA: the file lacks it.
  */
 struct node_memory {
 	uint64_t total, free;
@@ -177,7 +178,7 @@ const char *cpu_kind_list(const struct machine *, unsigned kind, char text[NUMBE
 /* The nodes with CPUs. */
 const char *cpu_node_list(const struct machine *, char text[NUMBER_LIST_TEXT]);
 
-/* 0: the fastest kind; the same for all CPUs where nothing tells which are faster. */
+/* 0: the fastest kind; the same for all CPUs if nothing shows which are faster. */
 unsigned kinds_rank(const struct machine *, const struct cpu *);
 
 /*
@@ -189,14 +190,14 @@ char *kinds_text(const struct machine *, const int *cpu, unsigned n);
 /* An order in which threads are placed on CPUs. */
 struct cpu_order {
 	unsigned n;
-	const struct cpu **cpu; /* as many as the machine has */
+	const struct cpu **cpu; /* all CPUs of the machine */
 };
 
 /* The hint in messages about too few CPUs. */
 #define CPU_ORDER_OVERSUBSCRIBE "more threads than CPUs: --oversubscribe"
 
 bool order_is_word(const char *bind);  /* "close", "spread" or "float", not a list */
-bool order_is_float(const char *bind); /* begins as close, and is then free to move */
+bool order_is_float(const char *bind); /* begins as close, and may then move */
 
 /* Orders CPUs by a word or a list of CPUs. -1 with *why, and errno as machine_bind(). */
 int order_by(const struct machine *, const char *bind, struct cpu_order *, const char **why);

@@ -23,13 +23,14 @@
 #include "solve/kmeans/balls.h"
 
 enum {
-	LEAST_POINTS = 16,  /* mean points of a ball; fewer per rank and centre don't pay */
+	/* least mean number of points of a ball, per rank and centre; fewer do not pay */
+	LEAST_POINTS = 16,
 	LEAST_CENTRES = 64, /* fewer don't pay */
-	LABELS = 16,	    /* whose balls are tried, */
+	LABELS = 16,	    /* labels whose balls are tried, */
 	SAMPLE = 256,	    /* with so many points of each */
 };
 
-/* Balls that cost more, as a share of brute force, don't pay: at first, and in each iteration. */
+/* Balls that cost more, as a share of brute force, do not pay: at first, and in each iteration. */
 #define MOST_AT_FIRST 2.0
 #define MOST_COST     0.5
 
@@ -88,13 +89,13 @@ static float farthest_move(const struct stage *g)
 
 /* ---- an iteration ---- */
 
-/* Less is no room: rounding may hide it. */
+/* Less than this is no room: rounding may hide it. */
 static float least_room(const struct stage *g)
 {
 	return sqrtf((float)(8 * g->slack) * UPPER) * UPPER;
 }
 
-/* Each point loses room by the moves of its centre and of another; at first it has none. */
+/* Each point loses room by the moves of its centre and of another; a new point has none. */
 static void follow_points(struct balls *x, const struct stage *g, struct ball *b, float most)
 {
 	for (uint32_t i = b->first; i < b->first + b->n; i++) {
@@ -106,7 +107,9 @@ static void follow_points(struct balls *x, const struct stage *g, struct ball *b
 	b->own = true;
 }
 
-/* The centres have moved, at most by `most`. Returns whether the ball's labels can't change. */
+/*
+ * Follows moves of the centres by at most `most`. Returns whether the ball's labels cannot change.
+ */
 static bool follow(struct balls *x, const struct stage *g, struct ball *b, float most)
 {
 	const float moved = (float)g->moved[b->nearest] * UPPER;
@@ -134,7 +137,7 @@ static uint32_t find_open(struct balls *x, const struct stage *g, const struct b
 	return found;
 }
 
-/* A point's room, where its own centre's score is `ahead` of all other listed ones. */
+/* A point's room, if its own centre's score is lower than all other listed ones by `ahead`. */
 static float room_of(const struct balls *x, const struct ball *b, float ahead)
 {
 	const float twice = 2 * (ahead - x->rough.error) * LOWER,
@@ -163,7 +166,7 @@ static void decide_exactly(struct balls *x, struct share *s, const struct stage 
 	x->rough.distances += (uint64_t)n * centres;
 }
 
-/* Decides n open points of a ball, by the scores of listed centres, which are in their order. */
+/* Decides n open points of a ball, by the scores of listed centres, in the list's order. */
 static void decide(struct balls *x, struct share *s, const struct stage *g, const struct ball *b,
 		   uint32_t n, const uint32_t *listed, unsigned centres)
 {
@@ -212,7 +215,7 @@ static void assign_ball(struct balls *x, struct share *s, const struct stage *g,
 	if (!n) {
 		n = balls_look(x, g, b);
 		listed = x->listed;
-		open = find_open(x, g, b); /* there are fewer if it was divided */
+		open = find_open(x, g, b); /* if it was divided, there are fewer */
 	}
 	if (n > 1) {
 		decide(x, s, g, b, open, listed, n);
@@ -243,7 +246,7 @@ static void assign(struct share *s, const struct stage *g)
 		if (follow(x, g, &x->ball[i], most))
 			continue;
 		assign_ball(x, s, g, &x->ball[i]);
-		/* what it was divided into, while its rows are in the cache */
+		/* the parts into which it was divided, while its rows are in the cache */
 		for (; next < x->balls; next++)
 			assign_ball(x, s, g, &x->ball[next]);
 	}
@@ -275,7 +278,7 @@ static unsigned choose_labels(const struct balls *x, const struct share *s, cons
 	return chosen;
 }
 
-/* Makes balls of some points of some labels. Returns how many points. */
+/* Makes balls of some points of some labels. Returns the number of points. */
 static uint32_t take_sample(struct balls *x, const struct share *s, const struct stage *g)
 {
 	const size_t most = s->n / LABELS < SAMPLE ? s->n / LABELS : SAMPLE;
@@ -303,7 +306,7 @@ static uint32_t take_sample(struct balls *x, const struct share *s, const struct
 	return n;
 }
 
-/* Whether balls cost little enough, in a sample: to divide once, and to look at each time. */
+/* Whether balls cost little enough, in a sample: to divide once, and to check in each iteration. */
 static bool promises(struct balls *x, const struct share *s, const struct stage *g)
 {
 	const double all = (double)take_sample(x, s, g) * g->k, most = all * MOST_COST;

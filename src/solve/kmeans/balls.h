@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker's state for pruning by balls of points, and how one is looked at. */
+/* A worker's state for pruning by balls of points, and how a ball is examined. */
 #ifndef LOCUS_KMEANS_BALLS_H
 #define LOCUS_KMEANS_BALLS_H
 
@@ -8,21 +8,22 @@
 
 enum {
 	LISTED = 64, /* centres that a ball remembers */
-	MIDDLE = 3,  /* scores of a point, in brute force, take as long as one of a middle */
+	/* the score of a middle takes as long as so many scores of points in brute force */
+	MIDDLE = 3,
 };
 
 /*
- * Points that are close together. Room is how much farther other centres are, at least: while
- * centres have moved less, they need not be looked at.
+ * Points that are close together. Room: how much farther away other centres are, at least. While
+ * centres have moved less, they need not be examined.
  */
 struct ball {
-	uint32_t first, n; /* its points, of `order` */
+	uint32_t first, n; /* its points, as a part of `order` */
 	float radius;
-	uint32_t nearest; /* centre, to the middle */
-	float upper;	  /* of the distance from any of its points to the nearest centre */
-	float room;	  /* room of centres that are not listed, before `nearest` */
-	bool own;	  /* each point has its own room: over all centres, before the label */
-	unsigned listed;  /* centres; 0: not known, or too many */
+	uint32_t nearest; /* the centre nearest to the middle */
+	float upper; /* upper bound of the distance from any of its points to the nearest centre */
+	float room;  /* room left to centres that are not listed, beyond `nearest` */
+	bool own;    /* each point has its own room: over all centres, beyond the label */
+	unsigned listed; /* centres; 0: not known, or too many */
 	uint32_t list[LISTED];
 };
 
@@ -36,16 +37,16 @@ struct balls {
 	char *middle; /* by ball, of the points' type, but exact as floats */
 	uint32_t balls, most;
 	/* Of the current ball. */
-	double *square; /* of its points: from what was measured last */
+	double *square; /* of its points: squared distances from what was measured last */
 	float *few;	/* its middle, as floats */
 	float *score;	/* of all centres */
 	uint16_t *found;
 	uint32_t *listed;
-	float *ahead;		   /* of those listed: their score less the least */
+	float *ahead;		   /* of listed centres: their score minus the least */
 	uint32_t *open;		   /* points without room */
 	uint32_t *other;	   /* points of another ball, or undecided by floats */
 	struct packed list, exact; /* as floats, and of the points' type */
-	double cost;		   /* cost of looking and dividing, in scores of brute force */
+	double cost;		   /* cost of examining and dividing, in scores of brute force */
 };
 
 /* At most `most` balls. */

@@ -6,10 +6,12 @@
 #include "solve/kmeans/balls.h"
 
 enum {
-	DIVIDE = 50, /* scores of brute force that dividing costs for each point */
-	/* values of a ball: with fewer, computing its scores takes less than planes */
+	DIVIDE = 50, /* cost of dividing per point, in scores of brute force */
+	/*
+	 * number of values in a ball: with fewer, computing its scores takes less time than planes
+	 */
 	PLANES = 1024,
-	WIDTH = 8, /* room that a list leaves: the diameter over this */
+	WIDTH = 8, /* room that a list leaves: the diameter divided by this */
 };
 
 void balls_lay_out(struct balls *x, struct carver *c, size_t n, unsigned d, unsigned k,
@@ -43,7 +45,7 @@ static char *middle_of(const struct balls *x, const struct stage *g, const struc
 	return x->middle + (size_t)(b - x->ball) * row_bytes(g);
 }
 
-/* Measures how far a ball's points are from something. Returns the place of the farthest. */
+/* Measures the distances of a ball's points from something. Returns the place of the farthest. */
 static uint32_t measure(struct balls *x, const struct stage *g, const struct ball *b,
 			const void *from)
 {
@@ -69,7 +71,7 @@ void balls_enclose(struct balls *x, const struct stage *g, struct ball *b, uint3
 }
 
 /*
- * Points go with the nearer of two that are far apart: the farthest from the middle, and the
+ * Divides the points by the nearer of two distant points: the farthest from the middle, and the
  * farthest from that one. Returns whether there are two.
  */
 static bool divide(struct balls *x, const struct stage *g, struct ball *b)
@@ -107,10 +109,10 @@ struct view {
 	double score;	      /* the least */
 	double square, upper; /* at most |m - c|^2 and |m - c| */
 	double diameter;      /* 2 r, twice the radius */
-	double width;	      /* no centre that leaves more room than this is listed */
-	double limit;	      /* nor one with a score beyond this */
-	double error;	      /* of the difference of two scores */
-	double tie;	      /* difference of distances that a tie of scores may hide */
+	double width;	      /* centres that leave more room than this are not listed */
+	double limit;	      /* nor are centres with a score beyond this */
+	double error;	      /* largest error of the difference of two scores */
+	double tie;	      /* largest difference of distances that a tie of scores may hide */
 };
 
 /* Upper bound of the scores of centres at this distance from the middle. */
@@ -158,7 +160,7 @@ static struct view view_of(struct balls *x, const struct stage *g, struct ball *
 
 /*
  * Lists the centres e with |m - e| <= |m - c| + 2 r: all others are farther than c from every point
- * of the ball. Unless that is c alone, those a little farther are listed, too, so that the rest
+ * of the ball. Unless only c is left, centres a little farther are listed, too, so that the rest
  * leaves some room. Returns how many.
  */
 static unsigned list_near(struct balls *x, const struct stage *g, struct ball *b,
@@ -188,8 +190,8 @@ static unsigned list_near(struct balls *x, const struct stage *g, struct ball *b
 }
 
 /*
- * Leaves out more of n listed centres: those e for which no point is on e's side of the plane
- * between c and e, as |m - e|^2 - |m - c|^2 > 2 r |c - e|. The room is what is left of that over
+ * Excludes more of n listed centres: those e for which no point is on e's side of the plane between
+ * c and e, as |m - e|^2 - |m - c|^2 > 2 r |c - e|. The room is the difference of both sides over
  * the sum of a point's distances. Returns how many stay.
  */
 static unsigned leave_out(struct balls *x, const struct stage *g, struct ball *b,

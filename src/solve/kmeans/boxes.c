@@ -20,20 +20,20 @@ enum {
 	LEAST_BOXES = 64,
 	GUESSES = 64,	   /* boxes that are guessed, at most */
 	GUESSED_BOXES = 8, /* one box in so many is guessed */
-	MAKING = 4000,	   /* multiply-adds that a point takes to be put into a box */
-	FOREVER = 10,	   /* iterations, if they end when no label changes */
+	MAKING = 4000,	   /* multiply-adds per point for putting it into a box */
+	FOREVER = 10,	   /* assumed number of iterations, if they end when no label changes */
 };
 
 /*
- * Boxes that take a larger share of brute force's time don't pay: at first, when balls may take
- * less, most of all with points in clumps; and after balls were tried. (Measured on a Zen 4, with
+ * Boxes that take a larger share of brute force's time do not pay: at first, when balls may take
+ * less, above all with points in clumps; and after balls were tried. (Measured on a Zen 4, with
  * blobs and others, 4 to 64 dimensions.)
  */
 #define MOST_COST_FIRST	 0.32
 #define MOST_COST_CLUMPS 0.2
 #define MOST_COST	 0.5
 /*
- * Boxes within a clump of points have few centres, those between clumps many: then the mean is more
+ * Boxes within a clump of points have few centres, boxes between clumps many: then the mean is more
  * than so many times the harmonic mean.
  */
 #define CLUMPS	      4
@@ -49,7 +49,7 @@ static bool pays(const struct problem *p)
 	return p->k >= LEAST_CENTRES && sorted_points(p) >= (size_t)LEAST_BOXES * FULL;
 }
 
-/* n: points of the share; `all`: of the rank. */
+/* n: points of the share; `all`: points of the rank. */
 static void lay_out(struct boxes *x, struct carver *c, size_t n, size_t all, unsigned d, unsigned k,
 		    enum real real)
 {
@@ -239,11 +239,11 @@ static void make(struct boxes *x, struct share *s, const struct stage *g)
 	memset(x->before, 0, x->branches * x->words * sizeof(*x->before));
 }
 
-/* ---- looking at boxes ---- */
+/* ---- examining boxes ---- */
 
 /*
- * The margin is three times the rounding error of a difference of two scores: one for the middle's
- * difference, up to three quarters for the gain from there, and one for two scores of a point.
+ * The margin is three times the rounding error of a difference of two scores: once for the middle's
+ * difference, up to three quarters for the gain from there, and once for two scores of a point.
  */
 static unsigned find_rivals(struct boxes *x, const struct box *b, const struct packed *centres)
 {
@@ -283,7 +283,7 @@ static unsigned decide_by_doubles(struct boxes *x, const struct stage *g, const 
 	return left;
 }
 
-/* Gives the points of a block new labels: n, from `place` on; floats have told some. */
+/* Gives the points of a block new labels: n points, from `place` on; floats have decided some. */
 static void move(struct boxes *x, struct share *s, const struct stage *g, const float *block,
 		 uint32_t place, unsigned n, uint64_t told, unsigned centres, uint32_t *now)
 {
@@ -330,8 +330,8 @@ static void set(uint64_t *bits, unsigned i)
 }
 
 /*
- * Whether labels in a branch may change: not if none of its n centres has moved, nor one of those
- * that it had before. (Then the scores of all that may be nearest are what they were.)
+ * Whether labels in a branch may change: not if none of its n centres has moved, nor one of the
+ * centres that it had before. (Then the scores of all possible nearest centres are the same.)
  */
 static bool may_change(const struct boxes *x, const struct box *branch, unsigned n)
 {
@@ -371,9 +371,9 @@ static void assign_branch(struct boxes *x, struct share *s, const struct stage *
 /* ---- whether they pay ---- */
 
 /*
- * Below the part that the point was sampled from, sides shrink as they did above it: by half for
+ * Below the part from which the point was sampled, sides shrink as they did above it: by half for
  * each dimension of the space or, if points lie near a surface, of the surface. The extremes of a
- * sample are a little closer together than all.
+ * sample are a little closer together than those of all points.
  */
 static void guess(struct boxes *x, size_t points, const struct stage *g, size_t sampled,
 		  const struct box *box)
@@ -397,7 +397,7 @@ static void guess(struct boxes *x, size_t points, const struct stage *g, size_t 
 
 /*
  * Guesses some boxes of n points `from`, and finds whether boxes promise to take less time than
- * brute force. To leave centres out takes an eighth of brute force's time (measured, 2M x 8).
+ * brute force. Excluding centres takes an eighth of brute force's time (measured, 2M x 8).
  */
 static void guess_promise(struct boxes *x, const struct share *s, const struct stage *g,
 			  const void *from, size_t n)
@@ -425,8 +425,8 @@ static void guess_promise(struct boxes *x, const struct share *s, const struct s
 }
 
 /*
- * Makes the top, and finds the promise. In the first iteration all workers look at the points of
- * all: alone, one of them could decide otherwise, and the rest would wait for it.
+ * Makes the top, and finds the promise. In the first iteration all workers examine all points:
+ * alone, one of them could decide otherwise, and the rest would wait for it.
  */
 static void find_promise(struct boxes *x, const struct share *s, const struct stage *g)
 {

@@ -11,7 +11,10 @@ enum {
 	SIBLINGS = 16, /* boxes of a branch, at most */
 };
 
-/* A box of points, or a branch of boxes: which they are. They lie within `extent` of the middle. */
+/*
+ * A box of points, or a branch of boxes, and which ones they are. They lie within `extent` of the
+ * middle.
+ */
 struct box {
 	uint32_t first, n;
 	float *middle, *extent;
@@ -28,7 +31,7 @@ struct boxes {
 	struct tree tree;
 	float *row;	     /* the points, as floats: by part */
 	uint32_t *other;     /* by point */
-	float *least, *most; /* of a box; d later, of a branch */
+	float *least, *most; /* least and largest values of a box; from d on, of a branch */
 	double *exact;	     /* a block */
 	/* Of the current branch or box. */
 	float *score; /* of all centres */

@@ -11,11 +11,11 @@
 #include "solve/kmeans/nearest.h"
 
 enum {
-	BLOCKS = 8,	   /* between looks at whether floats lose */
-	LEAST_CENTRES = 2, /* groups; with fewer, scores are not most of the work */
+	BLOCKS = 8,	   /* blocks between checks whether floats lose */
+	LEAST_CENTRES = 2, /* groups of centres; with fewer, scores are not most of the work */
 };
 
-/* Points of a block that have a new label. */
+/* Points of a block with a new label. */
 struct movers {
 	size_t first; /* of the block's points */
 	unsigned n, point[MOST_BLOCK];
@@ -40,8 +40,8 @@ void rough_lay_out(struct rough *r, struct carver *c, size_t n, unsigned d, unsi
 }
 
 /*
- * Two scores in float that differ by more than this are in the same order in double. The slack is
- * (d + 4) * DBL_EPSILON times the magnitude of a score (frame.c). In float the same holds with
+ * Two scores in float that differ by more than this have the same order in double. The slack is (d
+ * + 4) * DBL_EPSILON times the magnitude of a score (frame.c). In float the same holds with
  * FLT_EPSILON, and each factor was rounded to float before. Twice, because each score may be off;
  * and a little more, because the difference is computed in float.
  */
@@ -73,8 +73,8 @@ void rough_pack(struct rough *r, const struct stage *g)
 }
 
 /*
- * By scores of the points' type: a share's points first..last-1, whose blocks begin at `blocks`;
- * `fill`: they are not filled yet.
+ * Uses scores of the points' type, for a share's points first..last-1, whose blocks begin at
+ * `blocks`; `fill`: they are not filled yet.
  */
 static void force_exactly(struct rough *r, char *blocks, uint32_t *label, struct share *s,
 			  const struct stage *g, size_t first, size_t last, bool fill)
@@ -89,7 +89,7 @@ static void force_exactly(struct rough *r, char *blocks, uint32_t *label, struct
 		const char *x = (const char *)s->x + first * row;
 		uint64_t others;
 
-		/* here and not before, so that loads overlap with computing */
+		/* here and not earlier, so that loads overlap with computing */
 		if (fill)
 			t->transpose(blocks, x, g->origin, n, g->d);
 		others = ~t->nearest_apart(blocks, &r->exact, g->margin, now);
@@ -119,7 +119,7 @@ static void round_points(const struct rough *r, const struct share *s, const str
 	}
 }
 
-/* Decides points whose bits are set by doubles. Returns how many. */
+/* Decides the points with set bits by doubles. Returns how many. */
 static unsigned decide(const struct rough *r, const struct share *s, const struct stage *g,
 		       size_t first, uint64_t points, uint32_t *label)
 {
@@ -135,8 +135,8 @@ static unsigned decide(const struct rough *r, const struct share *s, const struc
 }
 
 /*
- * Lists a block's points that have a new label, without a branch, and prefetches them: they are
- * moved after the next block's scores.
+ * Lists a block's points with a new label, without a branch, and prefetches them: they are moved
+ * after the next block's scores.
  */
 static void list(struct movers *m, const struct share *s, const struct stage *g, size_t first,
 		 unsigned n, uint32_t *before, const uint32_t *now)
@@ -205,8 +205,8 @@ static void force_roughly(struct rough *r, uint32_t *label, struct share *s, con
 }
 
 /*
- * How much longer floats have taken than doubles alone, in points of these: half a point is saved
- * by each, and two are lost by one that is not decided.
+ * How much longer floats have taken than doubles alone, in points: each point saves half of one,
+ * and a point that is not decided loses two.
  */
 static double loss(const struct rough *r)
 {

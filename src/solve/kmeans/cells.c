@@ -116,8 +116,9 @@ static void order(uint16_t *to, uint32_t buckets, unsigned workers)
 }
 
 /*
- * Once all workers have counted their points: the places of this one's. Neighbouring buckets lie
- * beside each other in groups, which go to the workers in turn: work differs from place to place.
+ * Once all workers have counted their points: finds the places of this worker's. Neighbouring
+ * buckets lie beside each other in groups, which go to the workers in turn, since work differs from
+ * place to place.
  */
 static void cells_place(struct share *s, uint32_t buckets)
 {
@@ -209,26 +210,28 @@ static void cells_cut(struct index *x, size_t rows)
 
 /* ---- an iteration ---- */
 
-/* How the centres moved, at most: the largest move, and a centre's largest distance from 0. */
+/*
+ * Upper bounds on how the centres moved: the largest move, and a centre's largest distance from 0.
+ */
 struct pace {
 	double fastest, far;
 };
 
-/* A tile some of whose points have a new label, or may have. */
+/* A tile in which points have a new label, or may have. */
 struct tile {
 	float old[TILE] __attribute__((aligned(TILE * sizeof(float)))); /* labels before */
 	const struct cell *cell;
-	uint32_t number, changed, unsure; /* in its cell; points, as bits */
+	uint32_t number, changed, unsure; /* its number in the cell; points, as bits */
 };
 
-enum { MOST_LISTED = 64 }; /* tiles, until their points are moved */
+enum { MOST_LISTED = 64 }; /* listed tiles before their points are moved */
 
 static inline float *tile_of(const struct index *x, const struct cell *cell, uint32_t t, unsigned d)
 {
 	return x->tile + (size_t)(cell->tile + t) * TILE * (d + 1);
 }
 
-/* How many points a cell's listed tiles have. */
+/* The number of points in a cell's listed tiles. */
 static inline uint32_t points_of(const struct cell *cell, uint64_t tiles)
 {
 	const uint32_t last = (cell->points - 1) / TILE, padding = (last + 1) * TILE - cell->points;
@@ -243,7 +246,7 @@ static inline const void *given_of(const struct index *x, const struct cell *cel
 	return (const char *)x->row + (cell->row + (size_t)t * TILE) * bytes;
 }
 
-/* From the first to the last listed point: two cache lines hold most of them. */
+/* From the first listed point to the last: two cache lines hold most of them. */
 static inline void fetch_rows(const struct index *x, const struct cell *cell, uint32_t t,
 			      uint32_t lanes, size_t bytes)
 {
@@ -350,7 +353,7 @@ static void assign(struct share *s, const struct stage *g)
 
 enum { LEARNS = 2 }; /* iterations */
 
-/* A method that computes a larger share of the distances after these does not pay. */
+/* A method that computes a larger share of the distances after this does not pay. */
 #define MOST_COMPUTED 0.7
 
 /* Points of a rank, to within one; the same on all ranks. */
@@ -368,7 +371,7 @@ static bool fits(const struct problem *p)
 
 /*
  * How much longer floats have taken than doubles alone, in points decided by doubles: each point
- * saves half of one, and a point that floats don't decide loses two.
+ * saves half of one, and a point that floats do not decide loses two.
  */
 static double share_left(const struct problem *p)
 {
@@ -390,7 +393,7 @@ static double share_left(const struct problem *p)
 
 /*
  * Sorting the points costs as much as a few iterations of brute force. Measured (Sapphire Rapids)
- * with 20,000 to 200,000 points, 2 to 1024 centres, 1 to 108 iterations. Where iterations run until
+ * with 20,000 to 200,000 points, 2 to 1024 centres, 1 to 108 iterations. If iterations run until
  * nothing changes, 12 are assumed: fewer are rare. The same on all ranks.
  */
 static bool pays(const struct problem *p)
@@ -414,7 +417,7 @@ static void build(struct share *s, const struct stage *g)
 	x->form->build(s, g);
 }
 
-/* Each worker has the labels of its cells, and then collects the labels of its own points. */
+/* Each worker first has the labels of its cells, and then collects the labels of its own points. */
 static void labels(struct share *s, const struct stage *g)
 {
 	const struct index *x = s->memory;

@@ -7,10 +7,12 @@
 
 enum {
 	MOST_DIMENSIONS = 3,
-	TILE = 16,	   /* points of a tile */
-	CELL_POINTS = 512, /* at most: a 64-bit mask has a bit for each tile, and one to spare */
+	TILE = 16, /* points of a tile */
+	/* points of a cell, at most: a 64-bit mask has a bit for each tile, and one to spare */
+	CELL_POINTS = 512,
 	/*
-	 * a cell has as many points as so many mean clusters: larger cells have too many candidates
+	 * a cell has as many points as so many mean clusters: larger cells would have too many
+	 * candidates
 	 */
 	PER_CENTRE = 3,
 	/*
@@ -19,36 +21,36 @@ enum {
 	 */
 	SMALL = 4,
 	AIM_BUCKETS = 4000,		/* caches cope badly with more write streams */
-	MOST_BUCKETS = 2 * AIM_BUCKETS, /* after the sides are rounded up */
-	MOST_LEVELS = 8,		/* of nested grids: an overfull bucket gets its own */
+	MOST_BUCKETS = 2 * AIM_BUCKETS, /* with sides rounded up */
+	MOST_LEVELS = 8,		/* depth of nested grids: an overfull bucket gets its own */
 	GROUPS = 32,			/* groups of buckets per worker */
-	/* room of a list; a cell with more candidates uses all centres */
+	/* size of a list; a cell with more candidates uses all centres */
 	MOST_CANDIDATES = 256,
 	/* iterations that candidates should last at the centres' present pace */
 	AHEAD = 8,
-	FEW = 4, /* candidates that fit into registers, with the other values that are needed */
+	FEW = 4, /* candidates that fit into registers, with the other values needed */
 };
 
 /*
- * room of a cell over the mean number of points in a bucket: with it, evenly spread points hardly
+ * capacity of a cell over the mean number of points in a bucket: evenly spread points then hardly
  * ever overfill a bucket
  */
 #define FILL 1.28
 
 /* Lengths are upper or lower bounds, with margins for rounding. cells.c has the theory. */
 struct cell {
-	uint32_t points, row; /* the first of its rows */
-	uint32_t tile;	      /* the first of its tiles */
-	uint32_t candidates;  /* how many; more than index->most: all */
+	uint32_t points, row; /* the index of the first row */
+	uint32_t tile;	      /* the index of the first tile */
+	uint32_t candidates;  /* number of candidates; more than index->most: all centres */
 	double middle[MOST_DIMENSIONS], half[MOST_DIMENSIONS], radius; /* of its box */
 	/*
-	 * the most that the scores of any two candidates, for a point in the box, have come nearer
-	 * since candidates were found
+	 * the most by which the scores of any two candidates, for a point in the box, have
+	 * approached each other since candidates were found
 	 */
 	double gone;
 	/*
 	 * the most that any centre and any candidate together have moved since; beyond `allowed`,
-	 * candidates are found anew
+	 * candidates are searched again
 	 */
 	double spent, allowed;
 	double margin; /* of candidates' scores (cells_look.h) */
@@ -57,35 +59,38 @@ struct cell {
 /* Lies at the start of a share's memory. */
 struct index {
 	unsigned d;
-	/* room of a cell in points, and in tiles (rounded up to whole vectors) */
+	/* capacity of a cell in points, and in tiles (rounded up to whole vectors) */
 	uint32_t full, stride;
 	/* number of centres, rounded up to whole vectors; room of a list of candidates */
 	uint32_t padded, most;
 	/*
-	 * The bucket of each of the worker's given points. Its cells have as many points, at the
-	 * places from `first` on.
+	 * The bucket of each of the worker's given points. The worker's cells have the same number
+	 * of points, at the places from `first` on.
 	 */
 	uint16_t *bucket;
 	size_t first;
-	/* points of a bucket: the worker's given ones, then each nested grid's */
+	/* points of a bucket: first the worker's given points, then those of each nested grid */
 	uint32_t *histogram;
-	/* by bucket of the first grid: its points of all workers; the place of this one's next */
+	/*
+	 * by bucket of the first grid: the points of all workers; the place of this worker's next
+	 * one
+	 */
 	uint32_t *total, *next;
 	uint16_t *order;    /* buckets, in the order in which they lie */
 	const void *origin; /* the stage's */
 	/*
-	 * rows of d values, as given, of the cells' points, and the place of each before it was
-	 * sorted again; spare ones, in the memory that becomes `tile`
+	 * rows of d values, as given, of the cells' points, and each point's place before it was
+	 * sorted again; spare rows, in the memory that becomes `tile`
 	 */
 	void *row, *spare_row;
 	uint32_t *was, *spare_was;
 	struct cell *cell;
 	uint32_t cells;
-	/* by cell and tile: once cell->gone reaches this value, the tile must be looked at */
+	/* by cell and tile: once cell->gone reaches this value, the tile must be examined */
 	float *until;
 	/*
-	 * each tile: d lines of values (doubles: relative to the cell's middle), and one of labels,
-	 * which are -1 at first
+	 * each tile: d lines of values (for doubles relative to the cell's middle), and one line of
+	 * labels, which are -1 at first
 	 */
 	float *tile;
 	uint32_t *list, *all; /* by cell: its candidates, ascending; all centres */

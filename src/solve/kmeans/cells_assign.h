@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An iteration: the tiles that have to be looked at, and the labels of their points. Part of
- * cells_build.h, for floats: tiles are of these. INLINE functions are called with `real` and d = 1,
- * 2 and 3 as constants.
+ * An iteration: the tiles that must be examined, and the labels of their points. Part of
+ * cells_build.h, for floats, which tiles consist of. INLINE functions are called with `real` and d
+ * = 1, 2 and 3 as constants.
  */
 
 /*
- * The most by which the scores of two candidates of a cell have come nearer. `first` gets the
- * largest move of a candidate. Changes are relative to the first candidate's, so a common change
- * does not count.
+ * The most by which the scores of two candidates of a cell have approached each other. `first` gets
+ * the largest move of a candidate. Changes are relative to the first candidate's, so a common
+ * change does not count.
  */
 INLINE double NAME(approach)(const struct index *x, const struct cell *cell, const struct stage *g,
 			     double far, double *first, unsigned d)
@@ -34,7 +34,7 @@ INLINE double NAME(approach)(const struct index *x, const struct cell *cell, con
 		down = middle - beside < down ? middle - beside : down;
 		*first = moved > *first ? moved : *first;
 	}
-	/* and the rounding of `middle`, of which each term is at most a move times a distance */
+	/* and the rounding of `middle`, each term of which is at most a move times a distance */
 	return up > down ? up - down + 64 * DBL_EPSILON * *first * (g->reach + far) : 0;
 }
 
@@ -123,7 +123,9 @@ INLINE void NAME(meet)(struct NAME(nearest) * of, const float *points, struct NA
 	of->best = MIN(score, of->best);
 }
 
-/* Lists a tile, if it has points with a new label, or that may have one. Returns the list's end. */
+/*
+ * Lists a tile, if it has points with a new label, or with a possible one. Returns the list's end.
+ */
 INLINE struct tile *NAME(note)(struct tile *next, const struct cell *cell, uint32_t t,
 			       uint32_t changed, uint32_t unsure)
 {
@@ -139,9 +141,9 @@ INLINE struct tile *NAME(note)(struct tile *next, const struct cell *cell, uint3
 }
 
 /*
- * Finds the labels of a cell's tiles that are due, among its n candidates; of few, n is a constant.
- * Whether a tile has a new label can't be predicted, so nothing branches on it: from `next` on,
- * tiles are listed that have one or may have. Returns the end of the list.
+ * Finds the labels of a cell's due tiles, among its n candidates; if they are few, n is a constant.
+ * Whether a tile has a new label cannot be predicted, so nothing branches on it: from `next` on,
+ * tiles with a new or possible new label are listed. Returns the end of the list.
  */
 INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64_t due, uint32_t n,
 				bool few, struct tile *next, const struct stage *g, enum real real,
@@ -201,8 +203,8 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 }
 
 /*
- * Moves the points of a tile that have a new label. Neighbours mostly move from the same cluster to
- * the same other one: they are added up first.
+ * Moves the points of a tile that have a new label. Neighbours mostly move between the same two
+ * clusters: they are added up first.
  */
 INLINE void NAME(move)(struct sums *change, const struct stage *g, const struct index *x,
 		       const struct tile *of, enum real real, unsigned d)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The index of the method `cells`: points are sorted into cells, and within a cell into tiles; and
- * the candidates of a cell. No header: vectors.h includes it into cells.c once for each
- * instruction set and type. INLINE functions are called with d = 1, 2 and 3, as constants.
+ * The index of the method `cells`: points sorted into cells, and within a cell into tiles; and the
+ * candidates of a cell. No header: vectors.h includes it into cells.c once for each instruction set
+ * and type. INLINE functions are called with d = 1, 2 and 3, as constants.
  */
 #define EVERY ((1u << LANES) - 1)
 
@@ -24,7 +24,7 @@ struct NAME(grid) {
 	uint32_t side[MOST_DIMENSIONS], buckets;
 };
 
-/* The number along one dimension, of a value in the box. Nothing branches on it. */
+/* The bucket of a value in the box, along one dimension. Nothing branches on the value. */
 INLINE uint32_t NAME(step)(const struct NAME(grid) * g, unsigned j, REAL value)
 {
 	const REAL where = (value - g->low[j]) * g->per[j];
@@ -88,7 +88,10 @@ INLINE void NAME(box)(const REAL *row, size_t n, const REAL *origin, unsigned d,
 
 TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, unsigned level);
 
-/* Makes cells of the next bucket: an overfull one is sorted again. Returns where it ends. */
+/*
+ * Makes cells of the next bucket, after sorting it again if it is overfull. Returns the bucket's
+ * end.
+ */
 INLINE size_t NAME(cut)(struct index *x, size_t first, size_t n, bool last, unsigned level,
 			unsigned d)
 {
@@ -148,8 +151,8 @@ TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, uns
 
 /*
  * All workers together: a counting sort of all their points into the buckets of the box around all
- * ranks' points. Each then has as many of the rows, one after the other, as it has points, and
- * makes cells of them.
+ * ranks' points. Each worker then has as many consecutive rows as it has points, and makes cells of
+ * them.
  */
 INLINE void NAME(sort)(struct share *s, const struct stage *stage, unsigned d)
 {
@@ -177,7 +180,7 @@ INLINE void NAME(sort)(struct share *s, const struct stage *stage, unsigned d)
 		const uint32_t place = x->next[x->bucket[i]]++;
 		REAL *const to = (REAL *)s->joint->row + (size_t)place * d;
 
-		/* each bucket is a stream of its own: too many for the hardware to look ahead */
+		/* each bucket is a separate stream: too many for the hardware to look ahead */
 		__builtin_prefetch((char *)to + 64, 1);
 		memcpy(to, (const REAL *)s->x + i * d, d * sizeof(REAL));
 		s->place[i] = place;
@@ -235,7 +238,7 @@ INLINE uint32_t NAME(along)(const struct NAME(grid) * g, const REAL *relative, u
 	return path;
 }
 
-/* No label is known yet: all tiles are to be looked at. */
+/* No label is known yet: all tiles must be examined. */
 INLINE void NAME(begin)(struct index *x, struct cell *cell, float *tile, unsigned d)
 {
 	const uint32_t room = (cell->points + TILE - 1) / TILE * TILE;

@@ -2,12 +2,12 @@
 /* The candidates of a cell. Part of cells_build.h. */
 
 /*
- * How much lower the least score of a point of a cell, as tiles compute it, must be than those of
- * all other candidates, so that its centre is the nearest: what two scores are off by (frame.c),
- * with these points and candidates, until each has moved by `move`; and what frame.c has for
- * distances. For doubles, tiles are relative to the cell's middle, and what the points' own
- * coordinates are off by comes on top. Without roots: |c|^2 / 2 + |x||c| <= |c|^2 + |x|^2 / 2, and
- * (|c| + move)^2 <= 5/4 |c|^2 + 5 move^2.
+ * How much lower the least score of a point of a cell, as tiles compute it, must be than all other
+ * candidates' scores, so that its centre is certainly the nearest: the error of two scores
+ * (frame.c), with these points and candidates, until each has moved by `move`; and frame.c's error
+ * of distances. For doubles, tiles are relative to the cell's middle, and the error of the points'
+ * own coordinates is added. Without roots: |c|^2 / 2 + |x||c| <= |c|^2 + |x|^2 / 2, and (|c| +
+ * move)^2 <= 5/4 |c|^2 + 5 move^2.
  */
 INLINE double NAME(margin)(const struct index *x, const struct cell *cell, const struct stage *g,
 			   double move, unsigned d)
@@ -66,7 +66,7 @@ INLINE uint32_t NAME(nearest)(struct index *x, const struct cell *cell, const st
 }
 
 /*
- * Lists the centres whose scores, less that of centre `star`, are at most `limit` somewhere in the
+ * Lists the centres whose scores, minus centre `star`'s score, are at most `limit` somewhere in the
  * cell's box; leaves the least of these differences as scores. Returns how many, and `others`: the
  * least difference of those that are not listed.
  */
@@ -82,7 +82,8 @@ INLINE uint32_t NAME(list)(struct index *x, const struct cell *cell, const struc
 
 	for (uint32_t c = 0; c < x->padded;) {
 		const uint32_t first = c;
-		uint64_t nears = 0; /* of 64 at once: each end of a loop may be mispredicted */
+		/* 64 centres at once, since each end of a loop may be mispredicted */
+		uint64_t nears = 0;
 
 		for (; c < x->padded && c < first + 64; c += LANES) {
 			NAME(vector) s = V(score + c) - lowest, apart;
@@ -131,8 +132,8 @@ INLINE double NAME(entering)(const struct index *x, const struct cell *cell, con
 }
 
 /*
- * Lowers the bounds of a cell's tiles: by what the margin has risen, and to at most `enter`, from
- * which on a new candidate may be the nearest.
+ * Lowers the bounds of a cell's tiles by the margin's increase, and to at most `enter`, from which
+ * a new candidate may be the nearest.
  */
 INLINE void NAME(tighten)(const struct index *x, const struct cell *cell, double enter, double rise)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides a label where scores can't: by squared distances from differences of the given
- * coordinates. Their rounding is relative to the distance itself, however large other coordinates
- * are.
+ * Decides a label if scores cannot: by squared distances from differences of the given coordinates.
+ * Their rounding is relative to the distance itself, however large other coordinates are.
  */
 #include <math.h>
 
@@ -10,9 +9,9 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { STRIDE = 16 }; /* dimensions between looks at whether the distance is too long already */
+enum { STRIDE = 16 }; /* dimensions between checks whether the distance is already too long */
 
-/* A sum of squares within these is a double's, to its rounding. */
+/* Between these, a double holds a sum of squares to within its rounding. */
 #define LEAST_SQUARE 0x1p-900
 #define MOST_SQUARE  0x1p1000
 
@@ -29,7 +28,7 @@ static long double wide_square(const struct stage *g, const void *given, const d
 	return sum;
 }
 
-/* Every CPU has vectors of two doubles; four coordinates are added to two of them. */
+/* Every CPU has vectors of two doubles; two of them sum up four coordinates at a time. */
 typedef double two_doubles
 	__attribute__((vector_size(2 * sizeof(double)), aligned(sizeof(double)), may_alias));
 typedef float two_floats
@@ -45,7 +44,7 @@ INLINE two_doubles two_of(enum real real, const void *given, unsigned i)
 }
 
 /*
- * In a fixed order, so that all methods find the same. Ends early, with INFINITY, where the square
+ * In a fixed order, so that all methods find the same. Ends early, with INFINITY, if the square
  * exceeds `most`.
  */
 INLINE double square_of(enum real real, const void *given, const double *centre, unsigned d,
@@ -77,7 +76,7 @@ INLINE double square_of(enum real real, const void *given, const double *centre,
 
 /*
  * Finds the nearest of n listed centres by doubles. False: squares are too short, or all too long,
- * for doubles to tell.
+ * to be decided by doubles.
  */
 INLINE bool by_doubles(enum real real, const struct stage *g, const void *given,
 		       const uint32_t *list, unsigned n, uint32_t *nearest)

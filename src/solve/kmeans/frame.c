@@ -31,7 +31,7 @@ void frame_lay_out(struct frame *f, struct carver *c, const struct problem *p)
 }
 
 /*
- * The relative coordinate, computed in the points' type. As (given - origin) * unit, but for a
+ * The relative coordinate, computed in the points' type: (given - origin) * unit, except for a
  * difference that overflows.
  */
 static double relative(const struct frame *f, double given, unsigned j)
@@ -51,7 +51,7 @@ double frame_given(const struct frame *f, double relative, unsigned j)
 	       relative / real_get(f->stage.real, f->origin, f->stage.d);
 }
 
-/* No move at all is less: what depends on a centre that has moved is looked at again. */
+/* The least move that is not 0: values that depend on a moved centre are computed again. */
 #define LEAST_MOVE ((double)FLT_MIN)
 
 double frame_put_centre(struct frame *f, unsigned c, const double *value)

@@ -39,7 +39,7 @@ static inline size_t points_bytes(const struct points *p)
 	return p->n * p->d * real_bytes(p->real);
 }
 
-/* With rounding assignments can cycle: it always ends after so many iterations. */
+/* With rounding, assignments can form a cycle: clustering always ends after so many iterations. */
 enum { KMEANS_MOST_ITERATIONS = 10000 };
 
 struct problem {
@@ -48,7 +48,7 @@ struct problem {
 	unsigned k;
 	/* k rows of d, of the points' type: the same in all ranks */
 	const void *start;
-	uint64_t iterations; /* 0: until one changes no label */
+	uint64_t iterations; /* 0: until an iteration changes no label */
 	size_t room;	     /* bytes that the solver may map; 0: no limit */
 	size_t huge;	     /* bytes of a transparent huge page; 0: the machine has none */
 	unsigned threads;
@@ -72,12 +72,12 @@ struct solution {
 	uint32_t *label; /* of each point: the assignment of the last iteration */
 	/* k rows of d: the centres before that assignment; the means after it */
 	double *from, *centre;
-	uint64_t *count;     /* points of each cluster, of all ranks */
+	uint64_t *count;     /* points of each cluster, on all ranks */
 	uint64_t iterations; /* done */
 	uint64_t distances;  /* computed by this rank, of iterations * points.n * k */
 };
 
-/* How distances are saved. */
+/* How distances are avoided. */
 enum prune { PRUNE_AUTO, PRUNE_NONE, PRUNE_CELLS, PRUNE_BALLS, PRUNE_BOXES };
 #define PRUNE_CHOICES "auto,none,cells,balls,boxes" /* in the order of enum prune */
 
@@ -86,21 +86,20 @@ struct lloyd_memory {
 	void *context;
 	/* Maps an untouched block, aligned to a page; `huge`: on huge pages. NULL with errno. */
 	void *(*map)(void *context, const char *name, size_t bytes, bool huge);
-	/* Part of the last block is first touched by a worker; `alone`: and used by no other. */
+	/* A worker first touches part of the last block; `alone`: no other worker uses it. */
 	void (*claim)(void *context, void *part, size_t bytes, unsigned worker, bool alone);
 };
 
 /*
  * Maps blocks, without touching them. NULL with errno: ENOMEM, or map()'s; EINVAL for pruning that
- * does not fit the problem (cells with more than 3 dimensions). The problem is copied; what it
- * points to stays the caller's, and must live until lloyd_close(). Points are not read before
- * lloyd_work().
+ * does not fit the problem (cells with more than 3 dimensions). The problem is copied; its data
+ * stay the caller's, and must live until lloyd_close(). Points are not read before lloyd_work().
  */
 struct lloyd *lloyd_open(const struct problem *, enum prune, const struct lloyd_memory *);
 void lloyd_enter(struct lloyd *, struct worker *); /* each worker: first touch of its memory */
 /*
  * Called by all workers of all ranks: does the whole clustering, from the points as given (building
- * indices included) to labels and centres. Begins anew each time.
+ * indices included) to labels and centres. Starts afresh each time.
  */
 void lloyd_work(struct lloyd *, struct worker *);
 /* valid until lloyd_close() or the next lloyd_work() */
@@ -111,15 +110,15 @@ void lloyd_close(struct lloyd *); /* NULL is fine; its blocks are the caller's *
 size_t lloyd_bytes(const struct problem *, enum prune);
 
 /*
- * Finds, for each dimension, the largest width that points may have before some lie far out: many
- * times the distance from their median within which a quarter of the start centres lie. Where that
- * distance is 0, the largest width of other dimensions is taken. The same on all ranks.
+ * Finds, for each dimension, the largest width of the points before some count as far out: many
+ * times the distance from the median within which a quarter of the start centres lie. If that
+ * distance is 0, the largest width of other dimensions is used. The same on all ranks.
  */
 void kmeans_spread(const struct problem *, double *width);
 
 /*
  * Multiply-adds per second of the calling thread's core, in its widest vectors; a lane counts as
- * one. Measured now, in about a millisecond.
+ * one. Measured on each call, in about a millisecond.
  */
 double kmeans_peak_rate(enum real);
 

@@ -19,7 +19,7 @@ struct lloyd {
 
 /* ---- the choice ---- */
 
-/* Tried in this order by PRUNE_AUTO; boxes once more where balls don't pay. */
+/* PRUNE_AUTO tries them in this order, and boxes once more if balls do not pay. */
 static const struct {
 	const struct method *method;
 	enum prune prune; /* the option that forces it */
@@ -55,8 +55,8 @@ static void note_joint(const struct problem *p, struct choice *c)
 }
 
 /*
- * Auto skips methods that need more memory than there is, but not the last one: if that has no
- * room, the planner refuses the trial.
+ * Auto skips methods that need more memory than there is, but not the last one: if that does not
+ * fit, the planner refuses the trial.
  */
 struct choice choice_make(const struct problem *p, enum prune prune)
 {
@@ -194,7 +194,7 @@ static const struct method *const *replace(struct share *s, const struct stage *
 	return m;
 }
 
-/* pays() only guesses: a method gives up where its guess was wrong. */
+/* pays() only guesses: a method gives up if the guess was wrong. */
 static const struct method *const *judge(const struct lloyd *l, struct share *s,
 					 const struct method *const *m)
 {
@@ -216,7 +216,7 @@ static struct range clusters_of(const struct lloyd *l, const struct worker *w)
 			       (unsigned)share_begin(l->problem.k, w->index + 1, w->threads) };
 }
 
-/* Adds up all workers' changes of some clusters; worker 0 also the totals. */
+/* Adds up all workers' changes of some clusters; worker 0 also adds up the totals. */
 static void gather(struct lloyd *l, struct worker *w, struct range of)
 {
 	const unsigned d = l->space.frame.stage.d;
@@ -250,14 +250,14 @@ static void sum_over_ranks(const struct problem *p, const struct worker *w, int6
 	team_barrier(p->team);
 }
 
-/* Makes the totals of some clusters, by changes. */
+/* Updates the totals of some clusters by the changes. */
 static void follow(struct lloyd *l, struct range of)
 {
 	for (unsigned c = of.first; c < of.last; c++)
 		sums_join(&l->space.total, &l->space.change, c);
 }
 
-/* The largest values of some clusters, of all workers' and, then, of all ranks' points. */
+/* The largest values of some clusters, over all workers' points and then over all ranks'. */
 static void join_most(struct lloyd *l, struct worker *w, struct range of)
 {
 	const unsigned d = l->space.frame.stage.d;
@@ -273,7 +273,7 @@ static void join_most(struct lloyd *l, struct worker *w, struct range of)
 	team_barrier(l->problem.team);
 }
 
-/* Makes the totals of some clusters anew, relative to their own values; counts are known. */
+/* Computes the totals of some clusters afresh, relative to their own values; counts are known. */
 static void add_own(struct lloyd *l, struct worker *w, struct range of)
 {
 	const unsigned d = l->space.frame.stage.d;

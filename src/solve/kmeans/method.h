@@ -42,23 +42,23 @@ struct stage {
 	/* k: upper bound of the centre's move since the last iteration; 0 in the first */
 	const double *moved;
 	double reach; /* upper bound of |x| over all points */
-	/* upper bound of what rounding adds to the difference of two scores (frame.c) */
+	/* upper bound of the rounding in the difference of two scores (frame.c) */
 	double slack;
-	/* scores of the points' type that differ by more tell which centre is nearer */
+	/* if scores of the points' type differ by more, they show which centre is nearer */
 	double margin;
 	const double *scale; /* d: of sums */
 	uint64_t iteration;  /* 0, 1, ... */
-	uint64_t iterations; /* to be done; 0: until no label changes */
+	uint64_t iterations; /* number of iterations; 0: until no label changes */
 	/* distances computed in the last iteration, by all workers of all ranks */
 	uint64_t computed;
-	enum isa widest; /* that may be used: tests also take narrower ones */
+	enum isa widest; /* the widest set that may be used: tests also use narrower ones */
 	/* the user chose the method: it must not switch itself off */
 	bool forced;
 };
 
-/* What the workers of this rank have together, so that their points may be dealt anew. */
+/* Data that the workers of this rank share, so that their points may be dealt anew. */
 struct joint {
-	size_t points;		   /* of all of them */
+	size_t points;		   /* number of points of all of them */
 	const struct share *share; /* by worker */
 	unsigned workers;
 	struct team *team;
@@ -76,7 +76,7 @@ struct scratch {
 /* One worker's points and memory. */
 struct share {
 	_Alignas(APART) size_t n; /* its points */
-	const void *x;		  /* n rows of d: as given or, once `dealt`, as dealt */
+	const void *x;		  /* n rows of d: as given or, if `dealt`, as dealt */
 	/* the method's own memory, bytes() long and aligned to APART; kept until labels() */
 	void *memory;
 	size_t bytes; /* bytes of all of this worker's memory */
@@ -86,12 +86,16 @@ struct share {
 	unsigned index; /* the worker's */
 	/* zero before assign(), which adds moved points and the number of computed distances */
 	struct sums change;
-	/* the first iteration after build(); if not 0, `label` has the labels of the one before */
+	/*
+	 * the first iteration after build(); if not 0, `label` has the labels of the previous
+	 * iteration
+	 */
 	uint64_t built;
 	uint32_t *label; /* n: written by labels(), in the order of x */
 	/* with joint rows: */
-	uint32_t *place; /* n: place of each given point among the joint rows; at first its part */
-	uint32_t *of_part; /* how many points each part has (order.h) */
+	/* n: place of each given point among the joint rows; before that, its part */
+	uint32_t *place;
+	uint32_t *of_part; /* the number of points in each part (order.h) */
 	bool dealt;
 };
 
@@ -102,7 +106,7 @@ static inline void share_meet(const struct share *s)
 		team_barrier(s->joint->team);
 }
 
-/* For build(): copies the labels of the iteration before, or SUM_NONE. */
+/* For build(): copies the labels of the previous iteration, or SUM_NONE. */
 static inline void share_labels_before(const struct share *s, uint32_t *label)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -117,9 +121,9 @@ struct method {
 	/* bytes of the memory of a share of n points */
 	size_t (*bytes)(const struct problem *, size_t n);
 	/*
-	 * All workers call build() before the first iteration, when all but the centres is known,
-	 * and labels() after the last; there they may share_meet(). When one returns, others may
-	 * still read the joint memory.
+	 * All workers call build() before the first iteration, when everything except the centres
+	 * is known, and labels() after the last; there they may share_meet(). When one returns,
+	 * others may still read the joint memory.
 	 */
 	void (*build)(struct share *, const struct stage *);
 	/*
@@ -129,7 +133,7 @@ struct method {
 	void (*assign)(struct share *, const struct stage *);
 	void (*labels)(struct share *, const struct stage *); /* writes share->label */
 	/*
-	 * Asked before each iteration but the first of all: whether the next method should take
+	 * Asked before each iteration except the first of all: whether the next method should take
 	 * over from this worker. NULL: no.
 	 */
 	bool (*gives_up)(struct share *, const struct stage *);
@@ -140,11 +144,14 @@ extern const struct method method_balls, method_boxes, method_brute, method_cell
 enum { MOST_METHODS = 5 };
 struct choice {
 	const struct method *method[MOST_METHODS + 1];
-	/* for the first method, points are dealt to the workers by place: by it, or before it */
+	/*
+	 * for the first method, points are dealt to the workers by place: by the method itself, or
+	 * before it
+	 */
 	bool joint, deals;
 };
 
-/* No method: the pruning does not fit the problem. The same on all ranks. */
+/* If no method fits: the pruning does not suit the problem. The same on all ranks. */
 struct choice choice_make(const struct problem *, enum prune);
 
 #endif

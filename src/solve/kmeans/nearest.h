@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The nearest centre of a point: by scores in float (`rough`), by scores of the points' type, and
- * by distances (exact.c), each where rounding may hide the previous one's answer.
+ * by distances (exact.c), each if rounding may make the previous one wrong.
  */
 #ifndef LOCUS_KMEANS_NEAREST_H
 #define LOCUS_KMEANS_NEAREST_H
@@ -47,7 +47,9 @@ static inline float upper_of(double square, const struct stage *g)
 	return (float)sqrt(fmax(square + 8 * g->slack, 0)) * UPPER;
 }
 
-/* A centre whose lower bound exceeds this can't have a lower score than a centre within `upper`. */
+/*
+ * A centre whose lower bound exceeds this cannot have a lower score than a centre within `upper`.
+ */
 static inline float beyond(float upper, const struct stage *g)
 {
 	return (float)sqrt((double)upper * (double)upper + 8 * g->slack) * UPPER;
@@ -56,8 +58,8 @@ static inline float beyond(float upper, const struct stage *g)
 /* ---- scores in float ---- */
 
 /*
- * Points and centres as floats, of which a vector holds twice as many as doubles. For points that
- * are floats, these are the points' own type.
+ * Points and centres as floats: a vector holds twice as many floats as doubles. If points are
+ * floats, this is the points' own type.
  */
 struct rough {
 	const struct tiles *tiles, *floats; /* for the points' type; for scores */
@@ -67,7 +69,7 @@ struct rough {
 	float *value, *half;		    /* doubles: the centres as floats, to be packed */
 	double *row;			    /* doubles: points of a block */
 	float *few;			    /* rows */
-	float margin; /* scores that differ by more tell which centre is nearer */
+	float margin; /* if scores differ by more, they show which centre is nearer */
 	float error;  /* largest error of the difference of two scores of a point */
 	/* computed in this iteration: scores in float, and distances in the points' type */
 	uint64_t scores, distances;
@@ -79,8 +81,8 @@ void rough_lay_out(struct rough *, struct carver *, size_t n, unsigned d, unsign
 /* Before each iteration. */
 void rough_pack(struct rough *, const struct stage *);
 /*
- * Brute force on all points. Doubles: by floats first where `floats`, until these have decided so
- * few points that the rest is done sooner without them.
+ * Brute force on all points. For doubles with `floats`: by floats first, until these have decided
+ * so few points that doubles alone finish sooner.
  */
 void rough_force(struct rough *, uint32_t *label, struct share *, const struct stage *,
 		 bool floats);
@@ -88,8 +90,8 @@ void rough_force(struct rough *, uint32_t *label, struct share *, const struct s
 bool rough_helps(const struct rough *);
 /*
  * Finds the nearest of the listed centres, packed in the order of `listed`, for up to FEW_ROWS
- * points, whose relative rows are at `point` of `rows`. `ahead`: the second least score less the
- * least; 0 where floats don't tell the label.
+ * points, whose relative rows are at `point` of `rows`. `ahead`: the second least score minus the
+ * least; 0 if floats do not decide the label.
  */
 void rough_nearest(struct rough *, const char *rows, const uint32_t *point, unsigned n,
 		   const struct packed *, const uint32_t *listed, uint32_t *label, float *ahead);

@@ -74,7 +74,7 @@ void sorted_labels(const struct sorted *sorted, struct share *s)
 
 enum {
 	LEAST_PART = 4000, /* points of a part, about */
-	AT_ONCE = 4,	   /* points that go down the tree */
+	AT_ONCE = 4,	   /* points that go down the tree together */
 };
 
 static void swap(struct tree *t, size_t a, size_t b)
@@ -109,12 +109,12 @@ static size_t put_first(struct tree *t, size_t first, size_t last, float pivot, 
 		const float key = t->key[i];
 
 		swap(t, end, i);
-		end += equal ? key <= pivot : key < pivot; /* no branch: keys are not foreseen */
+		end += equal ? key <= pivot : key < pivot; /* no branch: keys are unpredictable */
 	}
 	return end;
 }
 
-/* Selection: afterwards none of first..middle-1 has a greater key than middle..last-1. */
+/* Selection: afterwards no key in first..middle-1 is greater than any in middle..last-1. */
 static void part(struct tree *t, size_t first, size_t last, size_t middle)
 {
 	for (uint64_t turn = last; last - first > 1; turn++) {

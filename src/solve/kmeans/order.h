@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Points in another order than as given: sorted by label, or dealt to the workers by place. */
+/*
+ * Points in an order other than the given one: sorted by label, or dealt to the workers by place.
+ */
 #ifndef LOCUS_KMEANS_ORDER_H
 #define LOCUS_KMEANS_ORDER_H
 
@@ -10,7 +12,7 @@
 /* ---- one worker's points, in the order of former labels ---- */
 
 struct sorted {
-	bool done;	 /* not yet: as given, and there are no rows */
+	bool done;	 /* false: points are as given, and there are no rows */
 	uint32_t *point; /* as given */
 	uint32_t *label;
 	char *row; /* relative */
@@ -44,7 +46,7 @@ void sorted_make(struct sorted *, const struct share *, const struct stage *, ui
 /* Writes the labels in the order of the points as given. */
 void sorted_labels(const struct sorted *, struct share *);
 
-/* Makes row `at`, of a point as given. */
+/* Makes row `at` from a point as given. */
 static inline void sorted_relate(const struct sorted *sorted, const struct tiles *t,
 				 const struct share *s, const struct stage *g, size_t at,
 				 size_t point)
@@ -72,7 +74,7 @@ static inline void sorted_assign(struct sorted *sorted, struct share *s, const s
 	sorted->label[point] = to;
 }
 
-/* Counting sort: turns how many there are of each of n kinds into where each begins. */
+/* Counting sort: turns the numbers of n kinds into the beginnings of each kind. */
 static inline void begin_each(uint32_t *count, unsigned n)
 {
 	for (uint32_t i = 0, sum = 0; i < n; i++) {
@@ -95,7 +97,7 @@ static inline void begin_each(uint32_t *count, unsigned n)
  */
 enum {
 	MOST_PARTS = 256,
-	SAMPLED = 32, /* points of a part that the top is made of */
+	SAMPLED = 32, /* sampled points per part, from which the top is made */
 };
 
 /* A cut through a part of the space: points before `at` are in the first half. */
@@ -115,11 +117,11 @@ struct tree {
 	double *exact;	   /* a row */
 };
 
-/* For a top made of so many points; then to halve rows. */
+/* Room for a top made from so many points; then for halving rows. */
 void tree_lay_out(struct tree *, struct carver *, size_t points, size_t rows, unsigned d);
 /* Levels of the top, for n points. */
 unsigned tree_levels(size_t n);
-/* Makes the top, of a sample of the points. */
+/* Makes the top from a sample of the points. */
 void tree_plant(struct tree *, const void *x, size_t points, const struct stage *);
 /*
  * Finds the part of each of a share's points, and makes their rows (NULL: does not keep them).
@@ -138,7 +140,7 @@ float tree_halve(struct tree *, const float *rows, size_t first, size_t last, si
 /* The mean logarithm of the sides of low..high, without sides of length 0. */
 double tree_log_of_sides(const struct tree *, unsigned d);
 
-/* Whether it is worth the work, and possible; the same on all ranks. */
+/* Whether dealing is possible and worth the work; the same on all ranks. */
 bool deal_pays(const struct problem *);
 /* Bytes of share->memory that deal_by_place() needs. */
 size_t deal_bytes(const struct problem *);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How widely points are spread, and sums for points of which some lie very far out. */
+/* The width of the points' spread, and sums for points of which some lie very far out. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A quarter of the start centres is nearer to their median than this. */
+/* The distance from their median within which a quarter of the start centres lie. */
 static double quarter(const struct problem *p, unsigned j)
 {
 	const unsigned n = p->k < SAMPLE ? p->k : SAMPLE;
@@ -48,7 +48,7 @@ void kmeans_spread(const struct problem *p, double *width)
 		width[j] = width[j] > 0 ? width[j] : most;
 }
 
-/* Sums relative to all points are good for values this much smaller than the largest. */
+/* Sums relative to all points are exact enough for values down to this share of the largest. */
 #define LEAST_SHARE 0x1p-20
 
 static bool is_small(double value, double most)

@@ -22,8 +22,8 @@
 #include "kit/real.h"
 
 /*
- * Added to a double, it leaves an integer in the low bits. It stays in the terms, and is subtracted
- * once from their sum: sums_remove_magic().
+ * Added to a double, it leaves an integer in the low bits. It stays in the terms; their sum loses
+ * it once: sums_remove_magic().
  */
 #define SUM_MAGIC      0x1.8p52
 #define SUM_MAGIC_BITS INT64_C(0x4338000000000000)
@@ -33,7 +33,7 @@ struct sums {
 	unsigned d, k;
 	int64_t *sum;	/* of the values: k rows of d */
 	int64_t *count; /* of the points: k */
-	/* how many points changed their cluster, or got their first */
+	/* how many points changed their cluster, or got their first one */
 	int64_t *moves;
 	int64_t *computed; /* distances computed */
 };
@@ -140,7 +140,7 @@ static inline void sums_move_one(struct sums *s, unsigned j, int64_t term, uint3
 		sum[(size_t)from * s->d + j] -= (uint64_t)term;
 }
 
-/* Moves n points at once: `term` has the sum of theirs, by dimension. */
+/* Moves n points at once: `term` has the sum of their terms, by dimension. */
 static inline void sums_move_many(struct sums *s, int64_t n, const uint64_t *term, uint32_t from,
 				  uint32_t to)
 {

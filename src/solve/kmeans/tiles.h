@@ -20,7 +20,7 @@ struct packed {
 };
 
 /*
- * A float times one of these bounds the number that was rounded to it, from above or below; this
+ * A float times UPPER or LOWER bounds the number that was rounded to it, from above or below; this
  * also holds for sums of a few such floats.
  */
 #define UPPER (1 + 0x1p-20F)
@@ -30,7 +30,7 @@ struct packed {
 struct tiles {
 	/* points of a block, centres of a group, values of a vector */
 	unsigned block, group, lanes;
-	/* Packs k centres: those that are listed; NULL: all. */
+	/* Packs k centres: the listed ones, or all (NULL). */
 	void (*pack)(struct packed *, const void *centre, const void *half, const uint32_t *list);
 	/*
 	 * Makes a block of up to `block` points as given: relative, value j of point i at
@@ -106,7 +106,7 @@ enum {
 	CHAINS = 16,
 };
 
-/* For rows in an order that the CPU does not foresee. */
+/* For rows in an order that the CPU cannot predict. */
 static inline void prefetch_row(const void *row, size_t bytes)
 {
 	enum { LINE = 64 };

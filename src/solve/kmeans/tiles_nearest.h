@@ -2,8 +2,8 @@
 /*
  * Finds the nearest centre of each point of a block. Tracking the index would cost more than the
  * scores, so only the least score and its group are kept. At the end the scores of that group are
- * recomputed for each point, by the same operations but with centres in lanes: the first that
- * equals the least is the nearest. Part of tiles_loops.h.
+ * recomputed for each point, by the same operations but with centres in lanes: the first score that
+ * equals the least belongs to the nearest centre. Part of tiles_loops.h.
  */
 /* In lanes where s is less: least = s, where = g. */
 #define NOTE(least, where, s, g)                                                        \
@@ -93,8 +93,8 @@ NAME(least_of_group)(const REAL *x, const REAL *group, const REAL *half, size_t 
 }
 
 /*
- * Looks again at the centres of each point's own group: finds the nearest, and the least of the
- * others.
+ * Examines the centres of each point's own group again: finds the nearest, and the least score of
+ * the others.
  */
 TARGET __attribute__((always_inline)) static inline void
 NAME(find_in_group)(const REAL *x, const struct packed *centres, const INT *groups,
@@ -220,12 +220,12 @@ TARGET static uint64_t NAME(nearest_listed)(const void *block, const void *value
 	return apart;
 }
 
-/* Rows at once: with the least and the second least of each, 16 registers don't hold 8. */
+/* Rows at once: with the least and the second least of each, 16 registers cannot hold 8. */
 #define AT_ONCE (WIDTH == 16 ? 4 : FEW_ROWS)
 
 /*
- * See struct tiles. Centres in lanes; each lane keeps the least and the second least of its own,
- * and the vector of centres that the least is of.
+ * See struct tiles. Centres are in lanes; each lane keeps its least and second least score, and the
+ * number of the vector with the least.
  */
 TARGET static void NAME(two_of_rows)(const void *rows, unsigned n, const struct packed *centres,
 				     uint32_t *label, void *scores, void *seconds)
@@ -280,7 +280,7 @@ TARGET static void NAME(score)(const void *row, const struct packed *centres, vo
 	const REAL *x = row, *c = centres->value, *half = centres->half;
 	const size_t d = centres->d, step = d * GROUP;
 
-	/* Four groups at a time; the last ones more than once. */
+	/* Four groups at a time; the last ones may be repeated. */
 	for (unsigned g = 0; g < centres->groups; g += 4) {
 		NAME(vector) s[4][GROUP_VECTORS];
 		const REAL *at[4], *halves[4];

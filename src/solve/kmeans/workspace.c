@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much memory a clustering needs, and whose each part is. */
+/* How much memory a clustering needs, and who owns which part. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ static struct sums carve_sums(struct carver *c, const struct problem *p)
 	return sums_at(carve(c, sums_length(d, k) * sizeof(int64_t)), d, k);
 }
 
-/* What all workers share. */
+/* Data that all workers share. */
 static void lay_out_common(struct workspace *w, struct carver *c, const struct problem *p)
 {
 	const size_t row = p->points.d * sizeof(double), box = round_up(2 * row, APART),
@@ -33,7 +33,7 @@ static void lay_out_common(struct workspace *w, struct carver *c, const struct p
 	w->most = carve(c, p->k * row);
 }
 
-/* Bytes of a joint row; 0: there are none. */
+/* Bytes of a joint row; 0: there is none. */
 static size_t row_of(const struct problem *p, const struct choice *choice)
 {
 	return choice->joint ? p->points.d * real_bytes(p->points.real) : 0;
@@ -98,11 +98,11 @@ static struct joint_shape shape_joint(const struct problem *p, const struct choi
 	carve(&c, p->points.n * s.row);
 	s.labels = c.used;
 	carve(&c, p->points.n * sizeof(uint32_t));
-	s.bytes = s.row ? c.used + 1 : 0; /* no region is empty */
+	s.bytes = s.row ? c.used + 1 : 0; /* regions must not be empty */
 	return s;
 }
 
-/* At least one, since no region is empty. */
+/* At least one, since regions must not be empty. */
 static size_t labels_bytes(const struct problem *p)
 {
 	return p->points.n ? p->points.n * sizeof(uint32_t) : 1;
@@ -177,7 +177,9 @@ static int map_labels(struct workspace *w, const struct problem *p, const struct
 	return 0;
 }
 
-/* Each worker is dealt as many points as it has, so joint memory is divided as the points are. */
+/*
+ * Each worker is dealt as many points as it was given, so joint memory is divided like the points.
+ */
 static int map_joint(struct workspace *w, const struct problem *p, const struct choice *choice,
 		     const struct lloyd_memory *m)
 {

@@ -7,9 +7,9 @@
 #include "solve/kmeans/method.h"
 
 /*
- * Relative to the middle of the box of all points, scaled into [-1, 1], or nearly (method.h says
- * why); and the centres in it. Only worker 0 changes it; but workers may call frame_put_centre() at
- * once, for different centres.
+ * Coordinates relative to the middle of the box of all points, scaled into [-1, 1], or nearly
+ * (method.h says why); and the centres in them. Only worker 0 changes the frame; but workers may
+ * call frame_put_centre() at once, for different centres.
  */
 struct frame {
 	struct stage stage;
@@ -50,8 +50,8 @@ struct workspace {
 	/* change: on this rank, then on all ranks; total: over all iterations */
 	struct sums change, total;
 	bool own;     /* sums are relative to each cluster's own largest values */
-	double *most; /* k rows of d: these */
-	void *common; /* what all workers share, but for the labels */
+	double *most; /* k rows of d: these values */
+	void *common; /* what all workers share, except the labels */
 	size_t common_bytes;
 };
 

@@ -79,7 +79,7 @@ static inline uint64_t bucket_tag(uint64_t hash)
 	return UINT64_C(1) << (32 + hash % 32);
 }
 
-/* The bit of the slot in use that has the key; 0: none has. Compares key by key. */
+/* The bit of the used slot that has the key; 0: none. Compares key by key. */
 static inline uint64_t bucket_match_all(struct bucket *b, uint64_t word, uint64_t key)
 {
 	uint64_t found = 0;
@@ -124,7 +124,7 @@ static inline size_t bucket_first(uint64_t slots)
 	return (size_t)__builtin_ctzll(slots);
 }
 
-/* Bits of slots in use; the slot of the lowest bit has the key. 0: none has. */
+/* Bits of used slots; the slot of the lowest bit has the key. 0: none has. */
 static inline uint64_t bucket_match(struct bucket *b, uint64_t word, uint64_t key)
 {
 	const uint64_t found = bucket_candidates(b, word, key);
@@ -142,13 +142,13 @@ static inline uint64_t bucket_free(uint64_t word)
 	return free & -free;
 }
 
-/* Whether what was read since the word was loaded is valid. */
+/* Whether everything read since the word was loaded is valid. */
 static inline bool bucket_unchanged(struct bucket *b, uint64_t word)
 {
 	return !((atomic_load_explicit(&b->word, memory_order_relaxed) ^ word) & ~BUCKET_LOCK);
 }
 
-/* A cheaper test that mostly suffices: false also if only the lock has changed. */
+/* A cheaper test that mostly suffices: it also returns false if only the lock has changed. */
 static inline bool bucket_same(struct bucket *b, uint64_t word)
 {
 	return atomic_load_explicit(&b->word, memory_order_relaxed) == word;
@@ -158,7 +158,7 @@ static inline bool bucket_same(struct bucket *b, uint64_t word)
 static inline void bucket_fetch_own(const _Atomic uint64_t *line)
 {
 #if defined(__x86_64__)
-	/* without -mprfchw gcc prefetches for reading; CPUs that lack prefetchw do nothing */
+	/* without -mprfchw gcc prefetches for reading; CPUs that lack prefetchw ignore it */
 	__asm__ volatile("prefetchw %0" : : "m"(*line));
 #else
 	__builtin_prefetch(line, 1);
@@ -188,7 +188,7 @@ static inline uint64_t bucket_wait(struct bucket *b)
 
 /*
  * Locks a home bucket. Returns its word with the lock, or with BUCKET_MOVED: then it is not locked.
- * Starts with the exchange, not with a load, so that the line is fetched once, for writing.
+ * Starts with the exchange, not with a load, so that the line is fetched only once, for writing.
  * Reads the clock only if it has to wait.
  */
 static inline uint64_t bucket_lock(struct bucket *b, uint64_t *waited)
@@ -214,7 +214,7 @@ static inline bool bucket_try_lock(struct bucket *b, uint64_t word)
 						       memory_order_acquire, memory_order_relaxed);
 }
 
-/* Publishes the slots in use with a new version, and keeps the lock. Returns the word. */
+/* Publishes the used slots with a new version, and keeps the lock. Returns the word. */
 static inline uint64_t bucket_publish(struct bucket *b, uint64_t word)
 {
 	word += BUCKET_CHANGE;

@@ -47,8 +47,8 @@ void cmap_close(struct cmap *);
 
 /* A handle's costs since it joined; times are in clock_ticks(). */
 struct cmap_costs {
-	uint64_t waited;  /* for buckets that others had locked */
-	uint64_t moving;  /* to make tables and to move buckets to them, waits for locks included */
+	uint64_t waited;  /* waiting for buckets that others had locked */
+	uint64_t moving;  /* making tables and moving buckets to them, waits for locks included */
 	uint64_t growths; /* moves to a larger table that it completed */
 };
 
@@ -74,20 +74,20 @@ bool cmap_remove(struct cmap_handle *, uint64_t key, uint64_t *value);
  */
 enum cmap_kind { CMAP_FIND, CMAP_INSERT, CMAP_UPSERT, CMAP_REMOVE };
 struct cmap_operation {
-	uint64_t key, value; /* the value found or removed is left here */
+	uint64_t key, value; /* receives the value that was found or removed */
 	enum cmap_kind kind;
 	int result;
 };
 void cmap_batch(struct cmap_handle *, struct cmap_operation *operation, size_t n);
 
-/* Exact while nobody writes; else each writer's last few changes may be missing. */
+/* Exact while nobody writes; otherwise each writer's last few changes may be missing. */
 size_t cmap_size(const struct cmap *);
-/* Bytes of all tables, including those that wait to be given back. */
+/* Bytes of all tables, including those that wait to be freed. */
 size_t cmap_bytes(const struct cmap *);
 /*
  * The most bytes that a map with this capacity takes from its memory until it has grown to so many
- * keys, if no table is given back. Add CMAP_UNCOUNTED keys for each handle: the map's own count may
- * be too high by as many.
+ * keys, if no table is freed. Add CMAP_UNCOUNTED keys for each handle: the map's own count may be
+ * too high by that.
  */
 size_t cmap_most_bytes(size_t capacity, size_t keys);
 

@@ -111,8 +111,8 @@ struct cmap_handle *cmap_join(struct cmap *m)
 	h->taken = true;
 	h->next = atomic_load_explicit(&m->handles, memory_order_relaxed);
 	/*
-	 * Sequentially consistent, as names are: a thread that looks for names and does not see
-	 * this handle is ordered before all names in it.
+	 * Sequentially consistent, like names: a thread that looks for names and does not see this
+	 * handle is ordered before all names in it.
 	 */
 	while (!atomic_compare_exchange_weak(&m->handles, &h->next, h))
 		;
@@ -148,8 +148,8 @@ size_t cmap_bytes(const struct cmap *m)
 }
 
 /*
- * With as many overflow buckets in reserve as others. A table that is double the one before it has
- * no more: its reserve holds all overflow buckets of that one.
+ * The table has as many overflow buckets in reserve as others. A table twice the size of the one
+ * before it has no more: its reserve holds all overflow buckets of that one.
  */
 static size_t bytes_of(size_t homes)
 {
@@ -164,7 +164,7 @@ size_t cmap_most_bytes(size_t capacity, size_t keys)
 		homes *= 2;
 		bytes += bytes_of(homes);
 	}
-	/* and a small table, which may by chance run out of overflow buckets and be replaced */
+	/* plus a small table, which may by chance run out of overflow buckets and be replaced */
 	return bytes + bytes_of(LEAST_HOMES);
 }
 
@@ -180,7 +180,7 @@ struct gather {
 	const struct cmap_cursor *from;
 	struct cmap_pair *pair;
 	size_t room, n;
-	bool more; /* than there is room for */
+	bool more; /* more pairs than fit */
 };
 
 static bool comes_before(struct table_seed seed, uint64_t key, uint64_t hash, uint64_t other)
@@ -200,7 +200,7 @@ static void gather(struct gather *g, uint64_t key, uint64_t value)
 	while (at > 0 && comes_before(g->seed, key, hash, g->pair[at - 1].key))
 		at--;
 	if (at > 0 && g->pair[at - 1].key == key)
-		return; /* seen in the chain and in the home, to which it has just been moved */
+		return; /* seen in the chain, and in the home where it was just moved */
 	g->more |= g->n == g->room;
 	if (at == g->room)
 		return;

@@ -4,7 +4,7 @@
 #include "solve/map/tables.h"
 
 enum {
-	AHEAD = 16, /* lines are prefetched so many operations ahead */
+	AHEAD = 16, /* how many operations ahead lines are prefetched */
 	AGAIN = -2,
 	SPINS = 1 << 8,
 };
@@ -64,7 +64,7 @@ bool cmap_find(struct cmap_handle *h, uint64_t key, uint64_t *value)
 	return find(h, key, table_hash(h->seed, key), value);
 }
 
-/* A locked home bucket, and the bit of its slot that has the key; 0: none has. */
+/* A locked home bucket, and the bit of the slot that has the key; 0: none. */
 struct locked {
 	struct table *table;
 	struct bucket *home; /* NULL: begin anew */
@@ -94,8 +94,8 @@ static __attribute__((noinline)) struct locked wait_for_home(struct cmap_handle 
 
 /*
  * Looks for the key first, then locks the home if its word is unchanged: a search after the atomic
- * exchange would have to wait for it. Prefetches the lines for writing, so that they are not
- * fetched twice, to be read and then to be written.
+ * exchange would have to wait for it. Prefetches the lines for writing at once, so that they are
+ * not fetched twice.
  */
 static inline struct locked lock_home(struct cmap_handle *h, uint64_t key, uint64_t hash)
 {
@@ -124,7 +124,7 @@ static inline void count(struct cmap_handle *h, int change)
 		tables_count(h);
 }
 
-/* The key is not in its home, whose slots are all in use. */
+/* Inserts a key that is not in its home, whose slots are all in use. */
 static __attribute__((noinline)) int put_in_chain(struct cmap_handle *h, struct locked l,
 						  uint64_t key, uint64_t value, uint64_t hash,
 						  bool replace)

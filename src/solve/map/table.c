@@ -55,10 +55,7 @@ void table_free(const struct cmap_memory *memory, struct table *t)
 	free(t);
 }
 
-/*
- * Takes a bucket that was given back; 0: none. The taker sees all that happened before it was given
- * back.
- */
+/* Takes a freed bucket; 0: none. The taker sees everything that happened before it was freed. */
 static uint32_t take_used(struct table *t)
 {
 	uint64_t head = bucket_load(&t->free), rest;
@@ -161,8 +158,9 @@ struct table_place table_chain_find(struct table *t, struct bucket *home, uint64
 }
 
 /*
- * The store of the overflow bucket's word or, with a new bucket, of the home's chain inserts the
- * key: every later reader finds it. The tag is set no later, since readers skip a chain without it.
+ * The key is inserted by the store of the overflow bucket's word or, with a new bucket, of the
+ * home's chain: every later reader finds it. The tag is set before, since readers skip a chain
+ * without it.
  */
 bool table_chain_insert(struct table *t, struct bucket *home, uint64_t key, uint64_t value,
 			uint64_t hash)

@@ -20,8 +20,8 @@
 
 /*
  * The hash function: a 128-bit product with the seed, folded, then multiplied again, since the
- * highest bits choose the bucket. Only who knows the seed can choose keys of one bucket, and
- * they cost no more than a long chain.
+ * highest bits choose the bucket. Choosing keys of one bucket needs the seed, and they cost no more
+ * than a long chain.
  */
 
 struct table_seed {
@@ -46,13 +46,16 @@ struct table {
 	struct bucket *bucket; /* homes, reserve, others */
 	size_t homes, reserved, buckets;
 	struct table *_Atomic next;
-	_Atomic bool settled;  /* nothing more is moved here: the rest of the reserve is free */
-	struct table *waiting; /* the next table in the list that waits to be given back */
+	/* nothing more is moved to this table: the rest of the reserve is free */
+	_Atomic bool settled;
+	struct table *waiting; /* the next table in the list of those that wait to be freed */
 	/* Overflow buckets: */
-	_Alignas(APART) _Atomic uint64_t in_use; /* how many; the highest bit: closed */
-	_Atomic uint64_t free; /* index of the first (low half), how often it changed (high half) */
+	/* number of overflow buckets in use; the highest bit: closed */
+	_Alignas(APART) _Atomic uint64_t in_use;
+	/* index of the first free one (low half), number of changes (high half) */
+	_Atomic uint64_t free;
 	_Atomic uint32_t fresh, fresh_reserved; /* the next bucket never used */
-	/* Units (tables.c) that threads have claimed, and moved to the next table: */
+	/* Units (tables.c) that threads have claimed; that they have moved to the next table: */
 	_Alignas(APART) _Atomic size_t claimed;
 	_Atomic size_t moved;
 };
@@ -70,7 +73,7 @@ size_t table_bytes_of(size_t buckets);
  */
 uint32_t table_take_reserved(struct table *);
 
-/* Closes it, and returns how many overflow buckets it has in use. */
+/* Closes the table, and returns how many overflow buckets it has in use. */
 size_t table_shut(struct table *);
 void table_reopen(struct table *);
 
@@ -93,7 +96,7 @@ static inline uint64_t table_from(const struct table *t, size_t index)
 
 /* Chains. The caller has locked the home, except for table_chain_look(). */
 
-/* A slot in use; `bucket` NULL: the key is not there. */
+/* A used slot; `bucket` NULL: the key is not there. */
 struct table_place {
 	struct bucket *bucket;
 	size_t slot;

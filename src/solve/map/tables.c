@@ -51,15 +51,16 @@ struct table *tables_renew(struct cmap_handle *h)
 struct table *tables_follow(struct cmap_handle *h, struct table *t)
 {
 	struct table *next = atomic_load_explicit(&t->next, memory_order_acquire), *current;
-	const unsigned i = t == named(h, 0); /* the name that is not t's */
+	const unsigned i = t == named(h, 0); /* the other name */
 
 	if (next == named(h, i))
 		return next;
-	h->table = &h->map->none; /* it may lose its name below: the next operation renews both */
+	/* the table may lose its name below: the next operation renews both */
+	h->table = &h->map->none;
 	set_name(h, i, next);
 	/*
-	 * While t or its next is the current table, the next has not been replaced. Later it may
-	 * have been given back before this handle named it.
+	 * While t or its next table is the current one, the next table has not been replaced. Later
+	 * it may have been freed before this handle named it.
 	 */
 	current = atomic_load_explicit(&h->map->current, memory_order_seq_cst);
 	if (current == t || current == next)
@@ -103,7 +104,7 @@ void tables_give_back(struct cmap *m)
 	}
 }
 
-/* Makes the next table, to which all of `t` has been moved, the current one. */
+/* Makes the next table, to which everything in `t` has been moved, the current one. */
 static void replace(struct cmap_handle *h, struct table *t)
 {
 	struct cmap *m = h->map;
@@ -126,9 +127,9 @@ void tables_leave(struct cmap_handle *h)
 enum { UNITS_AT_ONCE = 32 };
 
 /*
- * A unit is the smallest part of a table that is moved on its own: the homes of one table that the
- * hash maps to one home of the other. Until a unit is moved, nobody but the thread that moves it
- * uses its homes in the next table.
+ * A unit is the smallest part of a table that is moved separately: the homes of one table that the
+ * hash maps to one home of the other. Until a unit is moved, only the thread that moves it uses its
+ * homes in the next table.
  */
 static size_t units(const struct table *t, const struct table *next)
 {
@@ -136,7 +137,7 @@ static size_t units(const struct table *t, const struct table *next)
 }
 
 /*
- * Fills a free slot of the home, else of the chain's first bucket, else of a new bucket in front of
+ * Fills a free slot of the home, else of the chain's first bucket, else of a new bucket before
  * that.
  */
 static void put(struct table *to, uint64_t hash, uint64_t key, uint64_t value)
@@ -183,7 +184,7 @@ static void put_chain(struct cmap_handle *h, struct table *from, struct table *t
 
 /*
  * Readers use the old homes until these say that they have been moved. By then the next table has
- * been written (release), and old homes change no more.
+ * been written (release), and old homes no longer change.
  */
 static void move_unit(struct cmap_handle *h, struct table *t, struct table *next, size_t unit)
 {
@@ -208,8 +209,8 @@ static void move_units(struct cmap_handle *h, struct table *t)
 	size_t first, end, all;
 
 	/*
-	 * Once t has been replaced, all of it has been moved, and a newer table may be at the
-	 * address of its next. While t is the current table, its next is not given back.
+	 * Once t has been replaced, everything in it has been moved, and a newer table may have the
+	 * address of its next one. While t is the current table, its next one is not freed.
 	 */
 	if (!next || atomic_load_explicit(&h->map->current, memory_order_seq_cst) != t)
 		return;
@@ -221,7 +222,8 @@ static void move_units(struct cmap_handle *h, struct table *t)
 	for (size_t i = first; i < end; i++)
 		move_unit(h, t, next, i);
 	/*
-	 * Acquire and release: the thread that moves the last unit publishes what all have moved.
+	 * Acquire and release: the thread that moves the last unit publishes what all threads have
+	 * moved.
 	 */
 	if (atomic_fetch_add_explicit(&t->moved, end - first, memory_order_acq_rel) + end - first ==
 	    all) {
@@ -243,8 +245,8 @@ void tables_move(struct cmap_handle *h, struct table *t)
 }
 
 /*
- * Reserves all overflow buckets that moving can need. A unit needs no more than in this table if
- * its home stays one or becomes two, and one more than both homes together if two become one.
+ * Reserves all overflow buckets that moving can need. If a unit's home stays one or becomes two, it
+ * needs no more than in this table; if two homes become one, one more than both together.
  */
 static struct table *open_next(struct cmap *m, struct table *t, size_t homes)
 {
@@ -258,7 +260,7 @@ static struct table *open_next(struct cmap *m, struct table *t, size_t homes)
 	return next;
 }
 
-/* False: no memory, and nothing has changed. True also if there was nothing to begin. */
+/* False: no memory, and nothing has changed. True even if there was nothing to begin. */
 static bool begin(struct cmap_handle *h, struct table *t, size_t homes)
 {
 	struct cmap *m = h->map;
@@ -296,7 +298,10 @@ bool tables_make_room(struct cmap_handle *h, struct table *t, uint64_t hash)
 	}
 	if (atomic_load_explicit(&h->map->current, memory_order_acquire) == t)
 		return begin(h, t, t->homes);
-	/* Table t is being filled from the current one: it can get a larger one only after that. */
+	/*
+	 * Table t is still being filled from the current one: only afterwards can it get a larger
+	 * one.
+	 */
 	tables_move(h, tables_enter(h));
 	return true;
 }

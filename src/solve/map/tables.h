@@ -18,9 +18,9 @@
 
 struct cmap_handle {
 	_Alignas(APART) struct cmap *map;
-	struct table *table; /* the table named last as current; or map->none */
+	struct table *table; /* the table last named as current; or map->none */
 	struct table_seed seed;
-	_Atomic long pending; /* keys inserted less those removed, not yet counted by the map */
+	_Atomic long pending; /* keys inserted minus keys removed, not yet counted by the map */
 	struct table *_Atomic name[2];
 	_Atomic bool taken;
 	struct cmap_handle *next;
@@ -39,10 +39,10 @@ struct cmap {
 	struct table_seed seed;
 	size_t least; /* homes */
 	struct cmap_handle *_Atomic handles;
-	_Alignas(APART) _Atomic long keys;	       /* without those pending in handles */
-	_Alignas(APART) struct table *_Atomic waiting; /* replaced, to be given back */
+	_Alignas(APART) _Atomic long keys;	       /* without the pending ones in handles */
+	_Alignas(APART) struct table *_Atomic waiting; /* tables that were replaced, to be freed */
 	_Atomic size_t bytes;
-	_Atomic bool beginning; /* a thread is about to set a table's next */
+	_Atomic bool beginning; /* a thread is about to set a table's next one */
 };
 
 /* Names the current table, and drops the others. */
@@ -50,8 +50,8 @@ struct table *tables_renew(struct cmap_handle *);
 
 /*
  * The current table, which the handle names from then on. An operation can start in h->table
- * instead, and so without a load of map->current: if that table is an older one, its buckets say
- * that they have been moved.
+ * instead, without a load of map->current: if that table is an older one, its buckets say that they
+ * have been moved.
  */
 static inline struct table *tables_enter(struct cmap_handle *h)
 {
@@ -69,7 +69,7 @@ struct table *tables_follow(struct cmap_handle *, struct table *t);
 /* Drops all names. */
 void tables_leave(struct cmap_handle *);
 
-/* Gives back the tables that nobody names. */
+/* Frees the tables that no handle names. */
 void tables_give_back(struct cmap *);
 
 /* NULL with errno. Also counts the bytes. */
@@ -88,14 +88,14 @@ void tables_close(struct cmap *, struct table *);
 enum { TABLES_MOST_KEYS = 3, TABLES_MOST_HOMES = 2, TABLES_HOMES_OF_OVERFLOW = 8 };
 
 /*
- * Moves some buckets of `t`, if it has a next; whoever moves the last one replaces the table. The
- * handle may have dropped its name of `t` when this returns.
+ * Moves some buckets of `t`, if it has a next table; the thread that moves the last one replaces
+ * the table. The handle may have dropped its name of `t` when this returns.
  */
 void tables_move(struct cmap_handle *, struct table *t);
 
 /*
- * To be called if table `t`, which the handle has named, lacks an overflow bucket for a key of this
- * hash. Makes room where it can; the operation has to start again. False: no memory.
+ * To be called if table `t`, which the handle has named, lacks an overflow bucket for a key with
+ * this hash. Makes room if it can; the operation must start again. False: no memory.
  */
 bool tables_make_room(struct cmap_handle *, struct table *t, uint64_t hash);
 

@@ -147,7 +147,10 @@ TARGET UNROLL_INLINE uint32_t NAME(descend)(const void *layer, uint32_t from, co
 	return slot;
 }
 
-/* Takes the group from key i on through a layer, and prefetches its lines of the one below. */
+/*
+ * Takes the group that begins with key i through a layer, and prefetches its lines in the layer
+ * below.
+ */
 TARGET UNROLL_INLINE void NAME(pass)(const void *layer, const void *below, uint32_t times,
 				     const void *keys, size_t i, uint32_t *at, const bool narrow)
 {
@@ -179,8 +182,8 @@ NAME(enter_all)(const struct tree *t, const KEY *keys, size_t count, uint32_t *a
 
 /*
  * Takes all groups of a batch through a layer, without a prefetch. At the bottom `times` is 1, the
- * results are indices, and it returns all ranks or-ed. Masks are stored, and then counted for a
- * vector of keys at once.
+ * results are indices, and it returns the OR of all ranks. Masks are stored first, and then counted
+ * for a vector of keys at once.
  */
 TARGET UNROLL_INLINE unsigned NAME(pass_only)(const void *layer, uint32_t times, const void *keys,
 					      size_t count, const uint32_t *from, uint32_t *to,
@@ -256,7 +259,7 @@ TARGET UNROLL_INLINE const void *NAME(compared)(const struct tree *t, unsigned l
 	return bits;
 }
 
-/* Takes all groups of a batch through a layer; lines of the next one have `times` slots. */
+/* Takes all groups of a batch through a layer; lines of the next layer have `times` slots. */
 TARGET UNROLL_INLINE void NAME(pass_layer)(const struct tree *t, unsigned layer, uint32_t times,
 					   const KEY *keys, size_t count, uint32_t *at,
 					   const bool narrow)
@@ -272,7 +275,7 @@ TARGET UNROLL_INLINE void NAME(pass_layer)(const struct tree *t, unsigned layer,
 		NAME(pass)(t->layer[layer], t->layer[layer + 1], times, by, i, at, narrow);
 }
 
-/* Takes all groups of a batch through the layers before the one above the bottom, in turn. */
+/* Takes all groups of a batch in turn through the layers before the one above the bottom. */
 TARGET UNROLL_INLINE void NAME(pass_upper)(const struct tree *t, const KEY *keys, size_t count,
 					   uint32_t *at, const bool narrow)
 {
@@ -280,7 +283,7 @@ TARGET UNROLL_INLINE void NAME(pass_upper)(const struct tree *t, const KEY *keys
 		NAME(pass_layer)(t, l, narrow ? NARROW : FAN, keys, count, at, narrow);
 }
 
-/* Goes on behind a line whose keys are all less than the key, in steps that double. */
+/* Continues after a line whose keys are all less than the key, in doubling steps. */
 TARGET static __attribute__((noinline)) uint32_t NAME(go_on)(const struct tree *t, uint32_t answer,
 							     KEY key)
 {
@@ -300,7 +303,10 @@ TARGET static __attribute__((noinline)) uint32_t NAME(go_on)(const struct tree *
 	return (uint32_t)from;
 }
 
-/* Looks up a batch in the bottom. By narrow separators a search may end in a line too early. */
+/*
+ * Looks up a batch in the bottom. With narrow separators a search may end one or more lines too
+ * early.
+ */
 TARGET UNROLL_INLINE void NAME(pass_bottom)(const struct tree *t, const KEY *keys, size_t count,
 					    const uint32_t *at, uint32_t *answers,
 					    const bool narrow)
@@ -333,8 +339,9 @@ TARGET UNROLL_INLINE void NAME(search_in_turn)(const struct tree *t, const KEY *
 }
 
 /*
- * The same, but a batch makes the pass that fetches lines of the bottom while the next one enters,
- * and looks its lines up after that has passed the other layers: so they arrive meanwhile.
+ * The same with overlap: a batch's pass that fetches lines of the bottom runs while the next batch
+ * enters; the batch looks its lines up after the next one has passed the other layers. So the lines
+ * arrive meanwhile.
  */
 TARGET UNROLL_INLINE void NAME(search_overlapping)(const struct tree *t, const KEY *keys,
 						   size_t count, size_t most, uint32_t *answers,
@@ -344,7 +351,7 @@ TARGET UNROLL_INLINE void NAME(search_overlapping)(const struct tree *t, const K
 	const void *bottom = t->layer[t->layers];
 	uint32_t at[2][BATCH] __attribute__((aligned(TREE_LINE)));
 	uint16_t bits[BATCH];
-	size_t old = 0; /* keys of the batch before */
+	size_t old = 0; /* keys of the previous batch */
 	unsigned turn = 0;
 
 	for (size_t i = 0, n; i < count || old; i += n, old = n, turn = !turn) {

@@ -31,8 +31,8 @@ static size_t lines_for(size_t all, size_t slots)
 }
 
 /*
- * Lines of each layer, the bottom's first, with `slots` in a line above it. Returns how many layers
- * are above it.
+ * Lines of each layer, the bottom's first, with `slots` in a line above it. Returns the number of
+ * layers above it.
  */
 static unsigned count_lines(size_t n, unsigned width, size_t slots, size_t *lines)
 {
@@ -78,7 +78,7 @@ static void put(void *to, size_t slot, uint64_t key, unsigned width)
 struct rows {
 	struct tree *tree;
 	size_t lines[TREE_MOST_LAYERS + 1]; /* the bottom's first */
-	size_t under[TREE_MOST_LAYERS + 1]; /* elements under a line, likewise */
+	size_t under[TREE_MOST_LAYERS + 1]; /* elements under a line, by layer */
 	uint64_t beyond;		    /* the last key of the last lines */
 };
 
@@ -130,7 +130,7 @@ static unsigned char shift_for(const struct rows *r, unsigned up)
 
 /*
  * Fills a layer. False: two narrow separators would be equal. The last line's separator may equal
- * the one before, as the line may be short.
+ * the previous one, as the line may be short.
  */
 static bool lay_row(const struct rows *r, unsigned up, void *row)
 {
@@ -151,7 +151,7 @@ static bool lay_row(const struct rows *r, unsigned up, void *row)
 	return true;
 }
 
-/* Makes the top and the layers. False: narrow separators can't distinguish lines. */
+/* Makes the top and the layers. False: narrow separators cannot distinguish lines. */
 static bool build(struct tree *t, const void *sorted, void *memory, bool narrow)
 {
 	struct rows r = { .tree = t, .beyond = narrow ? t->highest : UINT64_MAX };
@@ -205,7 +205,7 @@ void tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, vo
 
 /*
  * GROUP: keys that descend together, without a branch. ENTERING: vectors of keys that go through
- * the top together. BATCH: keys that pass a layer before the next; enough for a line to arrive
+ * the top together. BATCH: keys that pass a layer before the next one; enough for a line to arrive
  * before it is used.
  */
 enum { GROUP = 16, ENTERING = 4, BATCH = 128 };
@@ -241,7 +241,7 @@ TARGET static inline unsigned rank_u32_avx512(const uint32_t *line, uint32_t key
 {
 	unsigned less = mask_u32_avx512(line, key);
 
-	OPAQUE(less); /* else compilers mask the upper 16 bits first */
+	OPAQUE(less); /* otherwise compilers mask the upper 16 bits first */
 	return (unsigned)__builtin_popcount(less);
 }
 

@@ -53,13 +53,13 @@ struct tree {
 	size_t n;
 	unsigned width;	 /* bytes of a key: 4 or 8 */
 	unsigned layers; /* above the bottom */
-	/* the layer that the top leads to, and slots of its lines; levels of the top */
+	/* the layer that the top leads to, and the slots of its lines; the levels of the top */
 	unsigned first, first_slots, depth;
 	bool narrow;			       /* separators are narrow */
-	unsigned char shift[TREE_MOST_LAYERS]; /* by layer, of narrow separators */
+	unsigned char shift[TREE_MOST_LAYERS]; /* by layer, for narrow separators */
 	uint64_t lowest, highest;	       /* keys of the array */
 	size_t bytes;			       /* of memory that the tree takes */
-	/* from this layer on, lines are prefetched; those above stay in the cache */
+	/* from this layer on, lines are prefetched; earlier layers stay in the cache */
 	unsigned far;
 	bool overlap; /* batches overlap, since the bottom's lines come from memory */
 	const void *top,

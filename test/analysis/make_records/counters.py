@@ -10,7 +10,7 @@ from .machines import Line
 
 Model = Callable[
     [Line], Optional[float]
-]  # count of an event per unit of a trial; None: it can't be counted in that trial
+]  # count of an event per unit of a trial; None: the trial cannot count it
 OWN = {
     "minor-faults": "minor_faults",
     "major-faults": "major_faults",
@@ -37,8 +37,8 @@ def event(name: str, source: Optional[str] = "papi", turn: int = 0, **changes: A
 def count(
     lines: list[Line], events: dict[str, tuple[Line, Model]], slower: float = 1.001, **changes: Any
 ) -> list[Line]:
-    """A record with counters: these events, if any, and always those of the kernel. `slower`:
-    time with counting over time without."""
+    """A record with counters: these events, if any, and always the kernel's. `slower`: time with
+    counting over time without."""
     passes = 1 + max((e["pass"] or 0 for e, _ in events.values()), default=0)
     told = {
         "asked": list(events),

@@ -96,8 +96,8 @@ BENCHMARKS: Line = json.loads(Path(__file__).parents[1].joinpath("benchmarks.jso
 
 
 def _described(trials: list[Line]) -> Line:
-    """The benchmark line of these trials: metrics are those of the trials; the rest is that of the
-    program's own line, if all their parameters are in it."""
+    """The benchmark line of these trials: their metrics, and the rest from the program's own line
+    if it has all their parameters."""
     told = BENCHMARKS.get(trials[0]["benchmark"], {})
     known = {p["name"] for p in told.get("parameters", [])}
     if any(set(t.get("parameters") or {}) - known for t in trials):
@@ -169,7 +169,7 @@ def _is_of(ratio: Line, declared: Line) -> bool:
 
 
 def _told(trial: Line, declared: list[Line]) -> Line:
-    """The trial as it is written: without what its benchmark line has (`declared`: its ratios), or
+    """The trial as written: without what its benchmark line has (`declared`: its ratios), or
     readers can derive."""
     counters = trial.get("counters", [])
     always = [c["name"] in OWN and not c.get("per_thread") for c in counters]
@@ -237,8 +237,8 @@ TOLD_ABOVE = ("name", "unit", "better", "kind", "why")  # of a metric
 
 
 def as_written(lines: list[Line]) -> list[Line]:
-    """Turns complete trials into those of a record, behind a line for each benchmark. Lines that
-    are a record already stay as they are."""
+    """Turns complete trials into a record's trials, after a line for each benchmark. Lines that
+    already are a record stay as they are."""
     if any(line["type"] == "benchmark" for line in lines):
         return lines
     trials: dict[tuple[str, str], list[Line]] = {}
@@ -267,7 +267,7 @@ def write(path: Path, lines: list[Line]) -> Path:
 
 
 def queried(db: duckdb.DuckDBPyConnection, sql: str, *values: object) -> list[dict[str, Any]]:
-    """The result of a query, whatever its columns are."""
+    """The result of a query with any columns."""
     cursor = db.execute(sql, list(values))
     names = [column[0] for column in cursor.description or []]
     return [dict(zip(names, row)) for row in cursor.fetchall()]

@@ -21,7 +21,7 @@ class Machine:
     memory_nodes: int = 0  # without CPUs
     cores: int = 8  # per node
     local: float = 90e9  # B/s of a node's memory to its own cores
-    remote: float = 0.55  # share of `local` from another node
+    remote: float = 0.55  # memory from another node, as a share of `local`
     virtual: Optional[str] = None
     governor: Optional[str] = "performance"
 

@@ -17,8 +17,8 @@ def over_ranks(
     kind: str = "u32",
     pages: str = "thp",
 ) -> Point:
-    """Variant distributed of search: an array in parts, one for each rank. Half of the time that
-    sending keys and answers takes is hidden behind the search."""
+    """Variant distributed of search: an array in parts, one for each rank. The search hides half of
+    the time for sending keys and answers."""
     key = key_time("best", "", size // ranks, threads) * (1.3 if kind == "u64" else 1)
     wire = (12 if kind == "u64" else 8) * (ranks - 1) / ranks
     spent = PACKET * threads * wire / 10e9 / 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points: trials with given results, and the lines of a record that they make."""
+"""Points: trials with given results, and the lines of a record made from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAMPLES = 12  # in a batch
 
 @dataclass
 class Point:
-    """A trial, and the results that it is to have."""
+    """A trial, and the results that it should have."""
 
     benchmark: str
     variant: str
@@ -27,9 +27,9 @@ class Point:
     threads: int
     seconds: float  # s per unit
     unit: str = "pass"
-    amount: Optional[tuple[str, str, float]] = None  # metric, unit, amount of a unit of work
+    amount: Optional[tuple[str, str, float]] = None  # metric, unit, amount per unit of work
     headline: Optional[tuple[str, str, float]] = (
-        None  # metric, unit, value, if it is neither `amount` nor time; varies as time does
+        None  # metric, unit, value, if it is neither `amount` nor time; varies like the time
     )
     bind: str = "layout"
     on_node: Optional[dict[str, int]] = None
@@ -44,8 +44,8 @@ class Point:
     noise: float = 0.006
     ratios: list[tuple[str, str, str, float]] = field(
         default_factory=list
-    )  # parameter, of, to, and the time of the other
-    other: str = "0" * 16  # id of the other
+    )  # parameter, of, to, and the time of the other trial
+    other: str = "0" * 16  # id of the other trial
     pairs: Optional[Line] = None
     by_worker: dict[str, list[float]] = field(default_factory=dict)  # by metric
 

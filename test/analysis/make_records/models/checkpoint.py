@@ -14,7 +14,7 @@ def checkpoint(
     apart: float = 1.0,
 ) -> list[Point]:
     """A pair of counters for all threads, and one for each thread. `apart`: the share of the cost
-    of sharing that is left when the two counters of a pair do not lie in the same 16 bytes."""
+    of sharing that remains if the two counters of a pair do not lie in the same 16 bytes."""
     points = []
     for body in bodies:
         floor = 0.8e-9 if body == "loop" else 6e-9

@@ -42,7 +42,7 @@ STATES = {"exclusive": 1.0, "modified": 1.2, "memory": 2.0}
 
 
 def coherence(machine: Machine) -> list[Point]:
-    """Loads of lines in three states, which take longer the more lines there are."""
+    """Loads of lines in three states, which take longer with more lines."""
     times = {(s, n): STATES[s] * n**0.2 for s in STATES for n in (256, 2048, 16384)}
     return [
         Point(

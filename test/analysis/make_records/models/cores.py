@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cores measures on a made-up machine: of its CPUs one may be slow, or compute wrong."""
+"""What cores measures on a made-up machine: one of its CPUs may be slow, or compute wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..machines import Machine
 from ..trials import Point
 
 QUANTUM = {"64": 2.4e-6, "256": 1.7e-6}  # s, by width
-TOGETHER = 1.08  # the time of a quantum beside the others', over that alone
+TOGETHER = 1.08  # the time of a quantum beside others, over its time alone
 MADDS = 1024 * 12  # multiply-adds of a lane in a quantum
 
 

@@ -16,7 +16,7 @@ SMALL_CASE = {
     "data": "uniform",
 }
 PAIR = 2e-9  # s for a point and a cluster, on one thread
-# Time over that of 2p: on one thread, and on several.
+# Time relative to 2p: on one thread, and on several.
 LADDER = {
     "2p": (1, 1),
     "2q": (0.95, 4),

@@ -14,13 +14,13 @@ CACHES = (
     (32 << 10, 2.2e-9),
     (1 << 20, 4.0e-9),
     (22 << 20, 15e-9),
-)  # bytes of a cache; s per load within it. Beyond all:
+)  # bytes of a cache; s per load within it. Beyond all of them:
 MEMORY = 82e-9
 TLBS = ((64, 3e-9), (1536, 12e-9))  # entries; additional s per load beyond that many pages
 
 
 def time_of_load(lines: float, pages: float) -> float:
-    """Sharp edges, but for the softer ones of the L3 and of the second TLB."""
+    """Sharp edges, except the softer ones of the L3 and of the second TLB."""
     size = lines * LINE
     time = next((t for c, t in CACHES if size <= c), MEMORY)
     last = CACHES[-1][0]
@@ -41,7 +41,7 @@ def sizes(first: int, last: int, octave: int) -> list[int]:
 
 
 def latency(machine: Machine, octave: int = 4, last: int = 256 << 20) -> list[Point]:
-    """Curves of all patterns, several chains, load in the background, the matrix."""
+    """Curves of all patterns, several chains, background load, the matrix."""
     points = []
 
     def add(

@@ -9,7 +9,7 @@ from typing import Optional
 from ..machines import Line
 from ..trials import Point
 
-SIZES = tuple(1 << i for i in range(14, 30, 2))  # of the published array
+SIZES = tuple(1 << i for i in range(14, 30, 2))  # the published array's sizes
 LEVELS = (
     (32 << 10, 1.2e-9),
     (1 << 20, 3e-9),
@@ -55,8 +55,8 @@ def search(
     types: tuple[str, ...] = ("u32",),
     variants: tuple[str, ...] = (*DEALERS, "partitioned", "best"),
 ) -> list[Point]:
-    """A dispatcher that deals as fast as DEALT allows, and searchers; or threads that search
-    packets of their own."""
+    """A dispatcher that deals as fast as DEALT allows, and searchers; or threads that search their
+    own packets."""
     points = []
     for variant in variants:
         for n in threads:
