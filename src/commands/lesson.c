@@ -171,10 +171,11 @@ static const struct metric *metric_of(const struct program *p, const struct less
 {
 	const struct benchmark *b = command_benchmark(p, l->benchmark);
 
-	for (unsigned i = 0; i < b->n_metrics; i++)
-		if (!strcmp(b->metrics[i].name, l->metric))
-			return &b->metrics[i];
-	return b->metrics;
+	unsigned i = 0;
+
+	while (i + 1 < b->n_metrics && strcmp(b->metrics[i].name, l->metric))
+		i++;
+	return &b->metrics[i];
 }
 
 /* ---- the picture ---- */

@@ -41,10 +41,13 @@ def test_a_lesson_fits_a_screen_and_measures_each_bar(locus, lesson, tmp_path):
     parts = ["Prediction: ", "Measured: ", "$ locus ", "Measurement: ", "Explanation: ", "Next: "]
     at = [done.out.find(f"\n{part}") for part in parts]
     assert -1 not in at and at == sorted(at)
-    bars = done.out[at[3] :].split("█")[0].splitlines()
-    assert len(bars) >= 2 and "not measured" not in done.out and done.out.count(" █") >= 2
     lines = [json.loads(line) for line in (tmp_path / "lesson.jsonl").read_text().splitlines()]
-    assert any(line["type"] == "trial" for line in lines)
+    trials = [line for line in lines if line["type"] == "trial"]
+    metric = done.out.split("\nMeasurement: ")[1].split(" ")[0]
+    valued = all(trial["metrics"][metric]["value"] is not None for trial in trials)
+    bars, noted = done.out.count(" █"), len(re.findall(r" -   \w+$", done.out, re.MULTILINE))
+    # On a busy machine a trial may lack a value: it has a status, and no bar.
+    assert bars + noted >= 2 and not (valued and noted) and "not measured" not in done.out
     assert "Picture: locus report lesson.jsonl" in done.out
 
 
