@@ -2,6 +2,11 @@
 # Copy this file to PACKAGES/locus/package.py in a repository of packages of yours.
 from spack.package import *
 
+try:  # from Spack 1.0 on; before, it is in spack.package
+    from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
+except ImportError:
+    pass
+
 
 class Locus(AutotoolsPackage):
     """Benchmark of what data placement and sharing cost on a cluster node: cache lines, TLB pages,

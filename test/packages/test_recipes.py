@@ -4,8 +4,11 @@ is in no registry, so a stand-in refuses what Spack does not know."""
 
 import json
 import re
+import runpy
+import sys
 import types
 
+import pytest
 from conftest import FOLDER, SOURCE, empty
 from elsewhere import good
 from some import some
@@ -46,9 +49,14 @@ def test_easybuild_reads_its_recipe(version):
     assert "bin/locus" in told["sanity_check_paths"]["files"]
 
 
-def spack():
-    """What the recipe imports from Spack, and the calls that it made."""
-    module, calls = types.ModuleType("spack.package"), []
+AUTOTOOLS = "spack_repo.builtin.build_systems.autotools"
+
+
+def spack(major):
+    """The modules that this version of Spack has for recipes, and the calls that a recipe makes."""
+    parts = AUTOTOOLS.split(".")
+    names = ["spack", "spack.package", *(".".join(parts[: n + 1]) for n in range(len(parts)))]
+    modules, calls = {name: types.ModuleType(name) for name in names}, []
 
     def directive(name):
         def call(*words, **options):
@@ -58,11 +66,11 @@ def spack():
 
         return call
 
-    for name in DIRECTIVES:
-        setattr(module, name, directive(name))
+    own = {name: directive(name) for name in DIRECTIVES}
+    vars(modules["spack.package"]).update(own, Executable=lambda path: None)
     package = type("AutotoolsPackage", (), {"with_or_without": with_or_without})
-    vars(module).update(AutotoolsPackage=package, Executable=lambda path: None)
-    return module, calls
+    vars(modules[AUTOTOOLS if major else "spack.package"])["AutotoolsPackage"] = package
+    return modules, calls
 
 
 def with_or_without(package, name):
@@ -70,12 +78,12 @@ def with_or_without(package, name):
     return [f"--with-{name}" if name in package.chosen else f"--without-{name}"]
 
 
-def test_spacks_recipe_has_known_directives_and_options_of_configure(version):
-    module, calls = spack()
-    text = (SOURCE / "packaging/spack/package.py").read_text(encoding="utf-8")
-    own = {name: value for name, value in vars(module).items() if not name.startswith("__")}
-    exec(text.replace("from spack.package import *", ""), own)
-    package = own["Locus"]()
+@pytest.mark.parametrize("major", [0, 1])
+def test_spacks_recipe_has_known_directives_and_options_of_configure(version, monkeypatch, major):
+    modules, calls = spack(major)
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    package = runpy.run_path(str(SOURCE / "packaging/spack/package.py"))["Locus"]()
     assert [words[0] for name, words, _ in calls if name == "version"] == [version]
     variants = {words[0] for name, words, _ in calls if name == "variant"}
     conditions = {o["when"] for name, _, o in calls if name == "depends_on" and "when" in o}
