@@ -15,7 +15,9 @@ STATING = {
     "CITATION.cff": "version: 0.1.0",
     "README.md": "locus-0.1.0.tar.gz",
     "packaging/debian/changelog": "locus (0.1.0-1) unstable",
+    "packaging/easybuild/locus-*.eb": "version = '0.1.0'",
     "packaging/rpm/locus.spec": "Version: 0.1.0",
+    "packaging/spack/package.py": '    version("0.1.0")',
 }
 
 
