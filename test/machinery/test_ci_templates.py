@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """packaging/ci: the templates are YAML, their scripts are read by bash, and a job ends as
-`locus compare` does, except that it only warns where that cannot tell. locus and git stand in."""
+`locus compare` does, except that it only warns where that cannot tell. locus and git stand in.
+And the repository's own jobs: one for each lane."""
 
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -99,3 +101,19 @@ def test_the_template_of_gitlab(tmp_path, status, ends):
     words = "--measure 8 --keep records --threshold 3% --require *"
     commands = "-- ../base/bin/locus latency -- ./bin/locus latency"
     assert told[1].split() == f"{words} {commands}".split()
+
+
+def test_each_lane_has_a_job_on_both_hosts():
+    files = [ROOT / name for name in (".github/workflows/check.yml", ".gitlab-ci.yml")]
+    if not all(file.exists() for file in files):
+        pytest.skip("no clone")
+    github, gitlab = (yaml.safe_load(file.read_text()) for file in files)
+    own = re.search(r"^lanes = (.*)", (ROOT / "test/lanes.am").read_text(), re.MULTILINE)
+    assert own
+    lanes = {"user", *own[1].split()}
+    job = github["jobs"]["lane"]
+    assert set(job["strategy"]["matrix"]["lane"]) == lanes
+    assert job["steps"][-1]["run"] == "./.ci/run ${{ matrix.lane }}"
+    (matrix,) = gitlab["lane"]["parallel"]["matrix"]
+    assert set(matrix["LANE"]) == lanes
+    assert gitlab["lane"]["script"][-1] == "./.ci/run $LANE"
