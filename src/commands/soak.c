@@ -134,10 +134,11 @@ static int add_usual(struct soak *s, const char *program)
 		[ISA_AVX2] = "cores --variant together --width 256 --quanta 10000",
 		[ISA_AVX512] = "cores --variant together --width 512 --quanta 10000",
 	};
-	enum isa widest = ISA_AVX512;
+	enum isa widest = ISA_SCALAR;
 
-	while (widest > ISA_SCALAR && !isa_usable(widest))
-		widest--;
+	for (enum isa set = ISA_SCALAR; set < ISAS; set++)
+		if (isa_usable(set))
+			widest = set;
 	return add_load(s, program, computing[widest]) ||
 			       add_load(s, program,
 					"numa --variant static --kernel triad --layout all")

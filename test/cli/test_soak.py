@@ -63,8 +63,11 @@ def test_the_command_line(locus, tmp_path):
             "a load of a soak is one trial, and these are",
         ),
         (["soak", "core-to-core"], "its workers meet in pairs"),
+        (["soak", f"{LOADS[1]} --threads 4000"], "4000 threads don't fit on"),
         ("soak --far 1s", "--far"),
         (f"soak --output {tmp_path}", str(tmp_path)),
     ):
         done = locus(*words) if isinstance(words, list) else locus(words)
-        assert done.status in (1, 2) and said in done.err, done
+        assert done.status in (1, 2, 3) and said in done.err, done
+    helped = locus("soak", "cores --help")
+    assert helped.status == 2 and "--quanta" in helped.out
