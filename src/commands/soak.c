@@ -358,9 +358,9 @@ static int judge(struct soak *s)
 	record_line(s->run.record, "soak-verdict", soak_verdict_json(&s->told), false);
 	status = soak_judge(&s->told, stdout);
 	if (*s->told.no_temperature && !s->quiet)
-		message_own("not known in the last round: %s", s->told.no_temperature);
+		message_own("no temperature: %s", s->told.no_temperature);
 	if (*s->told.no_power && !s->quiet)
-		message_own("not known in the last round: %s", s->told.no_power);
+		message_own("no power: %s", s->told.no_power);
 	json_decref(s->told.errors);
 	json_decref(after);
 	status = s->run.signal ? EXIT_SIGNAL + s->run.signal : status;

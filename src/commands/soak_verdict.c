@@ -233,7 +233,7 @@ int soak_judge(const struct soak_rounds *of, FILE *f)
 			print_rate(of, i, &t, f);
 	}
 	if (!known)
-		fprintf(f, "too short for a verdict: %u rounds of a second, %d needed\n", of->n,
+		fprintf(f, "too short for a verdict: %u of %d rounds of a second\n", of->n,
 			2 * THROTTLE_EDGE);
 	bad |= print_faults(of, f);
 	return bad ? EXIT_BAD : steady ? EXIT_GOOD : EXIT_CANNOT_TELL;

@@ -46,6 +46,20 @@ def test_a_signal_ends_it_with_the_verdict_so_far(locus, tmp_path, read):
     assert verdict["type"] == "soak-verdict" and end["signal"] == "SIGINT"
 
 
+def test_a_load_that_hangs(locus, tmp_path, read):
+    """Its check does not come back: the watchdog closes the record, with the verdict so far."""
+    file = tmp_path / "soak.jsonl"
+    words = "dummy --variant stuck --where verify --delay 6e8"  # ten minutes
+    process = locus.start("soak --for 1s --quiet --output", file, words)
+    wait_for(written(file, "soak"), "a round")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + signal.SIGINT and out.startswith("too short for a verdict")
+    assert err.startswith("locus: SIGINT: cut off while ") and " dummy/stuck\n" in err
+    *_, verdict, end = read(file)
+    assert verdict["type"] == "soak-verdict" and end["signal"] == "SIGINT"
+
+
 def test_the_command_line(locus, tmp_path):
     assert "--for=TIME" in locus("soak --help").out
     for words, said in (

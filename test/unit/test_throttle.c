@@ -196,7 +196,7 @@ static void test_verdict(void **state)
 	of.n = 12;
 	text = judged(&of, &status);
 	assert_int_equal(status, 4);
-	assert_non_null(strstr(text, "too short for a verdict: 12 rounds"));
+	assert_non_null(strstr(text, "too short for a verdict: 12 of 20 rounds"));
 	for (unsigned i = 0; i < ROUNDS; i++)
 		rounds[i].rate[0] *= i % 2 ? 3 : 1;
 	of.n = 60;
