@@ -14,8 +14,8 @@ enum { MOST_BENCHMARKS = 64 };
 
 static const struct command commands[] = {
 	{ "list", "[BENCHMARK]", "list benchmarks, or one's variants and metrics", list_command,
-	  false },
-	{ "help", "[COMMAND]", "help on locus, a command or a benchmark", help_command, false },
+	  false, "help" },
+	{ "help", "[COMMAND]", "explain locus, a command or a benchmark", help_command, false },
 	{ "version", "", "print the version", version_command, false },
 	{ 0 }
 };
@@ -33,8 +33,8 @@ int main(int argc, char **argv)
 	const struct benchmark *divided[MOST_BENCHMARKS] = { NULL };
 	struct program program = {
 		.name = "locus-mpi",
-		.summary = "measures the cost of dividing work over the ranks of an MPI job, and "
-			   "the network between them",
+		.summary = "measures what dividing work over MPI ranks costs, and the network "
+			   "between them",
 		.commands = commands,
 		.benchmarks = divided,
 		.for_tests = benchmarks_for_tests,

@@ -15,7 +15,8 @@ struct command {
 	const char *name, *arguments, *summary;
 	/* the exit status; argv[0] is the command, as in "locus list" */
 	int (*act)(const struct program *, int argc, char **argv);
-	bool has_help; /* has its own --help */
+	bool has_help;	    /* has its own --help */
+	const char *begins; /* the heading of the commands from here on; NULL: as before */
 };
 
 struct program {

@@ -18,10 +18,18 @@
 
 enum { COLUMN = 19 };
 
+static void list_name(const char *name, const char *summary, FILE *f)
+{
+	char head[32];
+
+	snprintf(head, sizeof(head), "%-13s ", name);
+	message_row(head, summary, 14, f);
+}
+
 void list_benchmarks(const struct benchmark *const *table, FILE *f)
 {
 	for (; *table; table++)
-		fprintf(f, "%-13s %s\n", (*table)->name, (*table)->summary);
+		list_name((*table)->name, (*table)->summary, f);
 }
 
 /* Prints a name and its explanation, wrapped. Frees the text (NULL: no memory). */
@@ -275,10 +283,16 @@ int list_command(const struct program *p, int argc, char **argv)
 
 void help_print(const struct program *p, FILE *f)
 {
-	fprintf(f, "%s %s.\n\nusage: %s BENCHMARK [OPTION...]     (%s BENCHMARK --help)\n", p->name,
-		p->summary, p->name, p->name);
-	for (const struct command *c = p->commands; c->name; c++)
-		fprintf(f, "       %s %-8s %-14s %s\n", p->name, c->name, c->arguments, c->summary);
+	fprintf(f,
+		"%s %s.\n\n"
+		"usage: %s BENCHMARK [OPTION...]     (%s BENCHMARK --help)\n"
+		"       %s COMMAND [ARGUMENT...]     (%s help COMMAND)\n",
+		p->name, p->summary, p->name, p->name, p->name, p->name);
+	for (const struct command *c = p->commands; c->name; c++) {
+		if (c->begins)
+			fprintf(f, "\ncommands that %s:\n", c->begins);
+		list_name(c->name, c->summary, f);
+	}
 	fprintf(f, "\nbenchmarks:\n");
 	list_benchmarks(p->benchmarks, f);
 }

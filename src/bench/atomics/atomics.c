@@ -300,7 +300,7 @@ static const struct explained counters[] = {
 
 const struct benchmark atomics_benchmark = {
 	.name = "atomics",
-	.summary = "cost of an atomic access by operation, size, alignment and contention",
+	.summary = "cost of an atomic access by operation, size and contention",
 	.protocol = { 1,
 		      "each thread accesses its word as fast as it can, with relaxed order; scored "
 		      "over the time in which all threads work",

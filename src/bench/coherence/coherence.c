@@ -350,7 +350,7 @@ static const struct explained counters[] = {
 
 const struct benchmark coherence_benchmark = {
 	.name = "coherence",
-	.summary = "cost of taking a line from another core's cache, by the line's state",
+	.summary = "cost of taking a line from another core's cache, by its state",
 	.protocol = { 1,
 		      "one thread brings lines into a state, another accesses each once; each line "
 		      "contains the address of the next",

@@ -308,8 +308,8 @@ static struct needs needs(const struct trial *t)
 {
 	static const char *const missing[ISAS] = {
 		[ISA_BASELINE] = "--width 128: no such vectors are known for this processor",
-		[ISA_AVX2] = "--width 256: this processor has no AVX2 with FMA",
-		[ISA_AVX512] = "--width 512: this processor has no AVX-512",
+		[ISA_AVX2] = "--width 256: needs AVX2 with FMA",
+		[ISA_AVX512] = "--width 512: needs AVX-512",
 	};
 	const enum isa width = (enum isa)t->value[WIDTH].choice;
 	const uint64_t quanta = t->value[QUANTA].count;
@@ -341,7 +341,7 @@ static const struct explained counters[] = {
 
 const struct benchmark cores_benchmark = {
 	.name = "cores",
-	.summary = "fixed work on each CPU alone, then on all: slow, interrupted or wrong ones",
+	.summary = "fixed work on each CPU alone, then on all: finds slow or wrong ones",
 	.protocol = { 1,
 		      "each CPU does quanta of multiply-adds in registers, and notes how long each "
 		      "takes and whether its answer is right",

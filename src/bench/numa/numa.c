@@ -361,7 +361,7 @@ static const struct role roles[] = { { "thread", NULL, BY_COUNT } };
 
 const struct benchmark numa_benchmark = {
 	.name = "numa",
-	.summary = "memory bandwidth by page placement: first touch, interleave, bind, ...",
+	.summary = "memory bandwidth by page placement: first touch, interleave, ...",
 	.protocol = { 1,
 		      "all threads traverse the arrays together, each its own contiguous part, as "
 		      "often as fills the sample",
