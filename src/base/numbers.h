@@ -64,6 +64,11 @@ int quantity_moment(const char *text, double *, char *why, size_t size);
 
 /* Prints with an SI prefix and four digits: "12.34 GB/s". NaN is shown as "-". Returns text. */
 char *quantity_show(double, const char *unit, char *text, size_t size);
+/*
+ * The same, with decimals down to the first that an error of ±doubt reaches; two to four digits,
+ * and all before the point. NaN or 0: no doubt is known.
+ */
+char *quantity_show_within(double, double doubt, const char *unit, char *text, size_t size);
 /* The divisor for showing a number: 1e9 for "12.34 GB/s". */
 double quantity_scale(double, const char *unit);
 

@@ -185,22 +185,72 @@ int quantity_moment(const char *text, double *s, char *why, size_t size)
 	return -1;
 }
 
-char *quantity_show(double x, const char *unit, char *text, size_t size)
+/* --- as many digits as an interval supports --- */
+
+enum { FEWEST_DIGITS = 2, MOST_DIGITS = 4 };
+
+static double rounded(double x, int digits)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.*e", digits - 1, x);
+	return strtod(text, NULL);
+}
+
+/* The decimals that give so many digits in all; large numbers keep all before the point. */
+static int decimals_for(double x, int digits)
+{
+	const double to = rounded(x, digits);
+
+	return to != 0 ? (int)fmax(0, digits - 1 - floor(log10(fabs(to)))) : digits - 1;
+}
+
+/* Down to the first digit that an error of `doubt` reaches, within the limits above. */
+static int decimals_of(double x, double doubt)
+{
+	const int most = decimals_for(x, MOST_DIGITS), fewest = decimals_for(x, FEWEST_DIGITS);
+	const double known = doubt > 0 ? -floor(log10(doubt)) : most;
+
+	return (int)fmin(most, fmax(fewest, known));
+}
+
+/* Without doubt 0.25 stays 0.25; with it the zeros of 1.00 say how exact it is. */
+static void show_number(double x, double doubt, char *text, size_t size)
+{
+	const bool plain = x == 0 || (fabs(x) < 1e4 && fabs(x) > 1e-4);
+
+	if (plain && doubt > 0)
+		snprintf(text, size, "%.*f", decimals_of(x, doubt), x);
+	else
+		snprintf(text, size, "%.*g", MOST_DIGITS, x);
+}
+
+/* The power at which x, as it is printed, is below 1000: 999.7 is 1.00 k if it has no decimals. */
+static int printed_power(double x, double doubt, const char *unit)
+{
+	const int power = power_of(x, unit);
+	const double scale = pow(1e3, power);
+
+	return decimals_of(x / scale, doubt / scale) ? power : power_of(rounded(x, 3), unit);
+}
+
+char *quantity_show_within(double x, double doubt, const char *unit, char *text, size_t size)
 {
 	static const char *const prefix[] = { "p", "n", "u", "m", "", "k", "M", "G", "T", "P" };
-	int power, digits;
+	const int power = printed_power(x, doubt, unit);
+	const double scale = pow(1e3, power);
 
-	if (isnan(x)) {
+	if (isnan(x))
 		snprintf(text, size, "-");
-		return text;
-	}
-	if (strcmp(unit, "1") == 0) {
-		snprintf(text, size, "%.4g", x);
-		return text;
-	}
-	power = power_of(x, unit);
-	x /= pow(1e3, power);
-	digits = fabs(x) < 9.9995 ? 3 : fabs(x) < 99.995 ? 2 : 1;
-	snprintf(text, size, "%.*f %s%s", digits, x, prefix[4 + power], unit);
+	else if (!strcmp(unit, "1"))
+		show_number(x, doubt, text, size);
+	else
+		snprintf(text, size, "%.*f %s%s", decimals_of(x / scale, doubt / scale), x / scale,
+			 prefix[4 + power], unit);
 	return text;
+}
+
+char *quantity_show(double x, const char *unit, char *text, size_t size)
+{
+	return quantity_show_within(x, NAN, unit, text, size);
 }

@@ -96,6 +96,7 @@ static int measure(const struct program *p, const struct options *asked, json_t 
 struct measured {
 	const json_t *line; /* NULL: there is none */
 	double value;	    /* of the lesson's metric; NAN: unknown */
+	double doubt;	    /* the wider half of its interval; NAN: unknown */
 	double time, low, high;
 };
 
@@ -140,19 +141,32 @@ static bool is_of(const json_t *line, const char *of)
 }
 
 /* An interval of 95 %, or the range of too few allocations. */
+static double end_of(const json_t *metric, size_t which)
+{
+	static const char *const key[] = { "low", "high" };
+	const json_t *ci = json_object_get(metric, "ci");
+
+	return number_in(ci ? json_array_get(ci, which)
+			    : json_object_get(json_object_get(metric, "range"), key[which]));
+}
+
 static void read_time(struct measured *m, const json_t *time)
 {
-	const json_t *ci = json_object_get(time, "ci"), *range = json_object_get(time, "range");
-
 	m->time = number_in(json_object_get(time, "value"));
-	m->low = number_in(ci ? json_array_get(ci, 0) : json_object_get(range, "low"));
-	m->high = number_in(ci ? json_array_get(ci, 1) : json_object_get(range, "high"));
+	m->low = end_of(time, 0);
+	m->high = end_of(time, 1);
+}
+
+static void read_value(struct measured *m, const json_t *metric)
+{
+	m->value = number_in(json_object_get(metric, "value"));
+	m->doubt = fmax(m->value - end_of(metric, 0), end_of(metric, 1) - m->value);
 }
 
 static struct measured find(const json_t *trials, const struct lesson *l,
 			    const struct lesson_bar *bar)
 {
-	struct measured m = { .value = NAN, .time = NAN, .low = NAN, .high = NAN };
+	struct measured m = { .value = NAN, .doubt = NAN, .time = NAN, .low = NAN, .high = NAN };
 	const json_t *line, *metrics;
 	size_t i;
 
@@ -161,7 +175,7 @@ static struct measured find(const json_t *trials, const struct lesson *l,
 			continue;
 		m.line = line;
 		metrics = json_object_get(line, "metrics");
-		m.value = number_in(json_object_get(json_object_get(metrics, l->metric), "value"));
+		read_value(&m, json_object_get(metrics, l->metric));
 		read_time(&m, json_object_get(metrics, "time"));
 	}
 	return m;
@@ -222,7 +236,7 @@ static void print_bars(const struct metric *metric, const struct lesson *l,
 		const char *status = of[i].line ? text_in(of[i].line, "status") : "not measured";
 		char value[48];
 
-		quantity_show(of[i].value, metric->unit, value, sizeof(value));
+		quantity_show_within(of[i].value, of[i].doubt, metric->unit, value, sizeof(value));
 		print_bar(l->bar[i].label, value, of[i].value / most,
 			  strcmp(status, "ok") ? status : "", room);
 		if (l->places && of[i].line)
@@ -260,12 +274,14 @@ static const char *verdict_of(const struct measured *ratio)
 static void print_verdict(const struct lesson_compared *c, const struct measured *of)
 {
 	struct measured ratio;
-	char told[256];
+	char times[32], told[256];
 
 	divide(&of[c->slow], &of[c->fast], &ratio);
 	if (isnan(ratio.time))
 		return;
-	snprintf(told, sizeof(told), "%s %.3g times as long", c->words, ratio.time);
+	quantity_show_within(ratio.time, fmax(ratio.time - ratio.low, ratio.high - ratio.time), "1",
+			     times, sizeof(times));
+	snprintf(told, sizeof(told), "%s %s times as long", c->words, times);
 	if (!isnan(ratio.low))
 		snprintf(told + strlen(told), sizeof(told) - strlen(told), " (%.3g to %.3g): %s",
 			 ratio.low, ratio.high, verdict_of(&ratio));

@@ -277,14 +277,22 @@ enum { COLUMNS = 6, CELL = 160 };
 static const char *const titles[COLUMNS] = { "trial",	     "metric",	"median",
 					     "between runs", "runs ok", "interval, or range" };
 
+static double number_in(const json_t *row, const char *key)
+{
+	const json_t *value = json_object_get(row, key);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* The median or an end of its interval, with the digits that the interval supports. */
 static void show(const json_t *row, const char *key, char *text, size_t size)
 {
-	const char *unit = json_string_value(json_object_get(row, "unit"));
+	const double value = number_in(row, "value"), low = number_in(row, "low"),
+		     high = number_in(row, "high");
+	const bool known = json_integer_value(json_object_get(row, "of")) > 1;
 
-	if (json_is_number(json_object_get(row, key)))
-		quantity_show(json_number_value(json_object_get(row, key)), unit, text, size);
-	else
-		snprintf(text, size, "-");
+	quantity_show_within(number_in(row, key), known ? fmax(value - low, high - value) : NAN,
+			     json_string_value(json_object_get(row, "unit")), text, size);
 }
 
 static void cell(const json_t *row, unsigned column, char text[CELL])

@@ -90,7 +90,7 @@ static void a_ratio_has_the_graver_status(void **state)
 	fclose(cells.to);
 	assert_string_equal(text, "\n"
 				  "ratio                  value  ± 95 %  status\n"
-				  "slowdown dense/padded   65.3  ±8.1 %  noisy\n"
+				  "slowdown dense/padded     65  ±8.1 %  noisy\n"
 				  "slowdown dense/best     1.00  ±1.0 %  unconverged\n"
 				  "gain padded/best         200  ±5.0 %  noisy\n");
 	free(text);

@@ -127,12 +127,45 @@ static void test_numbers_for_people(void **state)
 	shown(NAN, "s", "-");
 }
 
+static void within(double x, double doubt, const char *unit, const char *text)
+{
+	char buffer[64];
+
+	assert_string_equal(quantity_show_within(x, doubt, unit, buffer, sizeof(buffer)), text);
+}
+
+/* Down to the first digit in doubt: at least two digits, at most four. */
+static void test_digits_that_an_interval_supports(void **state)
+{
+	(void)state;
+	within(1.9213e-9, 0.004e-9, "s", "1.921 ns");
+	within(1.9213e-9, 0.02e-9, "s", "1.92 ns");
+	within(1.9213e-9, 0.3e-9, "s", "1.9 ns");
+	within(1.9213e-9, 5e-9, "s", "1.9 ns");
+	within(1.9213e-9, 1e-15, "s", "1.921 ns");
+	within(1.9213e-9, NAN, "s", "1.921 ns");
+	within(1.9213e-9, 0, "s", "1.921 ns");
+	within(12.3456e9, 0.4e9, "B/s", "12.3 GB/s");
+	within(123.456e9, 70e9, "B/s", "123 GB/s");
+	within(9.97, 0.1, "s", "10.0 s");
+	within(999.7, 5, "s", "1.000 ks");
+	within(-2e-9, 0.3e-9, "s", "-2.0 ns");
+	within(0, 1, "s", "0.0 s");
+	within(1, 0.05, "1", "1.00");
+	within(1.004, 0.002, "1", "1.004");
+	within(54.21, 20, "1", "54");
+	within(123456, 7, "1", "1.235e+05");
+	within(NAN, 1, "1", "-");
+	within(NAN, 1, "s", "-");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_seconds),
 		cmocka_unit_test(test_moments),
 		cmocka_unit_test(test_numbers_for_people),
+		cmocka_unit_test(test_digits_that_an_interval_supports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

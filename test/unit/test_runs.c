@@ -189,17 +189,17 @@ static void tables(void **state)
 	static const char *const expected[] = {
 		[FORMAT_TABLE] =
 			"\nb: runs of series 00000000000000ab\n"
-			"trial  metric   median  between runs  runs ok  interval, or range\n"
-			"a      time    1.500 s          67 %   2 of 2  range of 2: 1.000 s to "
-			"2.000 s\n",
+			"trial  metric  median  between runs  runs ok  interval, or range\n"
+			"a      time     1.5 s          67 %   2 of 2  range of 2: 1.0 s to 2.0 s"
+			"\n",
 		[FORMAT_CSV] = "benchmark,id,trial,metric,unit,value,low,high,spread,ok,of,tried\n"
 			       "\"b\",\"a\",\"a\",\"time\",\"s\",1.5,1,2,0.666666667,2,2,2\n",
 		[FORMAT_MARKDOWN] = "\nb: runs of series 00000000000000ab\n\n"
-				    "| trial | metric |  median | between runs | runs ok | "
+				    "| trial | metric | median | between runs | runs ok | "
 				    "interval, or range |\n"
 				    "|---|---|--:|--:|--:|---|\n"
-				    "| a     | time   | 1.500 s |         67 % |  2 of 2 | "
-				    "range of 2: 1.000 s to 2.000 s |\n",
+				    "| a     | time   |  1.5 s |         67 % |  2 of 2 | "
+				    "range of 2: 1.0 s to 2.0 s |\n",
 	};
 
 	(void)state;

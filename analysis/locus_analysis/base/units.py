@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Sequence
-from typing import Optional, TypedDict
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any, Optional, TypedDict
 
 SI = (
     (1e12, "T"),
@@ -31,18 +31,38 @@ def scale(values: Iterable[Optional[float]], unit: str) -> tuple[float, str]:
     return factor, prefix + unit
 
 
-def number(value: float) -> str:
-    """Three significant digits, and all digits before the point."""
+DIGITS = (2, 4)  # fewest and most of a value with an interval, as in the program's tables
+
+
+def doubt(of: Mapping[str, Any]) -> float:
+    """The wider half of a value's interval, or of the range of its allocations; 0: there is
+    neither."""
+    ends = of if of["low"] is not None else of.get("range") or of
+    value, low, high = of["value"], ends["low"], ends["high"]
+    return 0.0 if None in (value, low, high) else max(value - low, high - value)
+
+
+def number(value: float, doubt: float = 0.0) -> str:
+    """Down to the first digit that an error of ±doubt reaches; three digits if none is known; and
+    all before the point."""
     if value == 0:
         return "0"
-    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+    fewest, most = (_decimals(value, n) for n in (DIGITS if doubt > 0 else (3, 3)))
+    known = -math.floor(math.log10(doubt)) if doubt > 0 else most
+    return f"{value:.{min(most, max(fewest, known))}f}"
 
 
-def quantity(value: Optional[float], unit: str) -> str:
+def _decimals(value: float, digits: int) -> int:
+    """The decimals that give so many digits in all."""
+    rounded = float(f"{value:.{digits - 1}e}")
+    return max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+
+
+def quantity(value: Optional[float], unit: str, doubt: float = 0.0, none: str = "–") -> str:
     if value is None:
-        return "–"
+        return none
     factor, name = scale([value], unit)
-    return f"{number(value / factor)} {name}".strip()
+    return f"{number(value / factor, doubt / factor)} {name}".strip()
 
 
 def count(value: float, unit: str = "1") -> str:
@@ -135,10 +155,12 @@ class Range(TypedDict):
     high: float
 
 
-def result(value: Optional[float], unit: str, modes: Optional[Sequence[Mode]]) -> str:
+def result(
+    value: Optional[float], unit: str, modes: Optional[Sequence[Mode]], doubt: float = 0.0
+) -> str:
     """A metric's value; where its trial has two modes, both: 1.69 and 1.80 ns (62 % / 38 %)."""
     if not modes:
-        return quantity(value, unit)
+        return quantity(value, unit, doubt)
     values = [quantity(mode["value"], unit) for mode in modes]
     if len({value.partition(" ")[2] for value in values}) == 1:
         values[:-1] = [value.partition(" ")[0] for value in values[:-1]]
@@ -160,7 +182,8 @@ def interval(
 
 def _from_to(low: float, high: float, unit: str) -> str:
     factor, name = scale([low, high], unit)
-    return f"{number(low / factor)} to {number(high / factor)} {name}".strip()
+    ends = [number(end / factor, (high - low) / 2 / factor) for end in (low, high)]
+    return f"{' to '.join(ends)} {name}".strip()
 
 
 def size(value: Optional[float]) -> str:

@@ -246,11 +246,12 @@ def label(m: Named) -> str:
 
 def cells(made: Comparison, m: Compared) -> list[str]:
     factor, unit = units.scale((m["old"], m["new"]), m["unit"])
+    doubt = units.doubt({**m, "value": m["change"]}) * m["old"] / factor
     interval = "" if m["low"] is None else f"{percent(m['low'])} to {percent(m['high'])}"
     return [
         label(m),
-        units.number(m["old"] / factor),
-        f"{units.number(m['new'] / factor)} {unit}".rstrip(),
+        units.number(m["old"] / factor, doubt),
+        f"{units.number(m['new'] / factor, doubt)} {unit}".rstrip(),
         percent(m["change"]),
         interval.replace(" % to", " to"),
         verdict(made, m),

@@ -252,12 +252,14 @@ def _template() -> jinja2.Template:
     )
     environment.filters.update(
         quantity=units.quantity,
-        result=lambda t: units.result(t["value"], t["unit"], t["modes"]),
+        result=lambda t: units.result(t["value"], t["unit"], t["modes"], units.doubt(t)),
+        measured=lambda t: units.quantity(t["value"], t["unit"], units.doubt(t)),
         percent=units.percent,
         interval=lambda t: units.interval(t["low"], t["high"], t["unit"], t.get("range")),
         size=units.size,
         digest=digest,
         number=units.number,
+        of_ratio=lambda r, key: units.number(r[key], units.doubt(r)),
         events=units.count,
         said_as=lambda m: axes.said(m, axes.unit_of(m["unit"], m["kind"])),
         breakable=_breakable,

@@ -92,7 +92,7 @@ def said(value: Value, unit: str) -> Said:
             "interval": "–" if "–" in ends else " to ".join(ends),
         }
     return {
-        "text": "no value" if value["value"] is None else units.quantity(value["value"], unit),
+        "text": units.quantity(value["value"], unit, units.doubt(value), "no value"),
         "interval": units.interval(value["low"], value["high"], unit),
     }
 

@@ -162,7 +162,7 @@ def _ratios(data: Data, rows: Sequence[RatioBar], axis: str) -> Drawing:
     firsts = _firsts(rows)
     cells: list[Row] = [
         {
-            **_bar(_cell(r), r, "1", f"{units.number(r['value'] or 0)}   {mark(r)}".rstrip()),
+            **_bar(_cell(r), r, "1", f"{_number(r)}   {mark(r)}".rstrip()),
             "row": i,
             "first": firsts[i],
             "point": r["point"],
@@ -266,11 +266,16 @@ def _bar(of: Cell, trial: Noted, unit: str, text: str) -> Spec:
     }
 
 
+def _number(r: RatioBar) -> str:
+    return units.number(r["value"] or 0, units.doubt(r))
+
+
 def _cell_of(row: Bar, place: int, column: Column) -> Spec:
     of = row["cells"].get(column.key) or NO_VALUE
     share = column.unit == "%"
     unit = "1" if share else column.unit
-    text = units.percent(of["value"]) if share else units.quantity(of["value"], unit)
+    shown = units.quantity(of["value"], unit, units.doubt(of))
+    text = units.percent(of["value"]) if share else shown
     if of["value"] is None and row["value"] is None:
         text = "no value" if row["flag"] is not None else f"no value: {row['why']}"
     elif column.key == HEADLINE and of["low"] is None:

@@ -106,7 +106,7 @@ def point(r: Shown, x: Optional[float]) -> Point:
         "mark": mark(r),
         "why": why(r),
         "trial": f"{r['variant']} {r['everything']}",
-        "text": "no value" if r["value"] is None else units.quantity(r["value"], "s"),
+        "text": units.quantity(r["value"], "s", units.doubt(r), "no value"),
         "interval": units.interval(r["low"], r["high"], "s", r["range"]),
     }
 

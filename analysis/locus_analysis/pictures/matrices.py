@@ -59,7 +59,7 @@ def _heat_map(data: Data, title: str, cells: list[MatrixCell]) -> Drawing:
             "high": c["high"],
             "flag": c["flag"],
             "status": c["status"],
-            "text": "no value" if c["value"] is None else units.quantity(c["value"], c["unit"]),
+            "text": units.quantity(c["value"], c["unit"], units.doubt(c), "no value"),
             "of_best": _of_best(c),
             "mark": mark(c),
             "why": why(c),

@@ -53,20 +53,11 @@ static json_t *compared(const json_t *ratio)
 			    strcmp(metric, "time") ? metric : "");
 }
 
-/* Three digits, zeros included, since "1.00" is more exact than "1". */
-static json_t *three_digits(double x)
-{
-	char text[TABLE_CELL];
-	size_t length = (size_t)snprintf(text, sizeof(text), "%#.3g", x);
-
-	return json_stringn(text, text[length - 1] == '.' ? length - 1 : length);
-}
-
 void ratio_rows_add(struct ratio_rows *r, const struct columns *c, const struct trial *t,
 		    const json_t *line)
 {
 	const json_t *ratio, *id = json_object_get(line, "id");
-	char interval[TABLE_CELL];
+	char value[TABLE_CELL], interval[TABLE_CELL];
 	size_t i;
 
 	if (!r->rows) {
@@ -78,12 +69,11 @@ void ratio_rows_add(struct ratio_rows *r, const struct columns *c, const struct 
 		char *names =
 			names_but(c, t, json_string_value(json_object_get(ratio, "parameter")));
 
-		json_array_append_new(
-			r->rows,
-			json_pack("[o, s, o, s, O, O]", compared(ratio), names ? names : "",
-				  three_digits(record_real(json_object_get(ratio, "value"))),
-				  display_interval(ratio, interval), id,
-				  json_object_get(ratio, "trial")));
+		json_array_append_new(r->rows,
+				      json_pack("[o, s, s, s, O, O]", compared(ratio),
+						names ? names : "", display_value(ratio, value),
+						display_interval(ratio, interval), id,
+						json_object_get(ratio, "trial")));
 		free(names);
 	}
 }

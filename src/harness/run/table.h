@@ -54,7 +54,10 @@ char *columns_shared(const struct columns *);
 
 enum { TABLE_CELL = 64, DISPLAY_MODES = 2 };
 
-/* A metric or a counter: "1.921 ns/load"; "-": it has no value. Returns text. */
+/*
+ * A metric, a counter or a ratio: "1.921 ns/load", with the digits that its interval supports; "-":
+ * it has no value. Returns text.
+ */
 char *display_value(const json_t *metric, char text[TABLE_CELL]);
 /*
  * The wider half of the interval, relative to the value: "±0.4 %". Beyond ±50 %, its ends in the
