@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "base/numbers.h"
 #include "harness/record/record.h"
 #include "harness/run/table.h"
@@ -217,6 +218,7 @@ static void print_pairs(const json_t *pairs, FILE *f)
 					"s", value, sizeof(value)));
 		fprintf(f, "  %s\n", show_medians(level, medians, sizeof(medians)));
 	}
+	shades_print(json_object_get(pairs, "cells"), message_width(f), f);
 	json_array_foreach(json_object_get(pairs, "outstanding"), i, one)
 		fprintf(f, "      CPU %d stands out at %s: %s, the others %s\n",
 			(int)json_integer_value(json_object_get(one, "cpu")),

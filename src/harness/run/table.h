@@ -81,6 +81,15 @@ unsigned display_modes(const json_t *trial, struct display_mode mode[DISPLAY_MOD
 /* Prints, beneath the row of a trial, the events of --counters and the pairs of workers. */
 void display_details(const json_t *trial, FILE *);
 
+/* --- shades.c: times between CPUs --- */
+
+/*
+ * Prints `pairs.cells` of a trial as a matrix, each median as a shade, with a scale below; with too
+ * many CPUs for so many columns, a cell is the mean of several. Blocks where the locale is UTF-8,
+ * else plain characters. Prints nothing of fewer than 3 CPUs.
+ */
+void shades_print(const json_t *cells, int columns, FILE *);
+
 /* --- flat.c: rows for programs: CSV, with a row for each ratio, too; or a list in JSON --- */
 
 /* Print a trial line of the record, in base units; `first`: no trial was printed before. */
