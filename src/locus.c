@@ -26,7 +26,7 @@ static const struct command commands[] = {
 	{ "export", "FILE|DIR...", "convert records to CSV, JSON and other formats", report_command,
 	  true },
 	{ "validate", "FILE|DIR...", "check records against their format", report_command, true },
-	{ "topology", "[DESCRIPTION]", "show packages, nodes, caches, usable CPUs",
+	{ "topology", "[DESCRIPTION|--picture FILE]", "show nodes, caches, usable CPUs",
 	  topology_command, false, "look at this machine" },
 	{ "doctor", "", "find what disturbs measurements here", doctor_command, false },
 	{ "list", "[BENCHMARK]", "list benchmarks, or one's variants and metrics", list_command,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of locus that are written in Python: report, summary, compare, sick, history,
-levels, export, validate. pip installs them as locus-analysis."""
+levels, export, topology, validate. pip installs them as locus-analysis."""
 
 from __future__ import annotations
 
@@ -182,6 +182,14 @@ def _export(options: argparse.Namespace) -> int:
     return GOOD
 
 
+def _topology(options: argparse.Namespace) -> int:
+    from .card import picture
+
+    likwid.refuse(options.file)
+    command_line.note(picture.write(options.file, options.picture))
+    return GOOD
+
+
 def _validate(options: argparse.Namespace) -> int:
     from .records import hosts, validate
 
@@ -356,6 +364,23 @@ def _parser() -> argparse.ArgumentParser:
             "write this file, or locus.EXTENSION in this folder: whole, under another name, then"
             " renamed; default: standard output"
         ),
+    )
+    command = _command(
+        commands,
+        "topology",
+        _topology,
+        help="draw the machine that records are of",
+        description=(
+            "Draws nodes, caches and TLBs of the one host that the records are of, with the times"
+            " that they have."
+        ),
+        epilog=(
+            "Exit status: 0 good; 1 the picture could not be written; 2 a file is missing or is no"
+            " record, or there are several hosts."
+        ),
+    )
+    command.add_argument(
+        "--picture", metavar="FILE.svg", type=Path, required=True, help="the file to draw into"
     )
     _command(
         commands,

@@ -18,7 +18,7 @@
 #include "commands/commands.h"
 #include "harness/ask/options.h"
 #include "harness/record/lines.h"
-#include "harness/run/engine.h"
+#include "harness/run/run.h"
 #include "machine/topology/topology.h"
 
 enum { LESSON_ADDED = 32 };

@@ -20,7 +20,7 @@
 #include "commands/runs.h"
 #include "harness/ask/options.h"
 #include "harness/record/record.h"
-#include "harness/run/engine.h"
+#include "harness/run/run.h"
 #include "kit/agree.h"
 
 /* All ranks get the same status; the first one prints. */

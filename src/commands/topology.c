@@ -8,12 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "base/message.h"
 #include "base/sysfs.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "commands/commands.h"
 #include "harness/ask/options.h"
+#include "harness/run/run.h"
 #include "machine/topology/tlb.h"
 #include "machine/topology/topology.h"
 
@@ -70,7 +73,7 @@ static void print_summary(const struct machine *m, FILE *out)
 			cpu_list(m, ALL_NODES, numbers), there);
 }
 
-static int package_of(const struct machine *m, int node)
+static int node_package(const struct machine *m, int node)
 {
 	for (unsigned i = 0; i < m->cpus; i++)
 		if (m->cpu[i].node == node)
@@ -89,7 +92,7 @@ static void print_nodes(const struct machine *m, FILE *out)
 
 		fprintf(out, "%4d  ", n->number);
 		if (n->cpus)
-			fprintf(out, "%7d  %10s  %5u  %s\n", package_of(m, n->number),
+			fprintf(out, "%7d  %10s  %5u  %s\n", node_package(m, n->number),
 				size_text(n->memory).of, n->cores, cpu_list(m, n->number, numbers));
 		else
 			fprintf(out, "%7s  %10s  %5s  %s\n", "-", size_text(n->memory).of, "-",
@@ -323,12 +326,83 @@ void topology_print(const struct machine *m, FILE *out)
 		print_pages(m, out);
 }
 
+/* ---- --picture FILE [RECORD...]: drawn by Python ---- */
+
+#define PICTURE "--picture"
+
+/* A record of this machine alone, without a trial. Returns the exit status. */
+static int write_record(const char *path)
+{
+	char name[] = "topology", *words[] = { name, NULL };
+	const struct options o = {
+		.name = name, .profile = QUICK, .seed = 1, .argc = 1, .argv = words
+	};
+	struct run r = { .options = &o };
+	int status = record_open(&r.record, path, RECORD_APPEND);
+
+	if (status)
+		return status;
+	budget_begin(&r.budget, NULL, 0);
+	status = setting_find(&r.setting, &o, NULL);
+	if (!status) {
+		r.clock = clock_measure();
+		run_header(&r);
+		run_end(&r, EXIT_GOOD);
+	}
+	record_close(r.record);
+	setting_free(&r.setting);
+	return status;
+}
+
+/* Draws the records; without one, this machine. Returns only on failure. */
+static int draw(const struct program *p, char *file, int records, char **record)
+{
+	char name[] = "locus topology", option[] = PICTURE, scratch[64];
+	char *words[records + 5];
+	int n = 0, status;
+
+	words[n++] = name;
+	words[n++] = option;
+	words[n++] = file;
+	for (int i = 0; i < records; i++)
+		words[n++] = record[i];
+	if (!records) {
+		/* without MFD_CLOEXEC: Python reads it */
+		snprintf(scratch, sizeof(scratch), "/proc/self/fd/%d",
+			 memfd_create("locus-record", 0));
+		words[n++] = scratch;
+		status = write_record(scratch);
+		if (status)
+			return status;
+	}
+	words[n] = NULL;
+	return report_command(p, n, words);
+}
+
+static bool is_picture(int argc, char **argv)
+{
+	return argc > 1 && !strncmp(argv[1], PICTURE, strlen(PICTURE)) &&
+	       strchr("=", argv[1][strlen(PICTURE)]);
+}
+
+static int picture(const struct program *p, int argc, char **argv)
+{
+	char *file = strchr(argv[1], '=') ? strchr(argv[1], '=') + 1 : argv[2];
+	const int first = strchr(argv[1], '=') ? 2 : 3;
+
+	if (file && *file)
+		return draw(p, file, argc > first ? argc - first : 0, argv + first);
+	message("%s: " PICTURE " needs the name of a file, such as machine.svg", argv[0]);
+	return EXIT_COMMAND_LINE;
+}
+
 int topology_command(const struct program *p, int argc, char **argv)
 {
 	struct machine *m;
 	int status;
 
-	(void)p;
+	if (is_picture(argc, argv))
+		return picture(p, argc, argv);
 	if (refuse_arguments(argc, argv, 1))
 		return EXIT_COMMAND_LINE;
 	m = command_machine(argc > 1 ? argv[1] : NULL, &status);

@@ -420,3 +420,17 @@ def test_more_trials_than_a_plan_has(locus):
     done = locus("dummy --variant steady --size 1..20001+1 --dry-run")
     assert (done.status, done.out) == (2, "")
     assert done.err == "locus dummy: more than 20000 trials; choose fewer values\n"
+
+
+def test_a_picture_of_this_machine_and_of_a_record(locus, tmp_path):
+    made = tmp_path / "machine.svg"
+    done = locus("topology", "--picture", made)
+    assert done.status == 0 and not done.err, done.err
+    assert "No times: locus suite" in made.read_text() and "node 0" in made.read_text()
+    file = tmp_path / "a.jsonl"
+    locus("dummy --repeats 2 --output", file)
+    assert locus("topology", f"--picture={made}", file).status == 0
+    for words in (["--picture"], ["--picture="]):
+        refused = locus("topology", *words)
+        assert refused.status == 2 and "needs the name of a file" in refused.err
+    assert locus("topology", "--picture", made, tmp_path / "none.jsonl").status == 2

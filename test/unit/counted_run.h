@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "harness/run/engine.h"
+#include "harness/run/run.h"
 #include "machine/clock.h"
 #include "count/counters.h"
 #include "ranks.h"

@@ -23,7 +23,7 @@
 
 #include "benchmarks.h"
 #include "kit/agree.h"
-#include "harness/run/engine.h"
+#include "harness/run/run.h"
 #include "ranks.h"
 
 #define CHECK(IT)                                  \

@@ -15,7 +15,7 @@
 #include <jansson.h>
 
 #include "benchmark.h"
-#include "harness/run/engine.h"
+#include "harness/run/run.h"
 #include "harness/sample/series.h"
 #include "machine/memory/arena.h"
 #include "machine/topology/topology.h"

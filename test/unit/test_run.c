@@ -16,7 +16,7 @@
 
 #include "base/statistics.h"
 #include "benchmark.h"
-#include "harness/run/engine.h"
+#include "harness/run/run.h"
 #include "machine/clock.h"
 
 #define PREPARATION 0.2 /* s */

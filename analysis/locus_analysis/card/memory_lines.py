@@ -233,7 +233,7 @@ def _translation(level: Level) -> str:
 # ---- memory by node ----
 
 
-def _cells(host: Host, benchmark: str) -> list[Cell]:
+def cells(host: Host, benchmark: str) -> list[Cell]:
     """The node x node matrix of the first variant and setting that has one: a trial for each cell,
     with its nodes."""
     of_run = _cells_of(host.db, benchmark)
@@ -303,7 +303,7 @@ def remote(host: Host) -> list[Line]:
     """Latency of remote nodes' memory."""
     if len(host.nodes) < 2:
         return []
-    found = _remote(_cells(host, "latency"), lower=True)
+    found = _remote(cells(host, "latency"), lower=True)
     if found is None:
         if not host.of("latency"):
             return []
@@ -403,7 +403,7 @@ def _filled(trial: Trial) -> int:
 def _node(host: Host, own: Sequence[Trial]) -> list[Line]:
     if len(host.nodes) < 2:
         return []
-    found = _remote(_cells(host, "numa"), lower=False)
+    found = _remote(cells(host, "numa"), lower=False)
     lines = []
     of_node = [t for t in own if _filled(t) == 1 and t["threads"] > 1]
     if of_node:

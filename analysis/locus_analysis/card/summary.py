@@ -74,7 +74,7 @@ def _of_many(db: duckdb.DuckDBPyConnection) -> str:
 
 def answer(db: duckdb.DuckDBPyConnection, benchmark: str) -> str:
     """For a terminal: what the last host's trials of one benchmark say of the machine."""
-    found = [(host, of_benchmark(host, benchmark)) for host in _hosts(db)[-1:]]
+    found = [(host, of_benchmark(host, benchmark)) for host in machines(db)[-1:]]
     if not any(lines for _, lines in found):
         return f"nothing of {benchmark} was measured"
     ((host, lines),) = found
@@ -91,7 +91,7 @@ def findings(db: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
     """A sentence for each benchmark of each run that alone makes its host's card: the benchmark's
     first line on the card that is known, else its first line."""
     found: dict[str, dict[str, str]] = {}
-    for host in _hosts(db):
+    for host in machines(db):
         if len(host.wholes) == 1:
             names = dict.fromkeys(t["benchmark"] for t in host.trials)
             own = {name: of_benchmark(host, name) for name in names}
@@ -118,10 +118,10 @@ def _classes(db: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
 
 def cards(db: duckdb.DuckDBPyConnection) -> list[Card]:
     """One card for each host, from all of its runs; `db` has the tables of tables.sql."""
-    return [_card(host) for host in _hosts(db)]
+    return [_card(host) for host in machines(db)]
 
 
-def _hosts(db: duckdb.DuckDBPyConnection) -> list[Host]:
+def machines(db: duckdb.DuckDBPyConnection) -> list[Host]:
     """By name. Comparisons with libraries say nothing about the machine, and are left out."""
     runs: dict[str, list[Outcome]] = {}
     for r in select(db, Outcome, "FROM outcome WHERE comparisons = 0 ORDER BY ordinal"):
@@ -147,7 +147,7 @@ def _host(
 
 
 def _card(host: Host) -> Card:
-    made = Card(_title(host), run_variation.about(_tried(host)), _advice(host))
+    made = Card(title(host), run_variation.about(_tried(host)), _advice(host))
     missing = []
     for name, lines, wish in BLOCKS:
         own = lines(host)
@@ -190,7 +190,7 @@ def _missing(host: Host, missing: Sequence[tuple[str, Wish]]) -> str:
     return "; ".join(f"{', '.join(names)}: {then}" for then, names in found.items())
 
 
-def _title(host: Host) -> list[str]:
+def title(host: Host) -> list[str]:
     last = host.runs[-1]
     header, machine = host.header, host.machine
     topology, memory = machine["topology"], machine["memory"]["total"]

@@ -14,7 +14,6 @@
 #include "base/sysfs.h"
 #include "commands/health/examiner.h"
 #include "harness/record/lines.h"
-#include "harness/run/engine.h"
 #include "harness/run/run.h"
 #include "machine/clock.h"
 

@@ -9,7 +9,6 @@
 #include "harness/ask/parameters.h"
 #include "harness/run/run.h"
 #include "harness/plan/plan.h"
-#include "harness/run/engine.h"
 #include "kit/agree.h"
 #include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"

@@ -153,4 +153,14 @@ json_t *regions_json(const struct regions *); /* `markers` of the header */
 void cut_start(struct run *);
 void cut_stop(void);
 
+/* --- engine.c: everything between the command line and the exit status --- */
+
+/*
+ * Plans and measures options->benchmark, or if that is NULL all benchmarks of `table`. Prints the
+ * results, writes the record, and returns the exit status. With ranks, this process is one of
+ * several that measure together: rank 0 prints and writes for all of them, and all return the same
+ * status.
+ */
+int engine_run(const struct options *, const struct benchmark *const *table, const struct ranks *);
+
 #endif
