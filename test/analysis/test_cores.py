@@ -59,9 +59,20 @@ def test_few_cpus_have_no_scatter() -> None:
 def test_the_card_names_the_slowest_cpu_and_a_wrong_one() -> None:
     slow = screen(cores(BIG, slow=17))
     assert "cores      each CPU       slowest: CPU 17, 0.90 of the median" in slow
-    assert re.search("slowest: CPU [0-9]+, (0.99|1.00) of the median", screen(cores(BIG)))
+    assert re.search(r"each CPU +all 64 CPUs within [0-9.]+ %", screen(cores(BIG)))
     wrong = screen(cores(BIG, wrong=40))
     assert "each CPU       CPU 40 computes wrong" in wrong and "certain" in wrong
+
+
+def test_a_slowest_cpu_is_beyond_the_interval() -> None:
+    def said(ratio: float, doubt: float, apart: set[int]) -> bool:
+        return each_cpu.Slowest(2, 0, ratio, doubt, apart).is_slower
+
+    assert said(1.02, 0.01, set()) and said(1.02, 0.03, {0})
+    assert not said(1.02, 0.03, set())
+    assert not said(1.004, 0.001, set())  # would be shown as 1.00
+    assert not said(1.02, 0.0, set())  # without an interval
+    assert each_cpu.Slowest(2, 0, 1.004, 0.012, set()).none_is == "all 2 CPUs within 1.2 %"
 
 
 def screen(points: list[Point]) -> str:

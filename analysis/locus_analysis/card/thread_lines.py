@@ -55,8 +55,8 @@ def cores(host: Host) -> list[Line]:
 
 
 def each(host: Host) -> list[Line]:
-    """The slowest CPU beside the median one, or those that compute wrong; then what all cost each
-    other."""
+    """The slowest CPU beside the median one, if one is slower, or those that compute wrong; then
+    what all cost each other."""
     trials = [t for t in host.trials if t["benchmark"] == "cores"]
     if wrong := each_cpu.wrong(trials):
         return [Line("cores", "each CPU", wrong[0], CERTAIN)]
@@ -64,11 +64,12 @@ def each(host: Host) -> list[Line]:
     found = each_cpu.of(host.db, own)
     if not found:
         return []
-    ratios = each_cpu.over_trials(found)
-    slowest = max(ratios, key=lambda cpu: ratios[cpu])
-    told = f"slowest: CPU {slowest}, {1 / ratios[slowest]:.2f} of the median"
-    numbers = {"slowest": 1 / ratios[slowest]}
-    odd = sorted(each_cpu.outlying(ratios) - {slowest})
+    slowest = each_cpu.slowest_of(found)
+    told = slowest.none_is
+    if slowest.is_slower:
+        told = f"slowest: CPU {slowest.cpu}, {1 / slowest.ratio:.2f} of the median"
+    numbers = {"slowest": 1 / slowest.ratio}
+    odd = sorted(slowest.apart - {slowest.cpu})
     told += f", CPU {units.some([str(cpu) for cpu in odd], 4)} apart, too" if odd else ""
     together = [r for t in own for r in t["ratios"] if r["value"]]
     if together:

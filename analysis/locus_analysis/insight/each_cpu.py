@@ -18,6 +18,7 @@ from ..records.rows import Trial
 
 LEAST = 5  # CPUs: fewer have no scatter of their own
 SHARE, SCATTER, NORMAL = 0.05, 5.0, 1.4826  # as for CPUs whose pairs stand out (core-to-core)
+SLIGHT = 0.005  # a smaller difference would be shown as 1.00
 NAMED = 8
 QUERY = """
 SELECT b.whole, b.id, cpu, b.value FROM by_cpu b JOIN headline h USING (whole, id)
@@ -86,6 +87,36 @@ def over_trials(found: Sequence[Each]) -> dict[int, float]:
     return {cpu: statistics.median(own) for cpu, own in of_cpu.items()}
 
 
+@dataclass(frozen=True)
+class Slowest:
+    """Of so many CPUs: the slowest one, its time over the median one's, and how far the interval of
+    a trial reaches, as a share."""
+
+    cpus: int
+    cpu: int
+    ratio: float
+    doubt: float
+    apart: set[int]  # CPUs beyond scatter
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether it differs from the median CPU by more than the interval, or than the others."""
+        beyond = 0 < self.doubt < self.ratio - 1 and self.ratio - 1 > SLIGHT
+        return beyond or self.cpu in self.apart
+
+    @property
+    def none_is(self) -> str:
+        """ "all 64 CPUs within 0.8 %"."""
+        return f"all {self.cpus} CPUs within {units.percent(max(self.doubt, self.ratio - 1))}"
+
+
+def slowest_of(found: Sequence[Each]) -> Slowest:
+    ratios = over_trials(found)
+    cpu = max(ratios, key=lambda c: ratios[c])
+    doubts = [units.doubt(e.trial) / value for e in found if (value := e.trial["value"])]
+    return Slowest(len(ratios), cpu, ratios[cpu], statistics.median(doubts), outlying(ratios))
+
+
 def wrong(trials: Sequence[Trial]) -> list[str]:
     """What trials with a wrong answer say of their CPUs, each once."""
     return [*dict.fromkeys(t["reasons"][0] for t in trials if t["status"] == "wrong")][:1]
@@ -102,12 +133,12 @@ def said(trials: Sequence[Trial], found: Sequence[Each]) -> str:
 
 def slowest(found: Sequence[Each]) -> str:
     """ "CPU 17, the slowest of 64, has 0.900 of the median CPU's speed"."""
-    ratios = over_trials(found)
-    cpu = max(ratios, key=lambda c: ratios[c])
-    odd = sorted(outlying(ratios))
-    slow = [str(c) for c in odd if ratios[c] > 1]
+    one, ratios = slowest_of(found), over_trials(found)
+    if not one.is_slower:
+        return f"No CPU is slower than the others: {one.none_is}"
+    slow = [str(c) for c in sorted(one.apart) if ratios[c] > 1]
     more = f"; CPU {units.some(slow, NAMED)} stand{'s' * (len(slow) < 2)} out" if slow else ""
     return (
-        f"CPU {cpu}, the slowest of {len(ratios)}, has {1 / ratios[cpu]:.3f} of the median CPU's"
+        f"CPU {one.cpu}, the slowest of {one.cpus}, has {1 / one.ratio:.3f} of the median CPU's"
         f" speed{more}"
     )
