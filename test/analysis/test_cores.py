@@ -59,7 +59,7 @@ def test_few_cpus_have_no_scatter() -> None:
 def test_the_card_names_the_slowest_cpu_and_a_wrong_one() -> None:
     slow = screen(cores(BIG, slow=17))
     assert "cores      each CPU       slowest: CPU 17, 0.90 of the median" in slow
-    assert re.search(r"each CPU +all 64 CPUs within [0-9.]+ %", screen(cores(BIG)))
+    assert re.search(r"each CPU +all 64 CPUs are equal within [0-9.]+ %", screen(cores(BIG)))
     wrong = screen(cores(BIG, wrong=40))
     assert "each CPU       CPU 40 computes wrong" in wrong and "certain" in wrong
 
@@ -72,7 +72,9 @@ def test_a_slowest_cpu_is_beyond_the_interval() -> None:
     assert not said(1.02, 0.03, set())
     assert not said(1.004, 0.001, set())  # would be shown as 1.00
     assert not said(1.02, 0.0, set())  # without an interval
-    assert each_cpu.Slowest(2, 0, 1.004, 0.012, set()).none_is == "all 2 CPUs within 1.2 %"
+    equal, unknown = (each_cpu.Slowest(2, 0, 1.004, doubt, set()) for doubt in (0.012, 0.4))
+    assert equal.none_is == "all 2 CPUs are equal within 1.2 %"
+    assert unknown.none_is == "whether a CPU is slower is open (±40 %)"
 
 
 def screen(points: list[Point]) -> str:

@@ -50,6 +50,14 @@ static void the_same_words_are_said_once(void **state)
 	EXPECT("", "1 trial: once\n", { 1, "trial", "once" });
 }
 
+static void a_sign_is_part_of_its_number(void **state)
+{
+	(void)state;
+	EXPECT("", "3 trials: drifted by -2.1 to +7.0 %\n", { 1, "trial", "drifted by +1.5 %" },
+	       { 1, "trial", "drifted by -2.1 %" }, { 1, "trial", "drifted by +7.0 %" });
+	EXPECT("", "1 trial: a-1\n1 trial: a-2\n", { 1, "trial", "a-1" }, { 1, "trial", "a-2" });
+}
+
 static void other_words_and_other_ranks_are_not(void **state)
 {
 	(void)state;
@@ -120,6 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_words_are_said_once),
+		cmocka_unit_test(a_sign_is_part_of_its_number),
 		cmocka_unit_test(other_words_and_other_ranks_are_not),
 		cmocka_unit_test(what_looks_like_a_number_may_be_a_name),
 		cmocka_unit_test(numbers_beyond_the_room_are_words),

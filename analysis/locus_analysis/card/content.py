@@ -319,9 +319,11 @@ def _title(card: Card, width: int) -> list[str]:
 
 
 def _line(line: Line, first: bool, width: int) -> list[str]:
-    """The word on trust ends the first row, however many rows there are."""
+    """The word on trust ends the first row, however many rows there are; the others use its
+    column."""
     own = width - NAME - SURE - 2
     rows = _wrapped(line.text, own) or [""]
+    rows[1:] = _wrapped(" ".join(rows[1:]), width - NAME)
     head = f"{line.block if first else '':<{BLOCK}}{line.name:<{NAME - BLOCK}}"
     told = [f"{head}{rows[0]:<{own}}  {line.sure}"]
     return told + [" " * NAME + row for row in rows[1:]]

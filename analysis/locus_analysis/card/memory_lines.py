@@ -67,10 +67,12 @@ def _last(host: Host, found: list[Finding]) -> Optional[Finding]:
 def _cache(host: Host, finding: Finding, level: Level) -> Line:
     if level.noisy:
         return _noisy_cache(host, finding, level)
-    if level.time is None or level.plateau is None:
+    if _is_missing(level):
         reported = f", {level.reported} reported" if level.reported else ""
-        then = cache_levels.missing(finding, host.place)
+        last = [one for one in finding.levels if _is_missing(one)][-1]  # the advice is for all
+        then = cache_levels.missing(finding, host.place) if level is last else advice.Advice()
         return untold("caches", level.name, f"no plateau of its own{reported}", then)
+    assert level.time is not None
     cycles = "" if level.cycles is None else f"{units.number(level.cycles)} cycles"
     size, remark = _end(level)
     if level.name == "memory":
@@ -83,6 +85,10 @@ def _cache(host: Host, finding: Finding, level: Level) -> Line:
         _sure_of(host, level),
         {name: value for name, value in numbers.items() if value is not None},
     )
+
+
+def _is_missing(level: Level) -> bool:
+    return not level.noisy and (level.time is None or level.plateau is None)
 
 
 def _noisy_cache(host: Host, finding: Finding, level: Level) -> Line:

@@ -106,8 +106,11 @@ class Slowest:
 
     @property
     def none_is(self) -> str:
-        """ "all 64 CPUs within 0.8 %"."""
-        return f"all {self.cpus} CPUs within {units.percent(max(self.doubt, self.ratio - 1))}"
+        """ "all 64 CPUs are equal within 0.8 %"."""
+        if self.doubt > SHARE:
+            return f"whether a CPU is slower is open (±{100 * self.doubt:.0f} %)"
+        most = max(self.doubt, self.ratio - 1)
+        return f"all {self.cpus} CPUs are equal within {100 * most:.2g} %"
 
 
 def slowest_of(found: Sequence[Each]) -> Slowest:
@@ -135,7 +138,7 @@ def slowest(found: Sequence[Each]) -> str:
     """ "CPU 17, the slowest of 64, has 0.900 of the median CPU's speed"."""
     one, ratios = slowest_of(found), over_trials(found)
     if not one.is_slower:
-        return f"No CPU is slower than the others: {one.none_is}"
+        return one.none_is[0].upper() + one.none_is[1:]
     slow = [str(c) for c in sorted(one.apart) if ratios[c] > 1]
     more = f"; CPU {units.some(slow, NAMED)} stand{'s' * (len(slow) < 2)} out" if slow else ""
     return (

@@ -169,13 +169,17 @@ struct remark {
 	char least[MOST_NUMBERS][NUMBER_ROOM], most[MOST_NUMBERS][NUMBER_ROOM];
 };
 
-/* The length of the number that begins at `at`; 0: none does, or it is part of a word. */
+/*
+ * The length of the number, with its sign, that begins at `at`; 0: none does, or it is part of a
+ * word.
+ */
 static size_t number_length(const char *sentence, const char *at)
 {
-	const char *before = at > sentence ? at - 1 : " ";
+	const char *before = at > sentence ? at - 1 : " ",
+		   *digits = at + (*before == ' ' && strchr("+-", *at));
 	char *end;
 
-	if (!isdigit((unsigned char)*at) || isalnum((unsigned char)*before) ||
+	if (!isdigit((unsigned char)*digits) || isalnum((unsigned char)*before) ||
 	    strchr("._-/\\=", *before) || (at[0] == '0' && isalpha((unsigned char)at[1])))
 		return 0;
 	strtod(at, &end);
