@@ -94,7 +94,7 @@ def check_good(job, read, *nodes):
     assert job.until("COMPLETED") == 0
     for node in nodes:
         check_complete(job, read, node, runs=1)
-    assert "no good end" not in job.out() and "to go on" not in job.out()
+    assert "not completed" not in job.out() and "to continue" not in job.out()
 
 
 class Gate:
@@ -183,7 +183,7 @@ class Job:
     def go_on(self, submit, instead=None, **more):
         """Submits the command that the job advised, or that with another script."""
         found = re.search(
-            r"to go on: LOCUS_RESULTS=(\S+) sbatch (--.*?) (\S+\.slurm)(.*)\n", self.said()
+            r"to continue: LOCUS_RESULTS=(\S+) sbatch (--.*?) (\S+\.slurm)(.*)\n", self.said()
         )
         assert found, self
         results, sbatch, script, arguments = found.groups()

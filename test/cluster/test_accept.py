@@ -63,7 +63,7 @@ def test_from_start_to_end_and_again(accept, source, read):
     assert list(found) == STEPS, job
     assert {found[step] for step in STEPS[:-1]} == {"good"}, job
     assert found["sick"].startswith("cannot tell") and int(job["ExitCode"].split(":")[0]) == 4
-    assert "to go on" not in job.out()
+    assert "to continue" not in job.out()
     both = (job.results / "table.txt").read_text().partition("\n\n")[2]
     assert both.startswith("speed together over unsynchronized: "), job
     runs = [line for line in read(job.results / "suite/n1.jsonl") if line["type"] == "header"]
@@ -85,8 +85,9 @@ def test_a_step_that_fails_is_done_again(accept, source):
     job = ended(accept(*FEW, before=bad))
     assert int(job["ExitCode"].split(":")[0]) == 1
     assert table(job)["suite"] == "bad (1), see suite.txt" and table(job)["cores"] == "good"
-    assert "no good end on n3" in job.out()
-    assert f"accept: to go on: LOCUS_RESULTS=results/accept-{job.id} sbatch --nodes=4" in job.out()
+    assert "not completed on n3" in job.out()
+    said = f"accept: to continue: LOCUS_RESULTS=results/accept-{job.id} sbatch --nodes=4"
+    assert said in job.out()
     again = ended(accept(*FEW, results=f"results/accept-{job.id}"))
     assert table(again)["suite"] == "good" and "accept: cores" not in again.out()
 

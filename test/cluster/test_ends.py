@@ -54,9 +54,9 @@ def test_time_limit(submit, read):
     assert warned.until("FAILED") == 128 + signal.SIGTERM
     way = "--nodes=1 --nodelist=n1 --time=02:00:00 --partition=main jobs/locus.slurm"
     way += " dummy --profile quick"
-    assert f"to go on: LOCUS_RESULTS=results/dummy-{warned.id} sbatch {way}" in warned.said()
+    assert f"to continue: LOCUS_RESULTS=results/dummy-{warned.id} sbatch {way}" in warned.said()
     assert re.search(
-        r"no good end on n1: time: SIGTERM came \d+ s before the end of the job's time limit of",
+        r"not completed on n1: time: SIGTERM came \d+ s before the end of the job's time limit of",
         warned.said(),
     )
     overrun.until("TIMEOUT")
@@ -85,11 +85,11 @@ def test_cancelled(submit, read):
         check_interrupted(job, read, node)
         wait_for(
             lambda lost=node: (
-                f"no good end on {lost}: ended by SIGTERM, which scancel" in job.out()
+                f"not completed on {lost}: ended by SIGTERM, which scancel" in job.out()
             ),
             job,
         )
-    wait_for(lambda: "to go on: " in job.out(), job)
+    wait_for(lambda: "to continue: " in job.out(), job)
 
 
 def test_no_trial_is_complete(submit, read):
@@ -97,8 +97,8 @@ def test_no_trial_is_complete(submit, read):
     job = submit("dummy", *ENDLESS, "--delay", "1e9", "--time-budget", "1s")
     assert job.until("FAILED") == 1
     assert read(job.record())[-1]["trials"] == {"interrupted": 1}
-    assert "no good end on n1: no trial is complete: locus: time budget spent" in job.out()
-    assert "to go on: " in job.out()
+    assert "not completed on n1: no trial is complete: locus: time budget spent" in job.out()
+    assert "to continue: " in job.out()
 
 
 def test_a_killed_step(submit):
@@ -109,10 +109,10 @@ def test_a_killed_step(submit):
     ask("scancel", "--signal=KILL", f"{job.id}.0")
     assert job.until("FAILED") == 128 + signal.SIGKILL
     for node in ("n1", "n2"):
-        assert f"no good end on {node}: killed by SIGKILL, which scancel --signal sends" in (
+        assert f"not completed on {node}: killed by SIGKILL, which scancel --signal sends" in (
             job.out()
         )
-    assert "to go on: " in job.out()
+    assert "to continue: " in job.out()
 
 
 def requeue(job, submit):
@@ -120,8 +120,8 @@ def requeue(job, submit):
     ask("scontrol", "requeue", job.id)
     job.start_again()
     assert (
-        "SLURM starts this job again, and it goes on by itself" in job.out()
-        and "to go on:" not in job.out()
+        "SLURM requeues this job, which then resumes by itself" in job.out()
+        and "to continue:" not in job.out()
     )
     return job
 
@@ -176,9 +176,9 @@ def test_only_what_is_left_goes_on(submit, read, source, gate):
     assert read(job.record())[-1]["status"] == 0
     said = job.said()
     assert (
-        "no good end on n1" not in said
-        and "no good end on n2" in said
-        and "no good end on n3" in said
+        "not completed on n1" not in said
+        and "not completed on n2" in said
+        and "not completed on n3" in said
     )
     assert "sbatch --nodes=1 --nodelist=n3 " in said
     job = job.go_on(submit)
@@ -208,7 +208,7 @@ def test_loss_of_a_node(submit, read, source):
     for job, there, lost in ((ends, "n1", "n2"), (goes_on, "n3", "n4")):
         assert read(job.record(there))[-1]["type"] == "end"
         assert read(job.record(lost), whole=False)[-1]["type"] != "end"
-    assert "no good end on n4" in goes_on.said() and "no good end on n3" not in goes_on.said()
+    assert "not completed on n4" in goes_on.said() and "not completed on n3" not in goes_on.said()
     ends.start_again()
     gates[0].open()
     assert ends.until("COMPLETED") == 0

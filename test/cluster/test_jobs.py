@@ -106,8 +106,7 @@ def test_links_of_one_release(from_elsewhere, installed, read):
     job = from_elsewhere("latency", *soon_done("latency"))
     assert check_good(job, read)[0]["command"][:2] == ["locus", "latency"]
     assert job.out() == (
-        "locus-job: instead of latency.slurm, which the next release has not: sbatch locus.slurm"
-        " latency\n"
+        "locus-job: latency.slurm will be removed; use: sbatch locus.slurm latency\n"
     )
 
 
@@ -185,12 +184,12 @@ def test_the_node_is_ours_alone_and_whole(submit, read):
     ],
 )
 def test_the_status_is_passed_on(submit, status, arguments, cause):
-    """The cause is told, but no command to go on, which would fail again."""
+    """The cause is told, but no command to continue, which would fail again."""
     job = submit("numa", *ONE_TRIAL, *arguments)
     assert job.until("FAILED") == status
     said = job.out()
-    assert re.search(rf"no good end on n1: {cause}.*, see results/numa-{job.id}/n1\.txt\n", said)
-    assert "to go on" not in said
+    assert re.search(rf"not completed on n1: {cause}.*, see results/numa-{job.id}/n1\.txt\n", said)
+    assert "to continue" not in said
 
 
 # As of a shell in another job (salloc), and of a site that likes other defaults.
@@ -214,13 +213,13 @@ def test_settings_of_the_shell_change_nothing(submit, read):
     header = check_good(job, read)[0]
     assert header["binding"]["affinity"] == list(range(CPUS))
     assert job.out() == (
-        "locus-job: not used: SLURM_CPU_BIND=mask_cpu:1 SLURM_MEM_PER_CPU=100"
-        " SLURM_THREADS_PER_CORE=1, maybe of the shell that submitted the job; sbatch -c, or"
-        " --threads and --bind of locus, choose CPUs\n"
+        "locus-job: ignored: SLURM_CPU_BIND=mask_cpu:1 SLURM_MEM_PER_CPU=100"
+        " SLURM_THREADS_PER_CORE=1, perhaps from the shell that submitted the job; choose CPUs by"
+        " sbatch -c, or by --threads and --bind of locus\n"
     )
     refused = submit("numa", *ONE_TRIAL, "--size", "900000G", shell=SHELL)
     assert refused.until("FAILED") == 3
-    assert "no good end on n1: status 3 (impossible 1): it needs 879 TiB" in refused.out()
+    assert "not completed on n1: status 3 (impossible 1): it needs 879 TiB" in refused.out()
 
 
 def test_cpus_per_task_of_the_shell(submit):
@@ -230,8 +229,8 @@ def test_cpus_per_task_of_the_shell(submit):
     job = submit("numa", *ONE_TRIAL, shell={"SLURM_CPUS_PER_TASK": str(CPUS)})
     assert job.until("COMPLETED") == 0
     assert job.out() == (
-        f"locus-job: -c 1, of sbatch or of the shell that called it: 1 of {CPUS} CPUs of a node;"
-        " for all: unset SLURM_CPUS_PER_TASK\n"
+        f"locus-job: -c 1, from sbatch or the shell that called it, gives 1 of {CPUS} CPUs of a"
+        " node; for all: unset SLURM_CPUS_PER_TASK\n"
     )
 
 
@@ -272,7 +271,7 @@ def test_suspects_are_measured_again(submit, read):
     wrong = submit("numa", "--again", "results/none", *ONE_TRIAL)
     assert wrong.until("FAILED") == 2
     assert wrong.out() == (
-        "locus-job: --again: 'results/none' is no folder; expected one of results\n"
+        "locus-job: --again: 'results/none' is no folder; expected a folder of results\n"
     )
 
 
@@ -317,7 +316,7 @@ def test_fewer_cpus_than_the_node_has(submit, read, source, group):
         return header
 
     check(asked, asked.record(), 0)
-    assert "locus-job: -c 1, of sbatch" in asked.out()
+    assert "locus-job: -c 1, from sbatch" in asked.out()
     check(masked, source / "masked.jsonl", 1)
     cpuset = {"cpuset.mems": "0", "cpuset.cpus": "1"}
     group("cpuset", cpuset, cpuset)

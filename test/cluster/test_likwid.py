@@ -57,8 +57,8 @@ def test_likwid_itself(submit, read):
         return
     assert job.until("FAILED") == 1
     assert (
-        re.search(rf"no good end on n1: .*, see results/likwid-{job.id}/n1.txt\n", job.said())
-        and "to go on" not in job.said()
+        re.search(rf"not completed on n1: .*, see results/likwid-{job.id}/n1.txt\n", job.said())
+        and "to continue" not in job.said()
     )
     cause = set(counts.stdout.splitlines()) - {""}
     assert cause & set((job.results / "n1.txt").read_text().splitlines())
@@ -97,7 +97,7 @@ def test_events_are_a_group(submit, read):
 
 def test_the_status_is_passed_on(submit):
     job = submit("likwid", "MEM", *TINY, "--size", "900000G", path=STANDIN)
-    assert job.until("FAILED") == 3 and "no good end on n1" in job.said()
+    assert job.until("FAILED") == 3 and "not completed on n1" in job.said()
 
 
 @pytest.mark.parametrize("arguments", [[], ["MEM"]])
@@ -110,7 +110,7 @@ def test_a_group_that_is_none_leaves_nothing_behind(submit):
     """LIKWID leaves the program stopped. It must be killed, or it would keep the step's output
     open."""
     job = submit("likwid", "BAD", *TINY, path=STANDIN)
-    assert job.until("FAILED") == 1 and "no good end on n1" in job.said()
+    assert job.until("FAILED") == 1 and "not completed on n1" in job.said()
     assert not running(job)
 
 
@@ -149,7 +149,7 @@ def test_requeued_when_all_is_done(submit, read):
     assert job.until("COMPLETED") == 0, job
     first, second = (line for line in read(job.record()) if line["type"] == "header")
     assert (first["markers"]["regions"] > 0) and second["markers"]["regions"] == 0
-    assert "n1 has no trial left that could be counted" in job.said() and names(job.results) == [
+    assert "n1 has no trial left to count" in job.said() and names(job.results) == [
         "n1.csv",
         "n1.jsonl",
         "n1.txt",

@@ -141,10 +141,10 @@ def test_the_status_is_passed_on(submit, status, arguments):
     job = submit("kmeans-mpi", *SOON, *arguments)
     assert job.until("FAILED") == status
     assert re.search(
-        rf"no good end on 1 of 2 nodes: .*, see results/kmeans-mpi-{job.id}/1-ranks.txt\n",
+        rf"not completed on 1 of 2 nodes: .*, see results/kmeans-mpi-{job.id}/1-ranks.txt\n",
         job.said(),
     )
-    assert "to go on" not in job.said()
+    assert "to continue" not in job.said()
 
 
 @pytest.mark.parametrize("launcher", ["srun --mpi=pmix", "mpirun --bind-to none"])
@@ -234,7 +234,7 @@ def test_a_lost_rank_ends_the_job(at_work, read, node):
     assert job.until("FAILED") != 0
     assert (
         re.search("Killed|killed by SIGKILL", job.out())
-        and "no good end on 2 of 2 nodes" in job.out()
+        and "not completed on 2 of 2 nodes" in job.out()
     )
     last = read(job.record("2-ranks"), whole=False)[-1]
     # Rank 0 may have had time to write the end line.

@@ -37,7 +37,7 @@ def test_read_only_results(submit, results, source):
     (said,) = job.out().splitlines()
     assert said.startswith(
         f"locus-job: no results can be written to results/dummy-{job.id}: Read-only file system;"
-        " submit again when"
+        " fix that and submit again"
     )
 
 
@@ -55,8 +55,8 @@ def test_read_only_results_of_one_node(submit, source, read):
     check_complete(job, read, "n1", runs=1)
     said = job.out()
     assert (
-        f"no good end on n2: results/dummy-{job.id}/n2.txt: Read-only file system\n" in said
-        and "no good end on n1" not in said
+        f"not completed on n2: results/dummy-{job.id}/n2.txt: Read-only file system\n" in said
+        and "not completed on n1" not in said
     )
     assert job.go_on(submit).until("COMPLETED") == 0
     check_complete(job, read, "n2", runs=1)
@@ -68,7 +68,7 @@ def test_full_results(submit, results, source, read):
     job = submit("dummy", *MANY)
     assert job.until("FAILED") == 1
     full = (
-        rf"no good end on n1: locus: --output: results/dummy-{job.id}/n1\.jsonl: No space left on"
+        rf"not completed on n1: locus: --output: results/dummy-{job.id}/n1\.jsonl: No space left on"
         r" device\. .*, see results/"
     )
     assert re.search(full, job.out())
@@ -98,7 +98,7 @@ def test_results_that_fail_while_it_measures(submit, source, read, gate, disk):
         cause = r"(Input/output error|Read-only file system)\. Complete trials are kept"
         record = rf"results/dummy-{job.id}/n1\.jsonl"
         said = job.out()
-        assert re.search(rf"no good end on n1: locus: --output: {record}: {cause}", said), said
+        assert re.search(rf"not completed on n1: locus: --output: {record}: {cause}", said), said
         wait_until_idle()
         place.mend()
         assert job.record().read_text().startswith(whole)
@@ -119,11 +119,11 @@ def test_two_jobs_in_one_folder(submit, source, read, over_ranks):
     assert re.search(
         r"1-ranks\.jsonl: another process is writing it; wait for its end", second.out()
     )
-    assert "to go on" not in second.out()
+    assert "to continue" not in second.out()
     ask("scancel", "--signal=TERM", first.id)
     assert first.until("FAILED") == 128 + signal.SIGTERM
     headers = [line for line in read(first.record("1-ranks")) if line["type"] == "header"]
-    assert [line["job"]["id"] for line in headers] == [first.id] and "to go on" in first.out()
+    assert [line["job"]["id"] for line in headers] == [first.id] and "to continue" in first.out()
 
 
 FAKETIME = next(pathlib.Path("/").glob("usr/lib*/**/faketime/libfaketimeMT.so.1"), None)

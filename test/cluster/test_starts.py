@@ -50,7 +50,7 @@ def check_it_is_not_forgotten(job, submit, lost):
         assert job.until("FAILED") != 0
     finally:
         minicluster("boot", "n2")
-    assert f"no good end on {lost}" in job.out()
+    assert f"not completed on {lost}" in job.out()
     again = job.go_on(submit)
     assert again["TimeLimit"] == "00:40:00" and again.until("COMPLETED") == 0
 

@@ -49,7 +49,7 @@ def test_all_begin_at_the_same_moment(submit, headers, nodes):
     assert len({h["begin"]["at"] for h in own}) == 1
     assert all(seconds(h["started"]) >= seconds(h["begin"]["at"]) - 0.002 for h in own)
     assert [h["tags"] for h in own] == [{"together": "4"}] * 4
-    assert "the clock of" not in job.out() and "no good end" not in job.out()
+    assert "the clock of" not in job.out() and "not completed" not in job.out()
 
 
 def test_one_after_the_other(submit, read, headers):
@@ -76,13 +76,13 @@ def test_a_node_that_is_lost_goes_on(submit, read, headers, gate):
         minicluster("boot", "n2")
     for node in ("n1", "n3"):
         check_complete(job, read, node, runs=1)
-    assert "no good end on n2: cut off" in job.out()
+    assert "not completed on n2: cut off" in job.out()
     wait_for(lambda: "idle" in ask("sinfo", "--noheader", "--nodes=n2", "--format=%T"), "n2 boots")
     again = job.go_on(submit)
     assert again.until("COMPLETED") == 0
     check_complete(job, read, "n2", runs=2)
     assert [h["tags"]["together"] for h in headers(job, "n2")] == ["3", "1"]
-    assert again.out().startswith("locus-job: one node: what it measures from here on, it measures")
+    assert again.out().startswith("locus-job: one node alone: nothing is measured")
 
 
 def test_wrong_clocks_are_told_and_corrected(submit, headers, source, wrapped):
@@ -100,7 +100,7 @@ def test_wrong_clocks_are_told_and_corrected(submit, headers, source, wrapped):
     apart = seconds(second["begin"]["at"]) - seconds(first["begin"]["at"])
     assert 3540 < apart < 3660
     (line,) = [line for line in job.out().splitlines() if "the clock of" in line]
-    assert re.match(r"locus-job: mend the clock of n2: by [+]3[56]\d\d[.]\d s another one", line)
+    assert re.match(r"locus-job: the clock of n2 is [+]3[56]\d\d[.]\d s off: ", line)
 
 
 @pytest.fixture
@@ -121,12 +121,12 @@ def test_a_suite_ends_with_who_is_sick(suite):
 def test_without_python_a_suite_says_what_to_run(suite):
     job = suite(sbatch=["--nodes=2"], shell={"LOCUS_PYTHON": "/nowhere"})
     assert job.until("COMPLETED") == 0
-    said = "locus-job: who is sick, told where locus has its Python: locus sick "
+    said = "locus-job: no Python here, which locus sick needs; elsewhere run: locus sick "
     assert job.out() == f"{said}results/suite-{job.id}\n"
 
 
 def test_tasks_of_an_array_say_what_to_run(suite):
     (job, _) = suite(sbatch=["--array=1-2"]).tasks(2)
     assert job.until("COMPLETED") == 0
-    assert "who is sick, once all tasks have ended: locus sick results/suite-" in job.out()
+    assert "when all tasks of the array have ended: locus sick results/suite-" in job.out()
     assert job.out().endswith("_*\n")

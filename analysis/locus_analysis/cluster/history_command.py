@@ -50,7 +50,7 @@ def _run(options: argparse.Namespace) -> int:
     from ..compare import observations
     from . import history
 
-    side, notes = observations.load(files, "these")
+    side, notes = observations.load(files, "these records")
     command_line.note(notes)
     if host is not None:
         if host not in side.hosts:

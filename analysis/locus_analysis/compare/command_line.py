@@ -130,7 +130,7 @@ def _compare(options: argparse.Namespace) -> int:
         from . import expected, observations
 
         classes = expected.read(options.baseline)
-        side, notes = observations.load(_given(options), "these")
+        side, notes = observations.load(_given(options), "these records")
         note(notes)
         judged = expected.judge(side, classes)
         print(expected.told(judged, options.format), flush=True)

@@ -265,7 +265,7 @@ def of(db: duckdb.DuckDBPyConnection, name: str) -> Side:
     runs = [_run(r) for r in select(db, _RowOfRun, RUNS)]
     trials = {r["id"]: _trial(r) for r in select(db, _RowOfTrial, TRIALS)}
     if not trials:
-        raise database.BadInput(f"{name}: these records hold no trial")
+        raise database.BadInput(f"no trial in {name}")
     found = select(db, _RowOfMetric, "FROM a_metric ORDER BY m")
     of_trials = _arrays(db, RESULTS, (len(runs), len(trials)), statuses=STATUSES)
     of_metrics = _arrays(db, VALUES, (len(runs), len(found)))

@@ -27,7 +27,7 @@ NO_BOUNDS = "none of these metrics has bounds: records of at least three runs of
 
 def _classes(files: Sequence[Path]) -> tuple[Side, list[Class], list[str]]:
     """The classes that have bounds, the largest first."""
-    side, notes = observations.load(files, "these")
+    side, notes = observations.load(files, "these records")
     text, without = expected.document(side, health_trials.choose)
     found: list[Class] = [c for c in json.loads(text)["classes"] if c["metrics"]]
     if not found:
@@ -130,7 +130,7 @@ def write_superbench(files: Sequence[Path], to: TextIO) -> list[str]:
 def write_superbench_results(files: Sequence[Path], to: TextIO) -> list[str]:
     """An object for each host: the mean over its runs, as in the bounds, of each metric that has a
     better direction; and for each benchmark whether a trial failed."""
-    side, notes = observations.load(files, "these")
+    side, notes = observations.load(files, "these records")
     keys = observations.common(side)
     y, _ = observations.logarithms(side.without_noisy(), keys, True)
     for host, values in zip(side.hosts, np.exp(y).tolist()):

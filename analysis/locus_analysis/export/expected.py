@@ -12,7 +12,7 @@ from ..compare import expected, observations
 
 
 def write(files: Sequence[Path], to: TextIO) -> list[str]:
-    side, notes = observations.load(files, "these")
+    side, notes = observations.load(files, "these records")
     told, without = expected.document(side, health_trials.choose)
     to.write(told + "\n")
     return notes + without

@@ -56,7 +56,7 @@ def write(files: Sequence[Path], to: TextIO) -> list[str]:
     """Writes the last values of one host."""
     given = database.read(files, samples=False)
     db = database.trials(given)
-    side = observations.of(db, "these").without_noisy()
+    side = observations.of(db, "these records").without_noisy()
     one_host("hwloc", side.hosts)
     machine = database.machines(db)[side.runs[-1]["run"]]
     nodes = machine["topology"]["nodes"]

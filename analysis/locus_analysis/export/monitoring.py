@@ -36,7 +36,7 @@ class Shown(NamedTuple):
 def write_openmetrics(files: Sequence[Path], to: TextIO) -> list[str]:
     """The last value of each host, component and metric. No timestamps: the collector refuses
     them."""
-    side, notes = observations.load(files, "these")
+    side, notes = observations.load(files, "these records")
     last = {(s.run["host"], s.component, s.metric): s for s in _shown(side)}
     began = {run["host"]: run for run in side.runs}
     _declare(to, VALUE)
@@ -59,7 +59,7 @@ def write_openmetrics(files: Sequence[Path], to: TextIO) -> list[str]:
 def write_influx(files: Sequence[Path], to: TextIO) -> list[str]:
     """A line for each value of each run, at the time when the run began. ClusterCockpit expects the
     tags hostname and type, and the field value."""
-    side, notes = observations.load(files, "these")
+    side, notes = observations.load(files, "these records")
     for one in _shown(side):
         tags = {
             "hostname": one.run["host"],
