@@ -449,6 +449,8 @@ def test_the_facts_of_a_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert of_class["facts"]["errors.machine_checks"] == {"most": 1}
     assert of_class["facts"]["memory.modules.0.count"] == 8
     assert of_class["facts"]["numa_balancing"] == 0
+    assert of_class["facts"]["memory.thp.allowed"] is True
+    assert of_class["facts"]["cgroup.cpu_quota"] is None
     assert "frequency.governor" not in of_class["facts"]
     assert "memory.modules.0.configured_speed" not in of_class["facts"]
 

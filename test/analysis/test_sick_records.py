@@ -8,6 +8,7 @@ import itertools
 import json
 import random
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -221,8 +222,10 @@ def half_of_the_cpus(name: str, p: Point) -> float:
 
 SET_UP = [
     (without_huge_pages, ("memory", "thp", "enabled"), "never", "huge pages"),
+    (without_huge_pages, ("memory", "thp", "allowed"), False, "huge pages"),
     (half_of_the_cpus, ("cgroup", "cpu_quota"), 1.0, "memory bandwidth"),
 ]
+USUALLY = {"enabled": "madvise", "allowed": "true", "cpu_quota": "none"}
 
 
 @pytest.mark.parametrize(("factor", "path", "value", "component"), SET_UP)
@@ -251,7 +254,34 @@ def test_a_node_that_is_set_up_differently(
     assert status == 1 and (found["verdict"], found["host"]) == ("SICK", "n003")
     assert component in (found["component"], *found["reason"].removeprefix("also ").split(", "))
     setting = ".".join(path).replace("_", " ")
-    assert found["differs"][0].startswith(f"{setting} {value} (9: ")
+    own = "false" if value is False else value
+    assert found["differs"] == [f"{setting} {own} (9: {USUALLY[path[-1]]})"]
+
+
+def test_trials_that_show_no_component(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two chains at once; settings are told all the same."""
+    two = [replace(p, parameters={**p.parameters, "chains": 2}) for p in points(ONE)[:4]]
+    monkeypatch.setattr(sys.modules[__name__], "points", lambda _: two)
+
+    def differently(name: str, lines: list[Line]) -> None:
+        if name == "n003":
+            lines[0]["machine"]["memory"]["thp"]["enabled"] = "never"
+
+    folder = campaign(tmp_path, named(8), change=differently)
+    status, out, _ = sick(capsys, folder, "--format", "json")
+    found = json.loads(out)["findings"]
+    assert status == 4 and {f["verdict"] for f in found} == {"UNJUDGED"}
+    assert {f["reason"] for f in found} == {"none of its trials shows a component of a node"}
+    told = {f["host"]: f["differs"] for f in found if f["differs"]}
+    assert told == {"n003": ["memory.thp.enabled never (7: madvise)"]}
+
+
+def test_records_without_trials(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [line for line in record(ONE, [], run_id("none")) if line["type"] in ("header", "end")]
+    status, _, err = sick(capsys, write(tmp_path / "none.jsonl", lines))
+    assert status == 2 and err == "locus: no trial in these records\n"
 
 
 def test_one_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

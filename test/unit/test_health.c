@@ -62,8 +62,9 @@ static void facts_that_are_as_expected(void **state)
 	assert_true(judge(&h, NULL, NULL,
 			  "\"facts\": {\"memory.thp.enabled\": \"always\", \"memory.total\": "
 			  "{\"least\": 2.7e11, \"most\": 2.8e11}, \"errors.corrected\": {\"most\": "
-			  "7}, \"topology.nodes.1.node\": 1, \"frequency.turbo\": true}"));
-	assert_int_equal(h.facts, 6); /* with the class */
+			  "7}, \"topology.nodes.1.node\": 1, \"frequency.turbo\": true, "
+			  "\"memory.thp.allowed\": true, \"cgroup.cpu_quota\": null}"));
+	assert_int_equal(h.facts, 8); /* with the class */
 	assert_int_equal(h.findings + h.unknowns, 0);
 }
 
@@ -86,6 +87,7 @@ static void a_fact_that_differs(void **state)
 		{ "\"errors.machine_checks\": {\"most\": 0}",
 		  "errors machine_checks 7, at most 0 expected" },
 		{ "\"frequency.turbo\": false", "frequency turbo true, false expected" },
+		{ "\"frequency.turbo\": null", "frequency turbo true, none expected" },
 		{ "\"cpu.model\": {\"least\": 1}",
 		  "cpu model Intel(R) Xeon(R) Platinum 8360Y CPU @ 2.40GHz, at least 1 expected" },
 	};

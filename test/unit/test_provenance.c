@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <sys/prctl.h>
 
+#include "base/sysfs.h"
 #include "records.h"
 
 static const struct file amd_guest[] = {
@@ -72,6 +74,7 @@ static void intel_server(void **state)
 	assert_string_equal(text_at(p, "memory.thp.enabled"), "always");
 	assert_string_equal(text_at(p, "memory.thp.defrag"), "madvise");
 	assert_int_equal(integer_at(p, "memory.thp.khugepaged_defrag"), 1);
+	assert_true(json_is_true(at(p, "memory.thp.allowed")));
 	assert_int_equal(integer_at(json_array_get(at(p, "memory.hugepages"), 0), "total"), 512);
 	assert_int_equal(integer_at(json_array_get(at(p, "memory.hugepages"), 0), "free"), 500);
 	assert_int_equal(
@@ -331,6 +334,40 @@ static void this_machine_is_described(void **state)
 	machine_close(here);
 }
 
+static bool may_have_huge_pages(const struct machine *m)
+{
+	json_t *memory = provenance_memory(SYSFS_ROOT, m);
+	const bool may = json_is_true(at(memory, "thp.allowed"));
+
+	nulls_say_why(memory);
+	json_decref(memory);
+	return may;
+}
+
+/* By its parent, as a batch system may do it for its jobs, or by the machine. */
+static void a_process_without_huge_pages(void **state)
+{
+	static const struct file never[] = {
+		{ "/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n" },
+		{ 0 },
+	};
+	json_t *p = provenance_of(never);
+	const char *why;
+	struct machine *here = machine_open(NULL, &why);
+	bool may;
+
+	(void)state;
+	assert_true(json_is_false(at(p, "memory.thp.allowed")));
+	json_decref(p);
+	assert_non_null(here);
+	may = may_have_huge_pages(here);
+	assert_int_equal(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
+	assert_false(may_have_huge_pages(here));
+	prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
+	assert_int_equal(may_have_huge_pages(here), may);
+	machine_close(here);
+}
+
 static void the_environment_keeps_secrets(void **state)
 {
 	json_t *e;
@@ -432,6 +469,7 @@ int main(void)
 		TEST(nothing_to_read_is_said),
 		TEST(the_reason_is_its_own),
 		cmocka_unit_test(this_machine_is_described),
+		TEST(a_process_without_huge_pages),
 		cmocka_unit_test(the_environment_keeps_secrets),
 		cmocka_unit_test(jobs_are_known),
 		cmocka_unit_test(the_program_is_described),

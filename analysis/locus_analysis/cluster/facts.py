@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from ..compare import facts
 from ..compare.observations import Run, Side
 
 ALIKE = 0.8  # of a class have the same value of a fact: then another one is told
@@ -29,20 +30,23 @@ def differing(run: Run, modes: Mapping[str, tuple[str, int]]) -> list[str]:
     for name, (usual, n) in modes.items():
         own = json.dumps(run["settings"].get(name))
         if own != usual and name != "machine.class":
-            short = name.removeprefix("machine.").replace("_", " ")
-            found.append(f"{short} {_told(own)} ({n}: {_told(usual)})")
+            path = name.removeprefix("machine.")
+            short = path.replace("_", " ")
+            found.append(f"{short} {_told(path, own)} ({n}: {_told(path, usual)})")
     return found
 
 
-def _told(value: str) -> str:
+def _told(path: str, value: str) -> str:
     known = json.loads(value)
+    if known is None:
+        return "none" if path in facts.NONE else "unknown"
     if isinstance(known, list):
         return f"{len(known)} of them"
-    return "unknown" if known is None else str(known)[:40]
+    return (known if isinstance(known, str) else value)[:40]
 
 
 def of_hosts(part: Side) -> dict[str, list[str]]:
     """By host: what it differs in from its class."""
     usual = modes(part.runs)
     last = {r["host"]: r for r in part.runs}
-    return {host: facts for host, run in last.items() if (facts := differing(run, usual))}
+    return {host: found for host, run in last.items() if (found := differing(run, usual))}

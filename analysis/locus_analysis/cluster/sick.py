@@ -305,6 +305,9 @@ class _Judged(NamedTuple):
 
 def _of_class(part: Side, effects: Mapping[str, float]) -> _Judged:
     of, cpu = matrix(part), part.runs[-1]["cpu"]
+    if not np.isfinite(of.y).any():
+        why = "none of its trials shows a component of a node"
+        return _Judged([_unjudged(host, why) for host in part.hosts], [], [])
     places = [Place(r["host"], _campaign(r)) for r in part.runs]
     campaigns = Counter({p.campaign: 0 for p in places})
     campaigns.update(c for _, c in {*places})

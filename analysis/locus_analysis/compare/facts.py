@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Facts of machines, by their path in a header's `machine`: what good machines of a class have in
 common, for locus health. A fact is a value that is to be equal, or the least or most of a number.
+None says that there is to be none.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from typing import Union
 
 from .differences import Json
 
-Fact = Union[str, int, float, bool, dict[str, float]]
+Fact = Union[None, str, int, float, bool, dict[str, float]]
 
 EQUAL = (
     *("topology.packages", "topology.cores", "topology.cpus", "topology.online", "topology.smt"),
-    *("memory.thp.enabled", "memory.thp.defrag", "memory.channels", "numa_balancing"),
+    *("memory.thp.enabled", "memory.thp.defrag", "memory.thp.allowed", "memory.channels"),
+    *("cgroup.cpu_quota", "numa_balancing"),
     *("frequency.driver", "frequency.governor", "frequency.maximum", "frequency.turbo"),
 )
+# Where null is no gap: nothing is set.
+NONE = ("cgroup.cpu_quota",)
 OF_MODULES = ("count", "type", "size", "configured_speed")
 # Firmware and kernel keep some of it, not the same on equal machines: a module of 32 is missing.
 LEAST = {"memory.total": 0.98}
@@ -30,7 +34,14 @@ def of(machine: Json) -> dict[str, Json]:
     kinds = range(len(modules) if isinstance(modules, list) else 0)
     paths = [f"memory.modules.{i}.{name}" for i in kinds for name in OF_MODULES]
     told = {path: _at(machine, path) for path in (*EQUAL, *paths, *LEAST, *MOST)}
-    return {path: value for path, value in told.items() if value is not None}
+    return {p: value for p, value in told.items() if value is not None or is_none(machine, p)}
+
+
+def is_none(machine: Json, path: str) -> bool:
+    """Whether null at this path says that nothing is set."""
+    folder, _, key = path.rpartition(".")
+    inside = _at(machine, folder) if path in NONE else None
+    return isinstance(inside, dict) and key in inside and inside[key] is None
 
 
 def _at(machine: Json, path: str) -> Json:
@@ -54,5 +65,5 @@ def _common(machines: Sequence[dict[str, Json]]) -> Iterator[tuple[str, Fact]]:
                 least = path in LEAST
                 end = min(numbers) * LEAST[path] if least else max(*numbers, MOST[path])
                 yield path, {"least" if least else "most": int(end)}
-        elif isinstance(first, (str, int, float)) and all(value == first for value in values):
+        elif not isinstance(first, (list, dict)) and all(value == first for value in values):
             yield path, first

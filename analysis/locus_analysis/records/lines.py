@@ -165,7 +165,11 @@ class Tlb(TypedDict):
     ways: Optional[int]
 
 
-class Thp(TypedDict):
+class _ThpMay(TypedDict, total=False):
+    allowed: Optional[bool]  # not before 0.2
+
+
+class Thp(_ThpMay):
     enabled: Optional[str]
     defrag: Optional[str]
     khugepaged_defrag: Optional[Setting]

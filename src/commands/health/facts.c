@@ -55,6 +55,8 @@ static const char *words_of(const char *path, const json_t *value, char text[WOR
 
 	if (json_is_string(value)) {
 		snprintf(text, WORDS, "%s", json_string_value(value));
+	} else if (json_is_null(value)) {
+		snprintf(text, WORDS, "none");
 	} else if (json_is_number(value) && number >= 1e6 && number < 1e18 &&
 		   (ends_in(path, "total") || ends_in(path, "size") || ends_in(path, "memory"))) {
 		snprintf(text, WORDS, "%s", text_bytes(bytes, (uint64_t)number));
@@ -62,7 +64,7 @@ static const char *words_of(const char *path, const json_t *value, char text[WOR
 		quantity_show(number, "", text, WORDS);
 		text[strcspn(text, " ") + (strchr(text, ' ') ? 2 : 0)] = 0;
 	} else {
-		dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+		dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
 		snprintf(text, WORDS, "%s", dumped ? dumped : "?");
 		free(dumped);
 	}
@@ -116,8 +118,8 @@ static void judge_all(struct health *h, const json_t *of_class, const json_t *ma
 
 	json_object_foreach(json_object_get(of_class, "facts"), path, fact) {
 		value = value_at(machine, path, &why);
-		if (value)
-			judge_one(h, path, fact, value);
+		if (value || json_is_null(fact))
+			judge_one(h, path, fact, value ? value : fact);
 		else
 			health_unknown(h, "%.80s: %.150s", path,
 				       why ? why : "this machine has no such fact");

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "base/numbers.h"
 #include "base/sysfs.h"
@@ -63,6 +64,20 @@ static void put_meminfo(json_t *memory, const char *meminfo, const char *name, c
 			 "/proc/meminfo has no number \"%s\"", key);
 }
 
+/*
+ * Whether this process may have transparent huge pages. A parent may have forbidden them (prctl),
+ * all (1) or those that are not asked for (3); locus asks.
+ */
+static void put_thp_allowed(json_t *thp, const char *root)
+{
+	const int forbidden = strcmp(root, SYSFS_ROOT) ? 0 : prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0);
+	const char *enabled = json_string_value(json_object_get(thp, "enabled"));
+
+	source_put_value(thp, "allowed",
+			 enabled ? json_boolean(strcmp(enabled, "never") && forbidden != 1) : NULL,
+			 "the kernel does not say whether they are enabled");
+}
+
 json_t *provenance_memory(const char *root, const struct machine *m)
 {
 	static const struct source thp_sources[] = {
@@ -86,6 +101,7 @@ json_t *provenance_memory(const char *root, const struct machine *m)
 	source_put_value(memory, "huge_page", m->huge_page ? source_size(m->huge_page) : NULL,
 			 "no transparent huge pages here");
 	source_put_all(thp, root, thp_sources);
+	put_thp_allowed(thp, root);
 	json_object_set_new(memory, "thp", thp);
 	json_object_set_new(memory, "hugepages", huge_pages_of(root, m));
 	source_put_all(memory, root, sources);

@@ -169,7 +169,12 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
                 "available": sum(free),
                 "page": PAGE,
                 "huge_page": 2 << 20,
-                "thp": {"enabled": "madvise", "defrag": "madvise", "khugepaged_defrag": 1},
+                "thp": {
+                    "enabled": "madvise",
+                    "defrag": "madvise",
+                    "khugepaged_defrag": 1,
+                    "allowed": True,
+                },
                 "hugepages": [
                     {
                         "size": 2 << 20,
