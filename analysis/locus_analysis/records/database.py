@@ -5,6 +5,7 @@ skipped, and reported with its file and number."""
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,8 +32,11 @@ T = TypeVar("T", bound=InRun)
 HERE = Path(__file__).resolve().parent
 PARSED = (HERE / "parsed.sql").read_text(encoding="utf-8")
 MOST_MEMORY = "1GiB"  # of the database; beyond that it uses temporary files
+SMALL = 1 << 22  # bytes of lines; a plan for less costs more than it saves
 LARGE = 1 << 26  # bytes; samples of more than this stay in their files
 FETCHED = 1000  # rows that are fetched together
+OPTIMIZERS = ("filter_pushdown", "unused_columns")  # that pay off for few rows, too
+OFTEN_READ = re.compile(r"CREATE VIEW (?=(?:cells|trial|metric|distribution) )")
 
 
 @dataclass
@@ -42,6 +46,7 @@ class Records:
     db: duckdb.DuckDBPyConnection
     notes: list[str] = field(default_factory=list)
     counted: list[Counted] = field(default_factory=list)  # tables given beside the records
+    is_small: bool = False
 
 
 def read(
@@ -69,6 +74,9 @@ def read(
                 taken.take(path)
             except BadInput as error:
                 taken.notes.append(str(error))
+        records.is_small = not stores and taken.size <= SMALL
+        if records.is_small:
+            _plan_briefly(records.db)
         taken.parse(keep=lines)
         records.notes += taken.notes
     if stores:
@@ -77,6 +85,15 @@ def read(
     if samples and (stores or large):
         records.notes += store.add_samples(records.db, "other_read" if stores else "other")
     return records
+
+
+def _plan_briefly(db: duckdb.DuckDBPyConnection) -> None:
+    """For few rows, planning a query takes longer than running it."""
+    (names,) = db.execute(
+        "SELECT string_agg(name, ',') FROM duckdb_optimizers() WHERE NOT list_contains(?, name)",
+        [list(OPTIMIZERS)],
+    ).fetchall()[0]
+    db.execute(f"SET threads = 1; SET disabled_optimizers = '{names}'")
 
 
 def _take_many(records: Records, taker: bulk.Bulk, files: Sequence[Path]) -> None:
@@ -106,21 +123,27 @@ def _named(records: Records) -> None:
 
 def trials(records: Records) -> duckdb.DuckDBPyConnection:
     """The records as tables of trials and metrics (trials.sql)."""
-    records.db.execute((HERE / "trials.sql").read_text(encoding="utf-8"))
+    _run(records, "trials.sql")
     return records.db
+
+
+def _run(records: Records, script: str) -> None:
+    """Of few rows, views that several queries read become tables."""
+    text = (HERE / script).read_text(encoding="utf-8")
+    records.db.execute(OFTEN_READ.sub("CREATE TABLE ", text) if records.is_small else text)
 
 
 def tables(records: Records) -> duckdb.DuckDBPyConnection:
     """The records as all tables (trials.sql, details.sql, tables.sql)."""
     db = trials(records)
-    db.execute((HERE / "details.sql").read_text(encoding="utf-8"))
+    _run(records, "details.sql")
     values = db.execute("SELECT DISTINCT name, value, unit FROM parameter").fetchall()
     labels = [(*each, units.parameter(*each)) for each in values]
     db.execute("CREATE TABLE words_of (name VARCHAR, value VARCHAR, unit VARCHAR, label VARCHAR)")
     db.execute("CREATE TABLE panel_parameter (benchmark VARCHAR, name VARCHAR)")
     reader.insert(db, "words_of", labels)
     reader.insert(db, "panel_parameter", published.panels())
-    db.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
+    _run(records, "tables.sql")
     return db
 
 

@@ -65,6 +65,7 @@ class Reader:
         self.notes: list[str] = []
         self._waiting: list[Entry] = []
         self._size = 0  # bytes of their lines
+        self.size = 0  # bytes of all lines that were taken
         self._number = 0
 
     def take(self, path: Path) -> None:
@@ -75,6 +76,7 @@ class Reader:
         for row in self._rows(path, flaws):
             self._waiting.append(row)
             self._size += len(row[-1])
+            self.size += len(row[-1])
             if self._size >= AT_ONCE:
                 self._hand_over()
             taken = True
