@@ -4,9 +4,12 @@ share the CPUs, so the times mean nothing."""
 
 import itertools
 import os
+import signal
+import time
 
 import pytest
 from some import some
+from waits import PATIENCE, wait_for, written
 
 OTHER = pytest.mark.native("other values run the same code")
 MANY = 900  # s, at most, for many ranks on few CPUs
@@ -85,6 +88,23 @@ def test_the_record_names_the_transport(mpi, tmp_path, read):
     assert "UCX_TLS=all" in told["transport"] and told["transport_why"] is None
     if told["library"].startswith("Open MPI"):
         assert "OMPI_MCA_btl=tcp,self" in told["transport"]
+
+
+@pytest.mark.native("the same code runs, later")
+def test_a_rank_that_stands_still(mpi, tmp_path, read):
+    """The others wait for it, and the run goes on."""
+    file, pid = tmp_path / "fabric.jsonl", tmp_path / "pid"
+    own = f'[ "${{OMPI_COMM_WORLD_RANK-$PMI_RANK}}" != 1 ] || echo $$ >{pid}; exec "$0" "$@"'
+    words = f"{WORDS.replace('repeats 2', 'repeats 500')} --variant pairs --output {file}"
+    process = mpi.start(words, ranks=3, prefix=["sh", "-c", own])
+    wait_for(written(file, "benchmark"), "the run begins")
+    os.kill(int(pid.read_text()), signal.SIGSTOP)
+    time.sleep(1)
+    os.kill(int(pid.read_text()), signal.SIGCONT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    *_, end = read(file)
+    assert end["type"] == "end" and end["status"] == 0 and "pairs" in out
 
 
 def test_what_makes_no_sense_is_refused(mpi, locus, tmp_path):
