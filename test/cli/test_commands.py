@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 from lacking import lacking
@@ -355,6 +356,16 @@ def test_doctor_has_a_word_on_every_check_and_never_needs_root(locus):
     done = locus("doctor")
     assert done.status in (0, 1)
     assert len(re.findall(r"^\[(ok|!!|--|\?\?)\] ", done.out, re.M)) > 15
+
+
+def test_doctor_tells_of_huge_pages_that_a_parent_forbids(locus):
+    thp = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not thp.exists() or "[never]" in thp.read_text():
+        pytest.skip("no transparent huge pages")
+    forbid = "ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)"  # PR_SET_THP_DISABLE
+    code = f"import ctypes, os, sys; {forbid}; os.execv(sys.argv[1], sys.argv[1:])"
+    done = locus("doctor", prefix=[sys.executable, "-c", code])
+    assert re.search(r"^\[--\] transparent pages .* but a parent forbids them", done.out, re.M)
 
 
 def test_dry_run_measures_nothing_and_shows_places(locus, tmp_path):

@@ -237,15 +237,17 @@ void check_memlock(const struct patient *p, struct finding *f)
 void check_thp(const struct patient *p, struct finding *f)
 {
 	char *enabled = sysfs_choice(p->root, THP "/enabled");
+	const bool never = enabled && !strcmp(enabled, "never");
+	const bool forbidden = enabled && !never && huge_thp_forbidden(p->root);
 
 	if (!enabled && sysfs_hidden(p->root, MM))
 		finding_set(f, FINDING_UNKNOWN, MM " can't be seen");
 	else if (!enabled)
 		finding_set(f, FINDING_MISSING, "not in this kernel");
 	else
-		finding_set(f, strcmp(enabled, "never") ? FINDING_GOOD : FINDING_MISSING, "%s",
-			    enabled);
-	if (enabled)
+		finding_set(f, never || forbidden ? FINDING_MISSING : FINDING_GOOD, "%s%s", enabled,
+			    forbidden ? ", but a parent forbids them (prctl)" : "");
+	if (enabled && !forbidden)
 		finding_mend(f, "echo madvise | sudo tee " THP "/enabled");
 	free(enabled);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reserved huge pages (hugetlb): the kernel's pools, and how much regions may take from them. */
+/*
+ * Reserved huge pages (hugetlb): the kernel's pools, and how much regions may take from them.
+ * Transparent ones: whether a process may have them.
+ */
 #include "machine/memory/huge.h"
 
 #include <dirent.h>
@@ -9,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "base/arithmetic.h"
 #include "base/sysfs.h"
@@ -17,6 +21,12 @@
 #include "machine/memory/arena.h"
 #include "machine/memory/mapped.h"
 #include "machine/topology/topology.h"
+
+bool huge_thp_forbidden(const char *root)
+{
+	/* 1: all; 3: only those that are not asked for */
+	return !strcmp(root, SYSFS_ROOT) && prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1;
+}
 
 /* The kernel's pools. */
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's pools of huge pages (hugetlb), by size; `root` as in base/sysfs.h. */
+/*
+ * The kernel's pools of huge pages (hugetlb), by size; and who may have transparent ones. `root` as
+ * in base/sysfs.h.
+ */
 #ifndef LOCUS_HUGE_H
 #define LOCUS_HUGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +15,9 @@
 #define MOST_HUGE_SIZES 8
 /* The sizes that the kernel has, in bytes, ascending; returns how many. */
 unsigned huge_page_sizes(const char *root, size_t sizes[MOST_HUGE_SIZES]);
+
+/* Whether prctl(2), of a parent perhaps, forbids this process huge pages that it asks for. */
+bool huge_thp_forbidden(const char *root);
 
 struct huge_pages {
 	uint64_t total, free;

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "base/numbers.h"
 #include "base/sysfs.h"
@@ -64,17 +63,14 @@ static void put_meminfo(json_t *memory, const char *meminfo, const char *name, c
 			 "/proc/meminfo has no number \"%s\"", key);
 }
 
-/*
- * Whether this process may have transparent huge pages. A parent may have forbidden them (prctl),
- * all (1) or those that are not asked for (3); locus asks.
- */
+/* Whether this process may have transparent huge pages. */
 static void put_thp_allowed(json_t *thp, const char *root)
 {
-	const int forbidden = strcmp(root, SYSFS_ROOT) ? 0 : prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0);
+	const bool forbidden = huge_thp_forbidden(root);
 	const char *enabled = json_string_value(json_object_get(thp, "enabled"));
 
 	source_put_value(thp, "allowed",
-			 enabled ? json_boolean(strcmp(enabled, "never") && forbidden != 1) : NULL,
+			 enabled ? json_boolean(strcmp(enabled, "never") && !forbidden) : NULL,
 			 "the kernel does not say whether they are enabled");
 }
 
