@@ -30,7 +30,8 @@ from locus_analysis.insight.memory_level import (
     bracketed,
     count,
 )
-from locus_analysis.insight.steps import Edge, Plateau, Steps, find
+from locus_analysis.insight.plateaus import Edge, Plateau, Steps
+from locus_analysis.insight.steps import find
 from locus_analysis.records import database
 from make_records import (
     ONE,

@@ -31,7 +31,7 @@ PAGES = {"jinja2", "markupsafe"}
 # By command: the modules that it does not load. Each would take a tenth of a second or more.
 WITHOUT = {
     "validate": {"duckdb", "numpy", *PAGES, *DRAWS},
-    "summary": {*PAGES, *DRAWS},
+    "summary": {"numpy", *PAGES, *DRAWS},
     "export": {"numpy", *PAGES, *DRAWS},
     "compare": {*PAGES, *DRAWS},
     "report": DRAWS,

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from locus_analysis.base import units
 from locus_analysis.base.folders import REFERENCE
-from locus_analysis.insight.steps import Steps, find
+from locus_analysis.insight.plateaus import Steps
+from locus_analysis.insight.steps import find
 from locus_analysis.records import published
 
 KIB, MIB = 1 << 10, 1 << 20

@@ -31,7 +31,7 @@ from .memory_level import (
     median_within,
     step_of,
 )
-from .steps import Plateau, Steps, find
+from .plateaus import Plateau, Steps
 
 FASTEST_MEMORY = 30e-9  # s: a DRAM chip alone takes as long, to open a row and to read a column
 HUGE = ("thp", "2M", "1G")
@@ -102,6 +102,8 @@ def _so_many(n: int) -> str:
 
 
 def _find(points: Sequence[Sized]) -> Steps:
+    from .steps import find
+
     return find([p["size"] for p in points], [value_of(p) for p in points], *intervals(points))
 
 

@@ -14,7 +14,7 @@ from ..base import units
 from ..records.database import is_sound
 from ..records.description import Bands
 from ..records.rows import Trial
-from .steps import LONG_RAMP, Edge, Plateau, Text
+from .plateaus import LONG_RAMP, Edge, Plateau, Text
 
 
 class Sized(Trial):

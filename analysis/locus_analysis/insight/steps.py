@@ -10,14 +10,13 @@ freedom (likelihood ratio). With few points that is an approximation."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Optional
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base import units
+from .plateaus import LONG_RAMP, Edge, Plateau, Steps, Text
 from .segments import (
     LEAST_NOISE,
     LEVEL_POINTS,
@@ -33,50 +32,10 @@ from .segments import (
     tidy,
 )
 
-Text = Callable[[float], str]  # what is said of a size
 MOST_NOISE = math.log2(1.35)
 LEAST_POINTS = 6
 CONFIDENCE = 3.84
 TRIED = (1.0, 0.7, 0.5, 0.35, 0.25)  # of the noise that neighbours suggest
-LONG_RAMP = 1.6  # octaves: an edge is softer than a jump, but not softer than that
-
-
-@dataclass
-class Plateau:
-    first: float  # sizes, in bytes
-    last: float
-    time: float  # s: the median of its points
-    low: float  # the quartiles of its points
-    high: float
-    points: int
-    to_end: bool = False  # the curve ends before the plateau does
-
-
-@dataclass
-class Edge:
-    """Between two plateaus, or from a plateau to a ramp that ends in none."""
-
-    size: float  # the largest that still belongs to the lower plateau
-    low: float  # surely still the lower plateau
-    high: float  # surely above it
-    settled: Optional[float]  # where the next plateau begins; None: none is reached
-    below: int  # index of the plateau below; that above, if any, is the next one
-
-    @property
-    def octaves(self) -> float:
-        """The width of the rise."""
-        return math.log2((self.settled or self.high) / self.size)
-
-
-@dataclass
-class Steps:
-    plateaus: list[Plateau] = field(default_factory=list)
-    edges: list[Edge] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)  # what it could not tell, and why
-    noise: Optional[float] = None  # relative: how far a point is off its neighbours
-    outliers: list[float] = field(default_factory=list)  # sizes of points that were set aside
-    begins_on_ramp: bool = False  # so the first plateau found need not be the first there is
-    ends_on_ramp: bool = False  # so the last plateau found is not the last there is
 
 
 def find(

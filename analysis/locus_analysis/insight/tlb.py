@@ -34,7 +34,7 @@ from .memory_level import (
     median_within,
     step_of,
 )
-from .steps import Edge, Plateau, Steps, find
+from .plateaus import Edge, Plateau, Steps
 
 
 def found(own: Sequence[Curve], caches: Optional[Finding], place: Place) -> list[Finding]:
@@ -91,6 +91,8 @@ def found(own: Sequence[Curve], caches: Optional[Finding], place: Place) -> list
 
 
 def _find_in_pages(points: Sequence[Sized], page: int) -> Steps:
+    from .steps import find
+
     return find(
         [p["size"] / page for p in points],
         [value_of(p) for p in points],
