@@ -127,7 +127,7 @@ def _report(options: argparse.Namespace) -> int:
     draw.painters()
     from .cluster import switches
     from .page import one_node, report  # while they start
-    from .records import database
+    from .records import database, nodes
 
     tree = switches.read(options.group) if options.group else []
     files, beside = [file for file in options.file if file not in tables], None
@@ -135,6 +135,7 @@ def _report(options: argparse.Namespace) -> int:
         given, beside = one_node.read(files, options.node)
     else:
         given = database.read(files)
+        given.lost = nodes.lost(given.db, files)
     with _noting(given):
         given.counted = likwid.read(tables)
         for path in report.write(given, page, options.force, options.pictures, beside, tree):

@@ -50,6 +50,23 @@ def test_sick_names_nodes_without_data(tmp_path: Path, capsys: pytest.CaptureFix
         assert "NO DATA" not in said(capsys, "sick", first, later)[1]
 
 
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [(9, '<td>NO DATA</td><td class="run">n900</td>'), (2, "n900 left no data: cut off")],
+)
+def test_a_report_names_nodes_without_data(
+    tmp_path: Path, nodes: int, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results, store = tmp_path / "results", tmp_path / "store"
+    campaign(results, named(nodes), same)
+    (results / "nodes.tsv").write_text("n000\tcomplete\nn900\tcut off\n")
+    assert aggregate(results, into=store) == 0
+    for given in (results, store):
+        page = tmp_path / f"{given.name}.html"
+        assert said(capsys, "report", given, "--output", page)[0] == 0
+        assert told in page.read_text(encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def sides(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Records a/, b/ and c/, each with a store beside it, a.store/; n005 of b is slow."""

@@ -11,7 +11,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
 from itertools import groupby
@@ -143,15 +143,16 @@ class _Sick(TypedDict):
 
 
 def _sick(
-    db: duckdb.DuckDBPyConnection, many: bool, runs: Sequence[ShownRun], levels: Sequence[Level]
+    given: Records, many: bool, runs: Sequence[ShownRun], levels: Sequence[Level]
 ) -> Optional[_Sick]:
     """Of few hosts only what was measured between them, or by all at one moment."""
+    db = given.db
     between = network.of(db)
     at_once = any(r["parsed"].get("begin") or "together" in r["parsed"]["tags"] for r in runs)
     if not (many or between.nodes or at_once):
         return None
     side = observations.of(db, "these records")
-    verdict = sick.judge(db, side, {}, {}) if many else sick.nobody(side)
+    verdict = sick.judge(db, side, {}, given.lost) if many else sick.nobody(side)
     slow, rest, notes = switches.judge(between, levels) if levels else ([], between, [])
     if between.nodes:
         verdict.add([*slow, *fabric.judge(rest)], between.head)
@@ -164,6 +165,11 @@ def _sick(
         "together": verdict.together,
         "notes": notes,
     }
+
+
+def _without_data(lost: Mapping[str, str], runs: Sequence[ShownRun]) -> list[str]:
+    there = {r["host"] for r in runs}
+    return [f"{node} left no data: {how}" for node, how in lost.items() if node not in there]
 
 
 def _compose(
@@ -205,8 +211,9 @@ def _compose(
     soaks = soak.pictures(db, names)
     for picture in soaks:
         drawing.begin(picture)
-    judged = _sick(db, many, runs, levels)
+    judged = _sick(given, many, runs, levels)
     given.notes += judged["notes"] if judged else []
+    given.notes += [] if many else _without_data(given.lost, runs)
     for picture in judged["pictures"] if judged else []:
         drawing.begin(picture)
     flaws = (

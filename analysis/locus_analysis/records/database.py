@@ -46,6 +46,7 @@ class Records:
     db: duckdb.DuckDBPyConnection
     notes: list[str] = field(default_factory=list)
     counted: list[Counted] = field(default_factory=list)  # tables given beside the records
+    lost: dict[str, str] = field(default_factory=dict)  # nodes without a record, and why
     is_small: bool = False
 
 
