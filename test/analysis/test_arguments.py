@@ -35,3 +35,14 @@ def test_a_mistyped_command_has_a_suggestion(capsys: pytest.CaptureFixture[str])
         program.main(["exprt"])
     assert "there is no 'exprt'; expected report, " in (err := capsys.readouterr().err)
     assert err.rstrip().endswith("did you mean 'export'?")
+
+
+@pytest.mark.parametrize("words", ["export --format csv a b", "export a --format csv b"])
+def test_options_may_stand_between_files(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert program.main(words.split()) == 2
+    assert "a: cannot be read: No such file" in capsys.readouterr().err
+
+
+def test_history_takes_options_behind_the_host(capsys: pytest.CaptureFixture[str]) -> None:
+    assert program.main(["history", "n1", "--format", "json", "a"]) == 2
+    assert "a: cannot be read: No such file" in capsys.readouterr().err

@@ -23,9 +23,15 @@ class Parser(argparse.ArgumentParser):
 
     chosen: Optional[Parser] = None  # the command whose arguments are read
 
+    _is_parsing = False
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Options may also stand between the files of a command."""
         Parser.chosen = self
-        return super().parse_known_args(args, namespace)
+        if self._is_parsing or self._subparsers:
+            return super().parse_known_args(args, namespace)
+        self._is_parsing = True  # the next line calls this again
+        return self.parse_known_intermixed_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         parser = Parser.chosen or self

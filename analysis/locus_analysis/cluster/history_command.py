@@ -12,6 +12,7 @@ from ..records import likwid, sources
 from ..records.sources import BadInput
 
 NAMED = 5  # hosts of a message
+HELP = f"the node's name, but not with --class; then {sources.GIVEN}"
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,7 +33,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             " neither; 2 bad input."
         ),
     )
-    command.add_argument("words", metavar="HOST FILE|DIR", nargs="+", help=sources.GIVEN)
+    command.add_argument("words", metavar="HOST FILE|DIR", nargs="+", help=HELP)
     command.add_argument("--class", dest="all", action="store_true", help="all hosts, by class")
     command.add_argument("--format", choices=("table", "json"), default="table")
     command.set_defaults(run=_run)
