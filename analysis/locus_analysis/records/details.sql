@@ -33,19 +33,22 @@ FROM each_one e JOIN declared ON run = part AND declared.benchmark = e.benchmark
 -- Values of parameters, each once. Threads and their binding vary like parameters, but a layout
 -- ("8+0") already tells the threads.
 CREATE TABLE parameter AS
-WITH name AS (SELECT *, unnest(json_keys(parameters)) AS name,
-	generate_subscripts(json_keys(parameters), 1) AS place FROM trial),
+WITH own AS (
+	SELECT DISTINCT alike, benchmark, in_matrix, laid_out, parameters, threads, bind
+	FROM trial),
+name AS (SELECT *, unnest(json_keys(parameters)) AS name,
+	generate_subscripts(json_keys(parameters), 1) AS place FROM own),
 units AS (
 	SELECT benchmark, d.name, any_value(d.unit) AS unit
 	FROM (SELECT benchmark, unnest(from_json(json->'$.parameters',
 		'[{"name": "VARCHAR", "unit": "VARCHAR"}]')) AS d FROM benchmark)
 	GROUP BY benchmark, d.name),
 named AS (
-	SELECT whole, id, benchmark, in_matrix, name,
+	SELECT alike, benchmark, in_matrix, name,
 		json_extract_string(parameters, '$."' || name || '"') AS value, place FROM name
-	UNION ALL SELECT whole, id, benchmark, in_matrix, 'threads', threads::VARCHAR, 100
-		FROM trial WHERE NOT laid_out
-	UNION ALL SELECT whole, id, benchmark, in_matrix, 'bind', bind, 101
-		FROM trial WHERE bind <> 'layout')
+	UNION ALL SELECT alike, benchmark, in_matrix, 'threads', threads::VARCHAR, 100
+		FROM own WHERE NOT laid_out
+	UNION ALL SELECT alike, benchmark, in_matrix, 'bind', bind, 101
+		FROM own WHERE bind <> 'layout')
 SELECT named.*, coalesce(unit, '') AS unit FROM named LEFT JOIN units USING (benchmark, name)
 WHERE value IS NOT NULL;

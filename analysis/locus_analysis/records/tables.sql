@@ -12,7 +12,7 @@ WITH named AS (
 				(SELECT (benchmark, name) FROM panel_parameter) THEN 'panel'
 			ELSE 'point' END AS role
 	FROM parameter JOIN words_of USING (name, value, unit))
-SELECT whole, id,
+SELECT alike,
 	coalesce(string_agg(label, ', ' ORDER BY place)
 		FILTER (varies AND role = 'panel'), '') AS panel,
 	coalesce(string_agg(label, ', ' ORDER BY place)
@@ -20,41 +20,45 @@ SELECT whole, id,
 	coalesce(string_agg(label, ', ' ORDER BY place)
 		FILTER (varies AND role <> 'axis'), '') AS setting,
 	coalesce(string_agg(label, ', ' ORDER BY place), '') AS everything
-FROM trial LEFT JOIN named USING (whole, id)
-GROUP BY whole, id;
+FROM (SELECT DISTINCT alike FROM trial) LEFT JOIN named USING (alike)
+GROUP BY alike;
 
 -- What pictures and tables show of a trial: its headline, the first metric. `place` is the order of
 -- everything that is shown; `flag` is the number under which a trial that is not ok stands in the
 -- table of flaws, and in every picture.
+-- The order is found from few columns: a window would copy all of them.
 CREATE TABLE headline AS
-WITH ordered AS (
-	SELECT t.*, l.panel, l.point, l.setting, l.everything, w.ordinal, w.host,
-		m.name AS metric, m.unit, m.better, m.value, m.low, m.high, m.range,
-		m.with_noise, m.why, m.modes AS two,
-		min(position) OVER (PARTITION BY t.benchmark) AS benchmark_place,
-		min(position) OVER (PARTITION BY t.whole, t.benchmark, t.in_matrix, l.panel)
-			AS panel_place,
-		min(position) OVER (PARTITION BY t.whole, t.benchmark, t.in_matrix, t.variant)
+WITH own AS (SELECT * EXCLUDE (place), modes AS two FROM metric WHERE place = 1),
+named AS (
+	SELECT whole, id, position, benchmark, in_matrix, variant, status, panel, ordinal
+	FROM trial t JOIN label USING (alike) JOIN run w ON w.run = whole
+		SEMI JOIN own o ON o.whole = t.whole AND o.id = t.id),
+ordered AS (
+	SELECT *, min(position) OVER (PARTITION BY benchmark) AS benchmark_place,
+		min(position) OVER (PARTITION BY whole, benchmark, in_matrix, panel) AS panel_place,
+		min(position) OVER (PARTITION BY whole, benchmark, in_matrix, variant)
 			AS variant_place
-	FROM trial t JOIN label l USING (whole, id) JOIN metric m USING (whole, id)
-		JOIN run w ON w.run = t.whole WHERE m.place = 1),
+	FROM named),
 placed AS (
-	SELECT *, row_number() OVER (
+	SELECT whole, id, status, row_number() OVER (
 		ORDER BY benchmark_place, ordinal, in_matrix, panel_place, variant_place, position)
 		AS place
-	FROM ordered)
-SELECT whole, part, id, place, benchmark, variant, status, reasons, notes, in_matrix, parameters,
+	FROM ordered),
+flagged AS (
+	SELECT whole, id, place, CASE WHEN status <> 'ok'
+		THEN count(*) FILTER (status <> 'ok') OVER (ORDER BY place) END AS flag
+	FROM placed)
+SELECT whole, part, id, place, t.benchmark, variant, status, reasons, notes, in_matrix, parameters,
 	threads, panel, point, setting, everything, host,
-	metric, unit, better, value, low, high, range, with_noise, why, two AS modes,
-	CASE WHEN status <> 'ok'
-		THEN count(*) FILTER (status <> 'ok') OVER (ORDER BY place) END AS flag,
+	name AS metric, unit, better, value, low, high, range, with_noise, why, two AS modes, flag,
 	(samples->>'$.n')::BIGINT AS n, batches,
 	(samples->>'$.noisy')::BIGINT AS noisy,
 	spread_within, spread_between,
 	CASE WHEN json_type(placement) = 'OBJECT'
 		THEN coalesce(placement->>'$.how', 'verified') END AS how,
 	(placement->>'$.local_share')::DOUBLE AS local_share
-FROM placed;
+FROM flagged JOIN trial t USING (whole, id) JOIN label USING (alike) JOIN own USING (whole, id)
+	JOIN (SELECT run AS whole, host FROM run) USING (whole);
 
 -- Where the pages lay after the timed part.
 CREATE TABLE pages AS
@@ -190,17 +194,18 @@ compared AS (
 	SELECT whole, id, to_json(list({'name': name, 'parameter': parameter, 'metric': metric,
 		'of': "of", 'to': "to", 'trial': trial, 'value': value, 'low': low, 'high': high}
 		ORDER BY place)) AS ratios
-	FROM ratio GROUP BY whole, id)
+	FROM ratio GROUP BY whole, id),
+w AS MATERIALIZED (SELECT run, rank, ranks, header->>'$.machine.cpu.model' AS cpu FROM run)
 SELECT h.* EXCLUDE (parameters), t.bind, t.oversubscribed, t.parameters, t.pairs,
 	t.cycles, t.modes AS time_modes, CASE WHEN NOT json_exists(placement, '$.huge_bytes_why')
 		THEN coalesce((placement->>'$.huge_bytes')::DOUBLE, 0)
 			/ nullif((placement->>'$.pages')::DOUBLE
 				* (placement->>'$.page')::DOUBLE, 0) END AS huge,
 	measured.metrics, coalesce(compared.ratios, '[]') AS ratios,
-	w.rank, w.ranks, w.header->>'$.machine.cpu.model' AS cpu
+	rank, ranks, cpu
 FROM headline h JOIN trial t USING (whole, id) JOIN measured USING (whole, id)
 	LEFT JOIN compared USING (whole, id)
-	JOIN run w ON w.run = h.whole;
+	JOIN w ON w.run = h.whole;
 
 -- What was counted while a trial was measured: what was asked for, then what the kernel counts
 -- always, of all samples; no row where nothing was counted.

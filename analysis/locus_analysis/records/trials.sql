@@ -48,6 +48,7 @@ SELECT shard, run, id, any_value(json_object('type', 'matrix', 'run', run, 'tria
 	'0.99', most)) AS cells
 FROM parsed.pair GROUP BY ALL;
 
+-- `alike`: the same for trials, of many hosts, that differ in no parameter.
 CREATE VIEW trial AS
 SELECT whole, run AS part, id, file, line AS number, position, t.benchmark, variant, parameters,
 	threads, bind, protocol, status, reasons, notes, samples, placement, spread_within,
@@ -55,7 +56,8 @@ SELECT whole, run AS part, id, file, line AS number, position, t.benchmark, vari
 	CASE WHEN cells IS NULL THEN pairs
 		ELSE json_merge_patch(pairs, json_object('cells', cells)) END AS pairs,
 	modes, batches, batch_times, scale, varied, t.counters, kernel, kernel_unknown, counting,
-	region, oversubscribed, cpus, in_matrix, laid_out
+	region, oversubscribed, cpus, in_matrix, laid_out,
+	hash(t.benchmark, in_matrix, laid_out, parameters, threads, bind) AS alike
 FROM parsed.trial t JOIN placed USING (shard, run, line, id)
 	JOIN (SELECT run, file FROM kept) USING (run)
 	LEFT JOIN (SELECT run, benchmark, protocol FROM benchmark) b USING (run, benchmark)
