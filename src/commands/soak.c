@@ -24,7 +24,7 @@
 #define LINKS  49152 /* of clock_cycle(): 16 us */
 /* beyond the time asked for, and s: a load that hangs is cut off */
 #define OVERTIME_SHARE 1.1
-#define OVERTIME       10.0
+#define OVERTIME       60.0
 #define GRACE	       0.7 /* s to end a round after a signal */
 enum { LINE = 60 };	   /* rounds between two lines on the terminal */
 enum { WORDS = 32 };	   /* of a load's command line */

@@ -6,7 +6,11 @@ import signal
 from some import some
 from waits import PATIENCE, wait_for, written
 
-LOADS = ["cores --variant together --quanta 200 --width 64", "readers --layout word --pauses 0"]
+LOADS = [
+    "cores --variant together --quanta 200 --width 64",
+    "readers --layout word --pauses 0",
+    "numa --variant static --kernel triad --layout 1 --size 1M",
+]
 
 
 def test_a_record_with_a_line_each_round(locus, tmp_path, read):
@@ -18,10 +22,11 @@ def test_a_record_with_a_line_each_round(locus, tmp_path, read):
     assert header["command"][:2] == ["locus", "soak"] and end["status"] == 4
     assert {line["type"] for line in some(rounds)} == {"soak"}
     for line in rounds:
-        one, other = line["loads"]
+        one, other, memory = line["loads"]
         assert one["name"] == "cores/together" and one["unit"] == "quantum/s" and one["rate"] > 0
         assert other["name"].startswith("readers/load") and other["rate"] > 0
-    assert [load["verdict"] for load in verdict["loads"]] == ["too short"] * 2
+        assert memory["name"] == "numa/static" and memory["unit"] == "B/s" and memory["rate"] > 0
+    assert [load["verdict"] for load in verdict["loads"]] == ["too short"] * 3
     for name in ("temperature", "power"):
         assert (rounds[-1][name] is None) == (f"{name}_why" in verdict)
     assert locus("soak --for 1s --output", file).status == 2  # it exists
