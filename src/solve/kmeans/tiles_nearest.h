@@ -8,7 +8,7 @@
 /* In lanes where s is less: least = s, where = g. */
 #define NOTE(least, where, s, g)                                                        \
 	do {                                                                            \
-		const __auto_type less = GREATER(least, s);                             \
+		__extension__ const __auto_type less = GREATER(least, s);               \
                                                                                         \
 		(where) = PICK_INTEGERS(less, (NAME(integers)){ 0 } + (INT)(g), where); \
 		(least) = MIN(s, least);                                                \

@@ -30,7 +30,7 @@
 #include "kit/unroll.h"
 
 #define TOTAL_BY_LANE(a)                                                                   \
-	({                                                                                 \
+	__extension__({                                                                    \
 		const NAME(vector) terms = (a);                                            \
 		REAL total = 0;                                                            \
                                                                                            \
@@ -115,7 +115,7 @@ __attribute__((target("avx2"))) static inline float least_avx2_float(__m256 a)
 #define MAX(a, b)	       PICK((a) > (b), a, b)
 #define TOTAL(a)	       TOTAL_BY_LANE(a)
 #define LEAST(a)                                                                   \
-	({                                                                         \
+	__extension__({                                                            \
 		const NAME(vector) of_these = (a);                                 \
 		REAL least_lane = of_these[0];                                     \
                                                                                    \
@@ -131,7 +131,7 @@ __attribute__((target("avx2"))) static inline float least_avx2_float(__m256 a)
 	((NAME(vector))PICK_INTEGERS(mask, (NAME(integers))(a), (NAME(integers))(b)))
 #define PICK_INTEGERS(mask, a, b) (((mask) & (a)) | (~(mask) & (b)))
 #define BITS(mask)                                                                \
-	({                                                                        \
+	__extension__({                                                           \
 		const NAME(integers) lanes = (mask);                              \
 		uint32_t lane_bits = 0;                                           \
                                                                                   \
