@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -30,6 +31,20 @@ MEASURED = ("latency --variant cycle --size 4K..256K*2", "sharing --threads 2 --
 HOSTILE = "</title></svg>\"'><script>alert(1)</script><img src=http://x.example onerror=alert(2)>"
 LONG = "长" * 300 + "\u202eabc\u0301"  # wide, right to left, combined
 OPTIONS = "--no-sandbox --disable-quic --disable-background-networking --disable-component-update"
+
+
+# Texts of a picture that lie on each other. A text and its halo are drawn in one place; numbers for
+# which an axis has no room are there, unseen.
+OVERLAPS = """() => [...document.querySelectorAll(".picture svg")].flatMap(svg => {
+    const texts = [...svg.querySelectorAll("text")]
+        .filter(text => text.textContent.trim() && text.getAttribute("opacity") !== "0")
+        .map(text => [text.textContent, text.getBoundingClientRect()]);
+    const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+        && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2;
+    return texts.flatMap(([one, a], i) => texts.slice(i + 1)
+        .filter(([other, b]) => one !== other && meet(a, b))
+        .map(([other]) => `${svg.closest("figure").id}: ${one} | ${other}`));
+})"""
 
 
 @dataclass
@@ -293,6 +308,36 @@ def test_text_stands_out(made: Path, seen: Seen, scheme: str) -> None:
     assert dark == (scheme == "dark")
 
 
+def test_there_are_no_barriers(made: Path, seen: Seen) -> None:
+    """As axe-core sees it; in the dark only the colours differ."""
+    try:
+        axe: Any = import_module("axe_playwright_python.sync_playwright").Axe()  # has no types
+    except ModuleNotFoundError:
+        lacking("axe-playwright-python", "python -m pip install -r analysis/requirements-dev.txt")
+    page = seen.opened(made)
+    page.click("#unfold")
+    for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
+        page.emulate_media(color_scheme=scheme)
+        found = axe.run(page, options=rules).response
+        assert len(found["passes"]) >= 1
+        told = [(flaw["id"], flaw["nodes"][0]["html"]) for flaw in found["violations"]]
+        assert told == [], scheme
+    seen.nothing_happened()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_texts_do_not_lie_on_each_other(
+    made: Path, measured: Path, browser: Any, width: int
+) -> None:
+    for file in (made, measured):
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto(file.as_uri())
+        page.click("#unfold")
+        assert page.locator(".picture svg text").count() > 20
+        assert page.evaluate(OVERLAPS) == []
+        page.close()
+
+
 def test_it_fits_a_phone_and_paper(measured: Path, seen: Seen) -> None:
     page = seen.opened(measured)
     page.set_viewport_size({"width": 400, "height": 800})
@@ -304,7 +349,7 @@ def test_it_fits_a_phone_and_paper(measured: Path, seen: Seen) -> None:
     assert page.locator(".paper").is_visible()
     as_shown = sheets(page)
     page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
-    assert 1 <= as_shown < sheets(page)
+    assert 1 <= as_shown < sheets(page) and as_shown <= 12
     seen.nothing_happened()
 
 

@@ -14,7 +14,7 @@ from .colours import BLUE, INK, PAPER, RANGE
 HELP = (
     "Each mark is the median of neighbouring samples of one trial, its grey line their range. Marks"
     " on one level mean a steady machine. Strokes at the foot: samples with evidence of noise."
-    " ↑: the range goes on above the frame."
+    " ▴: the range goes on above the frame."
 )
 TOP = 1.5
 
@@ -70,7 +70,7 @@ def drift(marks: Sequence[Mark], name: str, title: str) -> Picture:
         .mark("tick", color=INK, thickness=1, size=9, orient="vertical", yOffset=-5)
         .encode(y=at_foot),
         base.where(vl.holds("beyond"))
-        .mark("text", text="↑", color=INK, fontSize=11, dy=6)
+        .mark("point", shape="triangle-up", filled=True, size=24, color=INK, opacity=1, yOffset=5)
         .encode(y=at_top),
         width=760,
         height=170,
