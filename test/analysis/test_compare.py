@@ -98,7 +98,7 @@ def test_what_is_slower_comes_first(tmp_path: Path, capsys: pytest.CaptureFixtur
     rows = [line for line in out.splitlines() if line.startswith(("latency", "numa"))]
     assert [line.split("  ")[-1] for line in rows] == ["slower", "slower", "faster"]
     assert rows[0].startswith("numa/static kernel sum") and "-1" in rows[0]
-    assert rows[1].startswith("latency/cycle size 16 Ki") and "+1" in rows[1]
+    assert rows[1].startswith("latency/cycle size 16 KiB") and "+1" in rows[1]
     assert max(map(len, out.splitlines())) <= 100
     made = as_json(capsys, old, new, status=WORSE)
     (worst,) = [m for m in made["metrics"] if m["setting"] == "kernel sum"]
@@ -150,7 +150,7 @@ def test_thresholds_by_pattern_the_last_counts(
         "numa/static/bandwidth": 0.3,
     }
     assert verdicts(made)["numa/static/bandwidth kernel sum"] == "slower within"
-    assert verdicts(made)["latency/cycle/time size 16 Ki"] == "slower"
+    assert verdicts(made)["latency/cycle/time size 16 KiB"] == "slower"
     told(capsys, "--threshold", "30%", old, new)
     for words in ("0", "x", "latency=", "150%"):
         with pytest.raises(SystemExit) as ended:
@@ -170,11 +170,11 @@ def test_a_change_that_is_shown_may_be_within_the_threshold(
         assert re.fullmatch(way + r" by [12]\.\d %, within 3 %", line)
     assert "9 metrics: 1 slower within, 1 faster within, 7 same" in out
     found = {m["setting"]: m for m in as_json(capsys, old, new)["metrics"]}
-    assert found["size 4 Ki"]["verdict"] == "slower within"
-    assert 0.01 < found["size 4 Ki"]["floor"] < found["size 4 Ki"]["change"] < 0.03
-    assert found["size 8 Ki"]["verdict"] == "faster within"
-    assert found["size 8 Ki"]["change"] < found["size 8 Ki"]["floor"] < 0
-    assert found["size 16 Ki"]["floor"] is None
+    assert found["size 4 KiB"]["verdict"] == "slower within"
+    assert 0.01 < found["size 4 KiB"]["floor"] < found["size 4 KiB"]["change"] < 0.03
+    assert found["size 8 KiB"]["verdict"] == "faster within"
+    assert found["size 8 KiB"]["change"] < found["size 8 KiB"]["floor"] < 0
+    assert found["size 16 KiB"]["floor"] is None
     table = told(capsys, "--format", "csv", old, new)[0]
     assert ",slower within\n" in table and ",faster within\n" in table
     assert f"| {rows[0]} |" in told(capsys, "--format", "md", old, new)[0]
@@ -274,7 +274,7 @@ def test_unmatched_trials_name_the_field(
     made = as_json(capsys, old, new)
     assert "numa: 3 trials only in OLD" in made["unmatched"]
     assert "checkpoint: 3 trials only in NEW" in made["unmatched"]
-    why = "latency: 2 against 2 trials differ in size (4 Ki, 8 Ki against 256 Ki, 512 Ki)"
+    why = "latency: 2 against 2 trials differ in size (4 KiB, 8 KiB against 256 KiB, 512 KiB)"
     assert why in made["unmatched"]
     assert len(made["metrics"]) == 4
 
@@ -358,7 +358,7 @@ def test_a_clock_that_is_not_the_same_in_all_runs_hides_nothing(
         status=WORSE,
     )
     found = verdicts(made)
-    assert [m for m, v in found.items() if v == "slower"] == ["latency/cycle/time size 16 Ki"]
+    assert [m for m, v in found.items() if v == "slower"] == ["latency/cycle/time size 16 KiB"]
     slower = made["metrics"][0]
     assert slower["unit"] == "cycles/load" and slower["change"] == pytest.approx(0.04, abs=0.01)
     assert slower["old"] == pytest.approx(10, rel=0.01)  # 4 ns
@@ -388,10 +388,10 @@ def test_other_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     rows = list(
         csv.DictReader(io.StringIO(told(capsys, "--format", "csv", old, new, status=WORSE)[0]))
     )
-    assert len(rows) == 9 and rows[0]["verdict"] == "slower" and rows[0]["setting"] == "size 16 Ki"
+    assert len(rows) == 9 and rows[0]["verdict"] == "slower" and rows[0]["setting"] == "size 16 KiB"
     out, _ = told(capsys, "--format", "md", "--all", old, new, status=WORSE)
     table = [line for line in out.splitlines() if line.startswith("|")]
-    assert len(table) == 11 and table[2].startswith("| latency/cycle size 16 Ki |")
+    assert len(table) == 11 and table[2].startswith("| latency/cycle size 16 KiB |")
     assert all(line.count("|") == 7 for line in some(table))
     out, _ = told(capsys, "--all", old, new, status=WORSE)
     assert sum(line.startswith(("latency", "numa")) for line in out.splitlines()) == 9

@@ -79,7 +79,9 @@ def test_nodes_are_held_against_expected_values(
     bought = alike(tmp_path / "bought", 4, {2: 1.5, 6: 1.4, 0: 0.5, 7: 1.3})
     out, _ = told(capsys, "--baseline", file, bought, status=WORSE)
     lines = out.splitlines()
-    assert len(lines) == 4 and lines[0].startswith("n1  outside      latency/cycle/time size 16 Ki")
+    assert len(lines) == 4 and lines[0].startswith(
+        "n1  outside      latency/cycle/time size 16 KiB"
+    )
     assert "expected at most" in lines[0] and "expected at least" in lines[0]
     assert lines[0].endswith("; 1 more") and lines[1].endswith("9 metrics within their bounds")
     rows = json.loads(told(capsys, "--baseline", file, "--format", "json", bought, status=WORSE)[0])

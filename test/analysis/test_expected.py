@@ -347,7 +347,7 @@ def test_what_only_noise_took_out_of_its_bounds_cannot_be_told(
     new = tmp_path / "new"
     noisy(new / "a.jsonl", 1.5, host="n0")
     found = judged(capsys, file, new, CANNOT_TELL)["n0"]
-    said = "cannot tell  noisy: latency/cycle/time size 16 Ki 6.0"
+    said = "cannot tell  noisy: latency/cycle/time size 16 KiB 6.0"
     assert found.startswith(said) and "expected at most 4.1" in found
     rows = json.loads(
         told(capsys, "--baseline", file, "--format", "json", new, status=CANNOT_TELL)[0]
@@ -423,7 +423,7 @@ def test_files_that_an_earlier_version_wrote(
     file.write_text(json.dumps(made))
     one(tmp_path / "new.jsonl", "wrong", TEN, host="n0")
     found = judged(capsys, file, tmp_path / "new.jsonl", WORSE)["n0"]
-    assert found.startswith("outside      wrong: 10 trials (latency/cycle/time size 8 Ki and 9")
+    assert found.startswith("outside      wrong: 10 trials (latency/cycle/time size 8 KiB and 9")
 
 
 def test_the_facts_of_a_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

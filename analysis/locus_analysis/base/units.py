@@ -131,15 +131,15 @@ def some(names: Sequence[str], most: int = 2) -> str:
     return ", ".join(names[:most]) + more
 
 
-def short(value: object) -> str:
-    """A parameter as people write it: 1073741824 is 1 Gi, 10000000 is 10 M."""
+def short(value: object, in_bytes: bool = False) -> str:
+    """A parameter as people write it: 1073741824 is 1 Gi, 10000000 is 10 M; 1 GiB, 10 MB."""
     try:
         n = int(str(value))
     except ValueError:
         return str(value)
     tens = ((10**9, "G"), (10**6, "M"), (1000, "k"))
     factor, prefix = next((s for s in (*BINARY[:4], *tens) if n and n % s[0] == 0), (1, ""))
-    return f"{n // factor}\u00a0{prefix}".strip()
+    return f"{n // factor}\u00a0{prefix}{'B' * in_bytes}".strip()
 
 
 class Mode(TypedDict):

@@ -11,7 +11,6 @@ from typing import NamedTuple, Optional, TypedDict
 
 import numpy as np
 
-from ..base import units
 from . import differences, inference, observations
 from .hosts import Changes
 from .inference import LEVEL
@@ -236,8 +235,8 @@ def _place(m: Compared) -> tuple[int, bool, float]:
 def words(metrics: Sequence[Metric]) -> list[str]:
     """What tells each trial from others of its variant."""
     return [
-        ", ".join(f"{k} {units.short(v)}".replace("\u00a0", " ") for k, v in own.items())
-        for own in observations.varying(metrics)
+        ", ".join(f"{k} {observations.amount(m, k, v)}" for k, v in own.items())
+        for m, own in zip(metrics, observations.varying(metrics))
     ]
 
 

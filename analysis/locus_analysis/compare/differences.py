@@ -87,7 +87,8 @@ def _told(benchmark: str, names: Sequence[str], old: list[FullTrial], new: list[
 
 
 def _values(name: str, trials: Sequence[FullTrial]) -> str:
-    values = dict.fromkeys(units.short(_fields(t).get(name, "none")) for t in trials)
+    shown = (units.short(_fields(t).get(name, "none"), name in t.get("sizes", ())) for t in trials)
+    values = dict.fromkeys(shown)
     told = [v.replace("\u00a0", " ") for v in values]
     return ", ".join(told[:SOME]) + (", ..." if len(told) > SOME else "") or "none"
 

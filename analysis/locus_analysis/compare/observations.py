@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Optional, TypedDict, Union, cast
 
@@ -16,6 +16,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base import units
 from ..records import database
 from ..records.database import STATUSES, select
 from ..records.lines import Cache, Header, Job
@@ -26,7 +27,11 @@ Key = tuple[str, str]  # id of a trial, name of a metric
 Value = Union[bool, int, float, str]
 
 
-class Trial(TypedDict):
+class _TrialMay(TypedDict, total=False):
+    sizes: frozenset[str]  # parameters in bytes
+
+
+class Trial(_TrialMay):
     id: str
     benchmark: str
     variant: str
@@ -129,7 +134,8 @@ FROM a_run JOIN (SELECT run, ended, signal FROM kept) USING (run)
 """
 TRIALS = """
 SELECT a_trial.id, t.benchmark, variant, threads, bind, oversubscribed,
-	parameters::VARCHAR AS parameters, b.json->>'$.protocol.version' AS protocol
+	parameters::VARCHAR AS parameters, b.json->>'$.protocol.version' AS protocol,
+	b.json->>'$.parameters' AS declared
 FROM a_trial JOIN trial t ON first = position
 	LEFT JOIN benchmark b ON b.run = t.part AND b.benchmark = t.benchmark ORDER BY t
 """
@@ -220,6 +226,11 @@ def varying(trials: Sequence[Trial]) -> list[dict[str, Optional[Value]]]:
     ]
 
 
+def amount(trial: Trial, parameter: str, value: Optional[Value]) -> str:
+    """ "128 KiB", or "1 M" of a count."""
+    return units.short(value, parameter in trial.get("sizes", ())).replace("\u00a0", " ")
+
+
 class _RowOfRun(TypedDict):
     r: int
     run: str
@@ -241,6 +252,7 @@ class _RowOfTrial(TypedDict):
     oversubscribed: bool
     parameters: str  # JSON
     protocol: Optional[str]
+    declared: Optional[str]  # JSON
 
 
 class _RowOfMetric(TypedDict):
@@ -318,7 +330,15 @@ def _partition(job: Optional[Job]) -> Optional[str]:
 
 
 def _trial(row: _RowOfTrial) -> FullTrial:
-    return {**row, "parameters": json.loads(row["parameters"])}
+    told = {key: value for key, value in row.items() if key != "declared"}
+    own = {"parameters": json.loads(row["parameters"]), "sizes": _sizes(row["declared"])}
+    return cast("FullTrial", {**told, **own})
+
+
+@lru_cache(maxsize=64)
+def _sizes(declared: Optional[str]) -> frozenset[str]:
+    """Of a benchmark's parameters those in bytes."""
+    return frozenset(p["name"] for p in json.loads(declared or "[]") if p["unit"] == "B")
 
 
 def _arrays(
