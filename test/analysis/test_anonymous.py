@@ -171,6 +171,19 @@ def test_the_card_is_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert sent.split() == card.replace(TWO.host, "host-1").split()
 
 
+def test_other_commands_are_no_repeats(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Runs with the same command are; a command whose values are left out is still another one."""
+    commands = [["locus", "numa", "--input", f"{SECRET}{i}", "--quiet"] for i in (1, 2, 1)]
+    lines = [
+        line
+        for i, command in enumerate(commands)
+        for line in record(ONE, numa(ONE)[:1], run_id(str(i)), command=command)
+    ]
+    _, sent = anonymous(capsys, tmp_path / "a.jsonl", lines)
+    one, other, same = (line["command"] for line in sent if line["type"] == "header")
+    assert one == same != other and one[1] == "numa" and one[-1] == "--quiet"
+
+
 def test_hosts_are_told_apart(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Even two machines with one name are."""
     made = as_written(record(ONE, dummy(), run_id("a")))

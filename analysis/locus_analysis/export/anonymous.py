@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional, TextIO
 
+from ..base.folders import LESSONS
 from ..records import database, schema
-from .vocabulary import LEFT_OUT, known, words
+from .vocabulary import known, words
 
 Line = dict[str, Any]
 Rule = Callable[["Cleaner", str], Optional[str]]
@@ -30,6 +31,7 @@ OPTION = re.compile(r"--[a-z][a-z-]*")
 VALUE = re.compile(r"[0-9]+(\.[0-9]+)?[A-Za-z]{0,3}")
 NODE = r"([0-9]{1,5}|first|all|packed|split|each|node|auto|close|spread|layout|default)"
 PLACE = re.compile(rf"{NODE}([:+,*.-]{NODE})*")
+BENCHMARKS = {file.name.partition(".")[0] for file in LESSONS.iterdir()}
 
 
 @dataclass
@@ -219,7 +221,7 @@ def clean(cleaner: Cleaner, line: Line) -> Optional[Line]:
     found = _cleaned(cleaner, line, schema.definition(kind), kind)
     cleaned: Line = {"type": kind, "run": line["run"], **found}
     if kind == "header":
-        cleaned["command"] = _command(line["command"])
+        cleaned["command"] = _command(cleaner, line["command"])
     return cleaned
 
 
@@ -235,17 +237,19 @@ def _names(benchmark: Line) -> set[str]:
     return own
 
 
-def _command(given: list[str]) -> list[str]:
-    """What advice depends on: the benchmark, options, and values that are numbers or known."""
+def _command(cleaner: Cleaner, given: list[str]) -> list[str]:
+    """What advice depends on: the benchmark, options, and values that are numbers or known. Runs
+    with the same command are repeats: another value stays another one."""
     kept = ["locus"]
     for word in given[1:]:
         option, equals, value = word.partition("=")
         if not OPTION.fullmatch(option):
             option, value = "", word
-        stays = all(known(w) == w or VALUE.fullmatch(w) for w in value.split(","))
-        if not option or known(option.lstrip("-")) or OPTION.fullmatch(option):
-            shown = value if stays else LEFT_OUT
-            kept.append((option + equals + (shown if equals else "")) if option else shown)
+        if all(w in BENCHMARKS or known(w) == w or VALUE.fullmatch(w) for w in value.split(",")):
+            shown = value
+        else:
+            shown = cleaner.alias("value", value)
+        kept.append((option + equals + (shown if equals else "")) if option else shown)
     return kept
 
 
