@@ -115,7 +115,8 @@ void check_papi(const struct patient *p, struct finding *f)
 	unsigned presets = papi_presets(version, &why);
 
 	(void)p;
-	if (presets) {
+	/* without a PMU, too, PAPI knows presets of some processors */
+	if (presets && !perf_no_hardware(&why)) {
 		finding_set(f, FINDING_GOOD, "%s; %u of its presets can be counted: papi_avail -a",
 			    version, presets);
 		return;
