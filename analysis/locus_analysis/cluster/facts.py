@@ -6,11 +6,23 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from ..compare import facts
+from ..compare.differences import Json
 from ..compare.observations import Run, Side
 
 ALIKE = 0.8  # of a class have the same value of a fact: then another one is told
+
+
+@lru_cache(maxsize=1 << 14, typed=True)
+def _once(value: Json) -> str:
+    return json.dumps(value)
+
+
+def _text(value: Json) -> str:
+    """Most values are the same on all hosts."""
+    return json.dumps(value) if isinstance(value, (dict, list)) else _once(value)
 
 
 def modes(runs: Iterable[Run]) -> dict[str, tuple[str, int]]:
@@ -20,7 +32,7 @@ def modes(runs: Iterable[Run]) -> dict[str, tuple[str, int]]:
     values: dict[str, Counter[str]] = {}
     for own in of_host.values():
         for name, value in own.items():
-            values.setdefault(name, Counter())[json.dumps(value)] += 1
+            values.setdefault(name, Counter())[_text(value)] += 1
     modes = {name: found.most_common(1)[0] for name, found in values.items()}
     return {name: mode for name, mode in modes.items() if mode[1] >= ALIKE * len(of_host)}
 
@@ -28,7 +40,7 @@ def modes(runs: Iterable[Run]) -> dict[str, tuple[str, int]]:
 def differing(run: Run, modes: Mapping[str, tuple[str, int]]) -> list[str]:
     found = []
     for name, (usual, n) in modes.items():
-        own = json.dumps(run["settings"].get(name))
+        own = _text(run["settings"].get(name))
         if own != usual and name != "machine.class":
             path = name.removeprefix("machine.")
             short = path.replace("_", " ")

@@ -116,9 +116,15 @@ CREATE TABLE a_trial AS
 SELECT row_number() OVER (ORDER BY min(position)) - 1 AS t, t.id, min(position) AS first
 FROM trial t GROUP BY id;
 CREATE TABLE a_metric AS
-SELECT row_number() OVER (ORDER BY t, min(place)) - 1 AS m, t, id, name, any_value(unit) AS unit,
-	any_value(better) AS better, any_value(kind) AS kind
-FROM metric JOIN a_trial USING (id) WHERE better IS NOT NULL GROUP BY t, id, name;
+WITH named AS (
+	SELECT id, name, unit, better, kind, min(place) AS place
+	FROM metric WHERE better IS NOT NULL GROUP BY ALL),
+own AS (
+	SELECT id, name, any_value(unit) AS unit, any_value(better) AS better,
+		any_value(kind) AS kind, min(place) AS place
+	FROM named GROUP BY id, name)
+SELECT row_number() OVER (ORDER BY t, place) - 1 AS m, t, id, name, unit, better, kind
+FROM own JOIN a_trial USING (id);
 """
 # `cut`: the run was cut off, and may have no lines of trials that it was to measure.
 RUNS = """
