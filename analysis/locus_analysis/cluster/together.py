@@ -76,6 +76,8 @@ class Together:
 def of(side: Side) -> Optional[Together]:
     """None: no host was measured both ways."""
     kinds = [_kind(run) for run in side.runs]
+    if TOGETHER not in kinds:
+        return None
     for base in (ALONE, OTHER):
         found: dict[str, dict[str, float]] = {}
         for name in dict.fromkeys(run["class"] for run in side.runs):
@@ -103,9 +105,11 @@ def _add_class(
     """Adds ratios by component and host, of hosts of one class."""
     columns = _columns(part)
     y = {name: values for name, values in columns.items() if values.shape[1]}
-    for host in part.hosts:
-        own = [i for i, run in enumerate(part.runs) if run["host"] == host]
-        rows = [[i for i in own if kinds[i] == kind] for kind in (TOGETHER, base)]
+    by_host: dict[str, dict[str, list[int]]] = {host: {} for host in part.hosts}
+    for i, (run, kind) in enumerate(zip(part.runs, kinds)):
+        by_host[run["host"]].setdefault(kind, []).append(i)
+    for host, own in by_host.items():
+        rows = [own.get(kind) for kind in (TOGETHER, base)]
         if not all(rows):
             continue
         for name, values in y.items():
