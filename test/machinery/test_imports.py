@@ -23,7 +23,7 @@ def check(tmp_path):
     """check({module: text}): the exit status and lines of test/imports for such a package."""
 
     def run(texts):
-        (tmp_path / "doc").mkdir()
+        (tmp_path / "doc").mkdir(exist_ok=True)
         (tmp_path / "doc/design.md").write_text(ORDER)
         for name, text in texts.items():
             path = tmp_path / "analysis/locus_analysis" / f"{name}.py"
@@ -71,3 +71,13 @@ def test_imports_that_go_round(check):
         "a cycle: page.render > page.report > page.render",
         "a cycle: page.report > page.render > page.report",
     )
+
+
+def test_modules_without_types(check):
+    """As many as there may be, and one more."""
+    names = [f"base/{letter}" for letter in "abcdfg"]
+    typed = {**GOOD, "base/e": "from typing import AnyStr, Optional"}
+    untyped = dict.fromkeys(names, "from typing import Any, Optional")
+    assert check({**typed, **{name: untyped[name] for name in names[:5]}}) == (0, [])
+    told = f"6 modules import Any, at most 5: {', '.join(f'{name}.py' for name in names)}"
+    assert check({**typed, **untyped}) == (1, [told])

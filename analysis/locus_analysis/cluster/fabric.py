@@ -13,13 +13,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Optional
 
 import duckdb
 import numpy as np
 
 from ..base import units
 from ..records.database import column
+from ..records.schema import Line
 from . import rule
 from .components import NETWORK
 from .rule import Array, Whole
@@ -49,7 +50,17 @@ SELECT json FROM (
 	FROM parsed.trial t JOIN kept USING (shard, run) WHERE benchmark = 'fabric')
 ORDER BY behind, ordinal, line
 """
-_Row = dict[str, Any]
+
+
+@dataclass
+class _Row:
+    """What a rank measured with others."""
+
+    rank: int
+    node: int
+    host: str
+    others: list[int]
+    values: list[tuple[Optional[float], ...]]  # of each other, by METRICS
 
 
 @dataclass
@@ -101,7 +112,7 @@ def of_lines(lines: Iterable[bytes | str]) -> Network:
             continue
         key = line["run"], line.get("trial") or line.get("id") or ""
         if line["type"] == "row":
-            rows.setdefault(key, []).append(line)
+            rows.setdefault(key, []).append(_row(line))
         elif line["type"] == "trial" and line["benchmark"] == "fabric":
             if line["status"] == "wrong":
                 wrong += line["reasons"][:1]
@@ -111,17 +122,21 @@ def of_lines(lines: Iterable[bytes | str]) -> Network:
     return _network(found, noisy, wrong)
 
 
+def _row(line: Line) -> _Row:
+    others = line.get("with") or []
+    columns = (line.get(name) or [None] * len(others) for name in METRICS)
+    return _Row(line["rank"], line["node"], line["host"], others, [*zip(*columns)])
+
+
 def _take(rows: Sequence[_Row], found: dict[tuple[str, str], list[tuple[float, ...]]]) -> None:
     """Adds a trial's pairs of different nodes, by their names."""
-    node_of = {row["rank"]: (row["node"], row["host"]) for row in rows}
+    node_of = {row.rank: (row.node, row.host) for row in rows}
     names = _names({*node_of.values()})
     for row in rows:
-        others = row.get("with") or []
-        columns = [row.get(name) or [None] * len(others) for name in METRICS]
-        for other, *values in zip(others, *columns):
-            if other not in node_of or node_of[other][0] == row["node"]:
+        for other, values in zip(row.others, row.values):
+            if other not in node_of or node_of[other][0] == row.node:
                 continue
-            a, b = sorted((names[node_of[row["rank"]]], names[node_of[other]]))
+            a, b = sorted((names[node_of[row.rank]], names[node_of[other]]))
             found.setdefault((a, b), []).append(tuple(np.nan if v is None else v for v in values))
 
 

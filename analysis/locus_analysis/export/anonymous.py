@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Optional, TextIO
+from typing import Optional, TextIO
 
 from ..base.folders import LESSONS
 from ..records import database, schema
+from ..records.schema import Line
 from .vocabulary import known, words
 
-Line = dict[str, Any]
 Rule = Callable[["Cleaner", str], Optional[str]]
 
 WHY = "left out of an anonymous record"
@@ -218,7 +218,7 @@ def clean(cleaner: Cleaner, line: Line) -> Optional[Line]:
         cleaner.names |= _names(line)
         return line
     cleaner.run = line["run"]
-    found = _cleaned(cleaner, line, schema.definition(kind), kind)
+    found = _members(cleaner, line, schema.definition(kind), kind)
     cleaned: Line = {"type": kind, "run": line["run"], **found}
     if kind == "header":
         cleaned["command"] = _command(cleaner, line["command"])
@@ -256,7 +256,7 @@ def _command(cleaner: Cleaner, given: list[str]) -> list[str]:
 # ---- the walk, along the format ----
 
 
-def _cleaned(cleaner: Cleaner, value: Any, form: Line, path: str) -> Any:
+def _cleaned(cleaner: Cleaner, value: object, form: Line, path: str) -> object:
     if isinstance(value, str):
         return _text(cleaner, value, form, path)
     if isinstance(value, list):
@@ -272,7 +272,7 @@ def _text(cleaner: Cleaner, text: str, form: Line, path: str) -> Optional[str]:
     return rule(cleaner, text) if rule else None
 
 
-def _items(cleaner: Cleaner, items: list[Any], form: Line, path: str) -> list[Any]:
+def _items(cleaner: Cleaner, items: list[object], form: Line, path: str) -> list[object]:
     of = schema.resolved(form.get("items", {}))
     cleaned = [(item, _cleaned(cleaner, item, of, path)) for item in items]
     kept = [new for old, new in cleaned if new is not None or old is None]
