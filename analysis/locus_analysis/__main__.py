@@ -269,23 +269,23 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--node",
         metavar="NAME",
-        help="of many hosts this one alone, with all components beside its class",
+        help="show only this one of many hosts, with all components beside its class",
     )
     command.add_argument(
         "--group",
         metavar="FILE",
         type=Path,
-        help="the switch of each node, as for locus sick: slow switches are told and shown",
+        help="the switch of each node, as for locus sick: the page names and shows slow ones",
     )
     command.add_argument(
         "--pictures",
         action="store_true",
-        help="also a folder with each picture as SVG, PNG, PDF and Vega-Lite: report-pictures/",
+        help="also make report-pictures/, with each picture as SVG, PNG, PDF and Vega-Lite",
     )
     command.add_argument(
         "--force",
         action="store_true",
-        help="replace an existing page and its pictures; other files in their folder stay",
+        help="replace an existing page and its pictures; other files in the folder stay",
     )
     command = _command(
         commands,
@@ -295,21 +295,21 @@ def _parser() -> argparse.ArgumentParser:
         description=(
             "Prints a screen for each host: caches and TLBs, bandwidth, core-to-core "
             "latency, what false sharing and a wrong first touch cost, what workloads gain, "
-            "and how certain each of these is; then what disturbs measurements. For a series "
+            "and how certain each number is; then what disturbs measurements. For a series "
             "(--runs) the card shows the medians of the runs and the intervals between them. "
             "Otherwise, if a host has measured a trial several times, the last measurement "
             "counts. For more than 8 hosts it prints a table for each class of machines: "
             "medians over the hosts, and the hosts that differ."
         ),
         epilog=(
-            "The words at the right: locus help certain, rough, noisy, or 'cannot tell'. Exit "
-            "status: 0 good; 2 a file is missing or is no record."
+            "locus help explains the words at the right: certain, rough, noisy, 'cannot tell'. "
+            "Exit status: 0 good; 2 a file is missing or is no record."
         ),
     )
     command.add_argument(
         "--only",
         metavar="BENCHMARK",
-        help="print only the lines that come from this benchmark, as it does at its end",
+        help="print only the lines that this benchmark prints at its end",
     )
     command_line.add(commands, sick_command.by_host)
     sick_command.add(commands)
@@ -323,8 +323,8 @@ def _parser() -> argparse.ArgumentParser:
             "find cache and TLB levels in records of latency, and the padding in records of sharing"
         ),
         description=(
-            "Finds plateaus and edges in curves of latency over working set, from the curve alone,"
-            " names them - L1, L2, L3, memory from cycle; L1 and L2 TLB from page-random - and"
+            "Finds plateaus and edges in curves of latency over working set, from the curve alone."
+            " It names them (L1, L2, L3 and memory from cycle; L1 and L2 TLB from page-random), and"
             " compares them with what the system reports. In curves of sharing over distance it"
             " finds the padding that words of different threads need, and compares it with the"
             " cache line that the system reports. For more than 8 hosts it prints medians for each"
@@ -338,7 +338,7 @@ def _parser() -> argparse.ArgumentParser:
         _export,
         help="convert records for other tools",
         description=(
-            "Writes what records hold for other tools, to standard output or into a file. A row has"
+            "Writes records for other tools, to standard output or into a file. A row has"
             " host, run, trial and its parameters, the value with its 95 % interval in base units,"
             " or the reason why there is no value. " + formats.described()
         ),
@@ -355,15 +355,15 @@ def _parser() -> argparse.ArgumentParser:
                 action="store_const",
                 const=form.name,
                 dest="asked",
-                help=f"as --format {form.name}",
+                help=f"the same as --format {form.name}",
             )
     command.add_argument(
         "--output",
         metavar="FILE|DIR",
         type=Path,
         help=(
-            "write this file, or locus.EXTENSION in this folder: whole, under another name, then"
-            " renamed; default: standard output"
+            "write this file, or locus.EXTENSION in this folder, under another name until it is"
+            " whole; default: standard output"
         ),
     )
     command = _command(

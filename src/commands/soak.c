@@ -471,8 +471,8 @@ int soak_command(const struct program *p, int argc, char **argv)
 		.args_doc = "['BENCHMARK OPTION...'...]",
 		.doc = "Loads all CPUs and memory, and says whether the machine keeps its speed, "
 		       "or throttles, and when.\vEach load is a trial of a benchmark, as in "
-		       "'hashmap --variant best'. Without any: multiply-adds with the widest "
-		       "vectors (cores), and memory bandwidth (numa)."
+		       "'hashmap --variant best'. Without arguments, the loads are "
+		       "multiply-adds with the widest vectors (cores), and memory bandwidth (numa)."
 	};
 	struct soak s = { .program = p,
 			  .seconds = 1200,

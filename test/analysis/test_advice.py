@@ -95,15 +95,15 @@ def test_what_had_an_hour_is_no_advice() -> None:
         (
             Wish("sharing", cpus=2),
             {"topology": {"allowed": "3", "nodes": [{}]}},
-            "one CPU: cannot be had",
+            "there is one CPU",
         ),
         (Wish("sharing", cpus=2), {"topology": {"allowed": "0,4", "nodes": [{}]}}, ""),
         (Wish("numa", nodes=2), {"topology": {"allowed": "0-7", "nodes": [{}]}}, "one NUMA node"),
-        (Wish("latency", size=64 * MIB), {"memory": {"available": 100 * MIB}}, "64 MiB are more"),
+        (Wish("latency", size=64 * MIB), {"memory": {"available": 100 * MIB}}, "room for 64 MiB"),
         (
             Wish("latency", size=64 * MIB),
             {"memory": {"available": 1 << 40}, "cgroup": {"memory_limit": 100 * MIB}},
-            "64 MiB are more than memory has room for",
+            "memory has no room for 64 MiB",
         ),
     ],
 )
@@ -174,7 +174,7 @@ def test_where_only_one_cpu_may_be_used_nothing_takes_two() -> None:
     made = card_of(ONE, alone, "sharing", allowed="0")
     (line,) = [line for line in made.lines if line.block == "sharing"]
     assert (line.text, line.sure) == ("one CPU: cannot matter", CERTAIN)
-    assert "core to core: one CPU: cannot be had" in made.missing
+    assert "core to core: there is one CPU" in made.missing
     assert "caches, bandwidth, workloads: locus suite measures all" in made.missing
 
 

@@ -122,7 +122,7 @@ def test_runs_that_cannot_reach_the_level_are_told_so(
 ) -> None:
     old, new = runs(tmp_path / "old", 3), runs(tmp_path / "new", 3, {2: 3.0})
     out, _ = told(capsys, old, new)
-    assert "3 and 3 runs are too few: their least p is 0.1, so that no change can" in out
+    assert "3 and 3 runs are too few: their smallest p is 0.1, so no change can" in out
     told(capsys, "--require", "*", old, new, status=CANNOT_TELL)
     four = runs(tmp_path / "four", 4, {2: 3.0})
     assert "too few" not in told(capsys, old, four, status=WORSE)[0]

@@ -97,7 +97,7 @@ def test_nodes_that_cannot_be_judged(tmp_path: Path, capsys: pytest.CaptureFixtu
     made["classes"][0]["class"] = "0" * 16
     file.write_text(json.dumps(made))
     out, _ = told(capsys, "--baseline", file, good, status=CANNOT_TELL)
-    assert "n0  cannot tell  no values are expected of its class" in out
+    assert "n0  cannot tell  the file has no values for its class" in out
     assert "needs records" in told(capsys, "--baseline", file, status=BAD_INPUT)[1]
     for text in ("", "{}", '{"schema": "locus-expected-2.0", "classes": []}', "[1]"):
         file.write_text(text)

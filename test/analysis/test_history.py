@@ -164,8 +164,8 @@ def test_few_runs_are_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
 @pytest.mark.parametrize(
     "words, says",
     [
-        (["n11"], "n11: no run of this host is there; did you mean n1?"),
-        (["zzz"], "zzz: no run of this host is there; these records are of n1, n2, n3, n4"),
+        (["n11"], "n11: these records have no run of this host; did you mean n1?"),
+        (["zzz"], "zzz: these records have no run of this host; they are of n1, n2, n3, n4"),
     ],
 )
 def test_a_host_that_is_not_there(

@@ -120,10 +120,11 @@ def test_without_huge_pages_it_cautions() -> None:
     assert caches.pages == "base"
     assert any("the TLB has its steps in this curve too" in r for r in caches.remarks)
     assert any("names go by order, so one may be misnamed" in r for r in caches.remarks)
-    assert any("was not measured on huge pages" in r for r in tlb.remarks)
+    assert any("huge pages were not measured" in r for r in tlb.remarks)
     # 512 pages are 512 lines, all that the L1 of 32 KiB holds: this step is not the TLB's.
     assert any(
-        "the step at 512 pages is where a cache, found to end at 32 KiB, is full of lines" in r
+        "at 512 pages is taken for a cache's: there the lines fill the cache that ends at 32 KiB"
+        in r
         for r in tlb.remarks
     )
     assert told(tlb) == [("L1 TLB", "64 pages", AGREES), ("L2 TLB", "1536 pages", AGREES)]
@@ -146,7 +147,7 @@ def test_a_virtual_machine_may_report_more_cache_than_it_has() -> None:
         for r in the_one(found, "caches").remarks
     )
     assert [v for _, _, v in told(the_one(found, "TLB"))] == [UNREPORTED] * 2
-    assert any("does not tell how many entries" in r for r in the_one(found, "TLB").remarks)
+    assert any("does not report how many entries" in r for r in the_one(found, "TLB").remarks)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.0])
@@ -355,8 +356,7 @@ def test_steps_that_huge_pages_do_not_take_away_are_the_tlb_s_too() -> None:
     tlb = the_one(findings(record(TWO, points, run_id("a"))), "TLB")
     assert told(tlb) == [("L1 TLB", "64 pages", AGREES), ("L2 TLB", "1536 pages", AGREES)]
     assert any(
-        "the step at 64 pages is no cache's, and huge pages do not take it away" in r
-        for r in tlb.remarks
+        "the step at 64 pages is no cache's, and stays on huge pages" in r for r in tlb.remarks
     )
 
 

@@ -150,7 +150,7 @@ def test_of_one_run_the_scatter_is_unknown(
 def test_few_runs_are_told_to_be_rough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = as_json(capsys, "--plan", few := runs(tmp_path / "few", 3))
     assert all(m["least"] is None and m["needed"] >= 4 for m in some(made["metrics"]))
-    assert "tell the scatter only roughly" in told(capsys, "--plan", few)[0]
+    assert "give the scatter only roughly" in told(capsys, "--plan", few)[0]
 
 
 def test_of_several_hosts_their_scatter_counts(

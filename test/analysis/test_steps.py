@@ -220,10 +220,7 @@ def test_it_says_when_it_cannot_tell() -> None:
         r.startswith("it rises from its start (1 KiB)") for r in late.remarks
     )
     long = find(*curve_of((10, 15, 1), (15.25, 18, 5), (22, 26, 90)))
-    assert any(
-        "it rises without a plateau: a level that ends there can't be told" in r
-        for r in long.remarks
-    )
+    assert any("it rises without a plateau: no level can be found there" in r for r in long.remarks)
 
 
 def test_a_fall_is_no_edge() -> None:

@@ -265,7 +265,7 @@ def test_two_writers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         )
     (store / "lock").write_text(f"{socket.gethostname()} {os.getpid()} another-boot:1\n")
     assert aggregate(file, into=store) == 0
-    assert "was ended before it was done: removed" in capsys.readouterr().err
+    assert "was killed while writing: lock removed" in capsys.readouterr().err
     (store / "lock").write_text("elsewhere 1 boot:1\n")
     assert aggregate(file, into=store) == 1
     assert "process 1 on elsewhere is writing" in capsys.readouterr().err

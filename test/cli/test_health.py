@@ -108,7 +108,7 @@ def test_what_cannot_be_told_drains_no_node(locus, expect, tmp_path):
     bad = locus("health --expect", wrong)
     assert [done.status for done in (unknown, strange, missing, bad)] == [0] * 4
     assert "cannot tell: no.such: this machine has no such fact" in unknown.err
-    assert "cannot tell: no values are expected of its class" in strange.err
+    assert "cannot tell: the file has no values for its class" in strange.err
     assert "none: cannot be read: No such file" in missing.err
     assert "wrong: line 1: " in bad.err
     assert missing.out == bad.out == strange.out == ""

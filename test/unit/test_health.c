@@ -155,7 +155,7 @@ static void a_class_that_has_changed(void **state)
 	assert_non_null(strstr(h.finding, "00000000feedbeef expected of its processor"));
 	assert_false(judge(&h, "00000000feedbeef", "Another", ""));
 	assert_int_equal(h.findings, 0);
-	assert_non_null(strstr(h.unknown, "no values are expected of its class"));
+	assert_non_null(strstr(h.unknown, "the file has no values for its class"));
 }
 
 static void of_several_classes_the_nearest(void **state)

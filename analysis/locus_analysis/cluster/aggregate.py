@@ -44,10 +44,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="collect records in a store",
         usage="%(prog)s FILE|DIR... --into STORE [--compact]",
         description=(
-            "Adds what records hold, but for their samples, to a store: a folder of Parquet files"
-            " that sick, report, compare, levels, summary and export read as they read records, and"
-            " other programs, too (doc/store.md). Files that are already there are not read again,"
-            " unless they have grown. If it is killed, run it again."
+            "Adds records, without their samples, to a store: a folder of Parquet files. sick,"
+            " report, compare, history, levels, summary and export read it as they read records; so"
+            " do other programs (doc/store.md). Files are read again only if they have grown. If"
+            " the command is killed, run it again."
         ),
         epilog=(
             "Exit status: 0 good; 1 the store cannot be written, or another process writes it; 2 a"

@@ -29,10 +29,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         usage="%(prog)s [OPTION...] FILE|DIR...",
         description=(
             "Judges each node within its class of machines, component by component (clock, caches,"
-            " memory, cores, ...), by the runs of locus suite on all of them. A node that one"
-            " campaign (a folder of results) shows to be slower than any healthy one is SUSPECT;"
-            " SICK once another campaign, or --again of the job, confirms it. Wrong answers, and"
-            " settings in which a node differs from its class, are told, too."
+            " memory, cores, ...), from the runs of locus suite on all nodes. A node is SUSPECT if"
+            " one campaign (a folder of results) shows it to be slower than any healthy node, and"
+            " SICK once another campaign, or the job's --again, confirms it. It also names nodes"
+            " that gave wrong answers, and settings in which a node differs from its class."
         ),
         epilog=(
             "Exit status: 1 a node is sick, gave a wrong answer or is odd; 4 none is, but some are"
@@ -47,15 +47,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="append",
         default=[],
         type=_effect,
-        help="a sick node is slower by at least so much; default: 5%%, clock=3%%",
+        help="a sick node is slower by at least this share; default: 5%%, clock=3%%",
     )
     command.add_argument(
         "--suppress",
         metavar="FILE",
         type=Path,
         help=(
-            "findings that are known: lines of CSV with node (n[001-004]), component or *, reason,"
-            " and the last day on which this holds (2027-01-31)"
+            "leave out known findings: lines of CSV with node (n[001-004]), component or *, reason,"
+            " and the last day on which to leave it out (2027-01-31)"
         ),
     )
     command.add_argument(
@@ -64,17 +64,17 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         type=Path,
         help=(
             "the switch of each node (lines such as n[001-004] s1), or SLURM's topology.conf: then"
-            " slow switches are told, too"
+            " slow switches are named, too"
         ),
     )
     command.add_argument(
         "--again-list", action="store_true", help="print only the suspects' names, for sbatch"
     )
-    command.add_argument("--all", action="store_true", help="also what is worth a look")
+    command.add_argument("--all", action="store_true", help="also show what is worth a look")
     command.add_argument(
         "--node",
         metavar="NAME",
-        help="all components of this node beside its class, as a table or json",
+        help="show all components of this node beside its class, as a table or json",
     )
     command.add_argument(
         "--format", choices=("table", "json", "md", "csv"), default="table", help="default: table"

@@ -22,15 +22,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="tell how a node changed over time",
         usage="%(prog)s HOST FILE|DIR...\n       %(prog)s --class FILE|DIR...",
         description=(
-            "Tells for each component of a node (clock, caches, memory, ...) whether its values"
-            " stayed as they were, drifted, or changed from one run to the next, when, and which"
-            " settings of the machine changed then: kernel, microcode, firmware. With --class, for"
-            " all hosts by their class: a change that several have is one line. Of 100 steady nodes"
-            " at most 5 are named by chance."
+            "Says for each component of a node (clock, caches, memory, ...) whether its values"
+            " stayed as they were, drifted, or changed from one run to the next, when that was, and"
+            " which settings of the machine changed then: kernel, microcode, firmware. --class says"
+            " this for all hosts, by their class: a change of several hosts is one line. At most 5"
+            " of 100 steady nodes are named by chance."
         ),
         epilog=(
-            "Exit status: 1 something became worse; 4 there are too few runs to judge anything; 0"
-            " neither; 2 bad input."
+            "Exit status: 0 nothing became worse; 1 something did; 4 there are too few runs to"
+            " judge; 2 bad input."
         ),
     )
     command.add_argument("words", metavar="HOST FILE|DIR", nargs="+", help=HELP)
@@ -67,5 +67,5 @@ def _run(options: argparse.Namespace) -> int:
 
 def _unknown(host: str, known: list[str]) -> str:
     near = arguments.nearest(host, known)
-    then = f"did you mean {near}?" if near else f"these records are of {units.some(known, NAMED)}"
-    return f"{host}: no run of this host is there; {then}"
+    then = f"did you mean {near}?" if near else f"they are of {units.some(known, NAMED)}"
+    return f"{host}: these records have no run of this host; {then}"

@@ -39,9 +39,9 @@ def add(
             "Compares trials that both sides have, metric by metric: slower or faster, "
             "beyond or within a threshold, the same, or undecided. The unit of comparison is "
             "the run, or the host if there are several: give several runs a side, best "
-            "measured in turn. Of three or more sides it prints a table with each against the "
-            "first. Settings in which the sides differ come first: candidates for "
-            "the cause."
+            "measured in turn. For three or more sides it prints a table that compares each with "
+            "the first. Settings in which the sides differ, candidates for the cause, come "
+            "first."
         ),
         epilog=(
             "Exit status: 0 nothing is slower beyond its threshold; 1 something is slower, "

@@ -250,6 +250,6 @@ def too_few(old: int, new: int, paired: bool, what: str) -> str:
         return f"no verdict: one {what} a side; {enough} or more show changes"
     alone = "; or compare one node at a time: its runs count then" if what == "node" else ""
     return (
-        f"{old} and {new} {what}s are too few: their least p is {least:.2g}, so that no change can"
-        f" be shown at {100 * LEVEL:.0f} %; {enough} a side can show one{alone}"
+        f"{old} and {new} {what}s are too few: their smallest p is {least:.2g}, so no change can be"
+        f" shown at {100 * LEVEL:.0f} %; {enough} a side can show one{alone}"
     )

@@ -231,7 +231,7 @@ def judge(side: Side, classes: dict[str, Class]) -> list[Judged]:
 def _unknown(side: Side, classes: dict[str, Class]) -> Iterator[Judged]:
     known = ", ".join(dict.fromkeys(c["cpu"] for c in classes.values()))
     own = side.runs[0]
-    why = f"no values are expected of its class, {own['cpu']}; the file is of {known}"
+    why = f"the file has no values for its class, {own['cpu']}, only for {known}"
     for host in side.hosts:
         yield {
             "host": host,

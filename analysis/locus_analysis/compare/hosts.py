@@ -45,7 +45,7 @@ def told(changes: Changes) -> list[tuple[str, str]]:
     if changes.open:
         names = [f"{c.host} ({c.component} {c.ratio:.2f})" for c in changes.open]
         lines.append(
-            ("look", f"{units.some(names, 3)}: in one run, as beside other work; measure again")
+            ("look", f"{units.some(names, 3)}: in one run, perhaps by other work; measure again")
         )
     return lines
 

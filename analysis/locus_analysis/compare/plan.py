@@ -148,7 +148,7 @@ def heading(made: Plan) -> list[str]:
         return [*lines, made.reason]
     if made.at_hand < FEW:
         lines.append(
-            f"so few {made.what}s tell the scatter only roughly: measure more than planned"
+            f"so few {made.what}s give the scatter only roughly: measure more than planned"
         )
     if len(made.units) == 1:
         lines.append(

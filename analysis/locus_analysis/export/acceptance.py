@@ -104,7 +104,7 @@ def write_superbench(files: Sequence[Path], to: TextIO) -> list[str]:
     if len(classes) > 1:
         cpus = ", ".join(c["cpu"] for c in classes)
         raise BadInput(
-            f"--format superbench is of one class of machines, and these records are of"
+            "--format superbench takes one class of machines, but these records have"
             f" {len(classes)}: {cpus}; export each by itself"
         )
     (of,) = classes

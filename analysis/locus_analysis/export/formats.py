@@ -46,7 +46,7 @@ FORMATS = (
         "cpus",
         "csv",
         "flat.write_cpus",
-        "a row for each CPU and metric, of trials that tell CPUs apart (cores)",
+        "a row for each CPU and metric, of trials that measure each CPU by itself (cores)",
     ),
     Format(
         "pairs",

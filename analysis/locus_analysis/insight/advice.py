@@ -132,11 +132,11 @@ def _lack(machine: Machine, wish: Wish) -> str:
     """What this machine lacks for it."""
     topology = machine["topology"]
     if wish.cpus > 1 and has_one_cpu(machine):
-        return "one CPU: cannot be had"
+        return "there is one CPU"
     if wish.nodes > max(1, len(topology["nodes"])):
         return "there is one NUMA node"
     if wish.size > room(machine):
-        return f"{units.size(wish.size)} are more than memory has room for"
+        return f"memory has no room for {units.size(wish.size)}"
     return ""
 
 

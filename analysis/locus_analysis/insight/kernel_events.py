@@ -94,7 +94,7 @@ def kernel(trials: Sequence[Counted], asked: Iterable[str]) -> Optional[Kernel]:
 def _unknown(trials: Iterable[Counted], asked: set[str]) -> list[Reason]:
     """The kernel's own events that could not be read, by reason."""
     return by_reason(
-        (c["why"] or "no reason is told", name, t["id"])
+        (c["why"] or "no reason is given", name, t["id"])
         for t in trials
         for name, c in t["counters"].items()
         if c["value"] is None and c["total"] is None and name in KERNELS_OWN - asked

@@ -67,7 +67,7 @@ def _rename(found: Sequence[Finding]) -> None:
             r for r in finding.remarks if "go by order" not in r and "one of the TLB's" not in r
         ]
         finding.remarks.append(
-            "here the TLB has its steps too: the names are those found on huge pages and by"
+            "here the TLB has steps, too: the names are from the curves on huge pages and from"
             " page-random"
         )
         for level in finding.levels:

@@ -146,7 +146,7 @@ def compare(level: Level, reported: Sequence[float], virtual: bool, text: Text) 
     if edge is None:
         level.verdict = NOT_FOUND if reported else ""
         level.remark = (
-            f"the curve ends before it does: measure up to {text(BEYOND * max(reported))}"
+            f"the curve ends below this level: measure up to {text(BEYOND * max(reported))}"
             if reported
             else ""
         )

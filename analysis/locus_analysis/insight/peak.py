@@ -30,7 +30,7 @@ def of(machine: Machine) -> Peak:
         what
         for what, known in (
             ("the modules' speed (root reads it)", all(speeds) and speeds),
-            ("the channels in use (EDAC tells them)", channels),
+            ("the channels in use (EDAC reports them)", channels),
         )
         if not known
     ]
@@ -51,7 +51,7 @@ def said(trials: Sequence[Trial], machine: Machine) -> str:
     peak = of(machine)
     told = units.quantity(value_of(most), "B/s")
     if peak.value is None:
-        return f"How much of the modules' peak {told} is cannot be told: {peak.why}."
+        return f"The modules' peak, to compare with {told}, is not known: {peak.why}."
     share = value_of(most) / peak.value
     return (
         f"The most, {told}, is {share:.0%} of the modules' peak,"

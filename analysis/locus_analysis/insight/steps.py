@@ -125,7 +125,7 @@ def _edge(
     raised = [i for i in range(last + 1, b.last + 1) if kept[i] and y[i] > ceiling[i]]
     if upper is None and len(raised) < 2:
         steps.remarks.append(
-            f"the last size ({text(size[b.last])}) alone lies above what is before it: that is no"
+            f"only the last size ({text(size[b.last])}) lies above the sizes before it: that is no"
             " step yet"
         )
         return
@@ -171,7 +171,7 @@ def _remark(steps: Steps, segments: list[Segment], curve: Curve, text: Text) -> 
         if not s.level and x[s.last] - x[s.first] > LONG_RAMP:
             steps.remarks.append(
                 f"from {text(size[s.first])} to {text(size[s.last])} it rises without a plateau: "
-                "a level that ends there can't be told"
+                "no level can be found there"
             )
     for p in steps.plateaus:
         if p.points <= LEVEL_POINTS and not p.to_end:

@@ -70,8 +70,8 @@ def found(own: Sequence[Curve], caches: Optional[Finding], place: Place) -> list
             )
         else:
             finding.remarks.append(
-                "the same was not measured on huge pages: steps that the caches make (N pages are N"
-                " lines) are told apart only as far as cycle found these caches"
+                "huge pages were not measured: steps of caches (N pages are N lines) are recognised"
+                " only if cycle found these caches"
             )
         if steps.plateaus or edges:
             first = min(p["size"] for p in points) / page
@@ -109,9 +109,8 @@ def _both(alone: Sequence[Edge], apart: Sequence[Edge], remarks: list[str]) -> l
         if not near:
             edges.append(edge)
             remarks.append(
-                f"the step at {_pages(edge.size)} is no cache's, and huge pages do not take it"
-                " away: a hypervisor may piece them together from small ones, or the TLB holds no"
-                " more of them"
+                f"the step at {_pages(edge.size)} is no cache's, and stays on huge pages: a"
+                " hypervisor may make them of small pages, or the TLB holds no more of them"
             )
         for e in near:  # the same edge: keeps the narrower interval of the two curves
             if edge.high / edge.low < e.high / e.low:
@@ -183,8 +182,8 @@ def _drop_cache_edges(
             kept.append(edge)
         else:
             remarks.append(
-                f"the step at {_pages(edge.size)} is where a cache, found to end at"
-                f" {units.size(cache.size)}, is full of lines: taken for the cache's"
+                f"the step at {_pages(edge.size)} is taken for a cache's: there the lines fill the"
+                f" cache that ends at {units.size(cache.size)}"
             )
     return kept
 
@@ -233,7 +232,7 @@ def name_translations(
         )
         levels.append(level)
     if not reported:
-        remarks.append("the processor does not tell how many entries its TLBs have")
+        remarks.append("the processor does not report how many entries its TLBs have")
     return levels
 
 

@@ -78,7 +78,7 @@ def _renamed(machines: Iterable[Machine]) -> list[str]:
         notes.append(f"{len(renamed) - MOST} more pairs of names have one machine id each")
     return notes + [
         f"{len(own)} hosts have one machine id ({', '.join(own[:MOST])}, ...): they were made from"
-        " one image, so it does not tell them apart"
+        " one image, so the id does not distinguish them"
         for own in several
         if len(own) > 2
     ]

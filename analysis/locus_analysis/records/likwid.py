@@ -181,7 +181,7 @@ def _parse(path: Path) -> list[Counted]:
             )
     if not found:
         raise BadInput(
-            f"{path}: holds no region: likwid-perfctr ran without -m, or locus came to no trial"
+            f"{path}: holds no region: likwid-perfctr ran without -m, or locus measured no trial"
         )
     return list(found.values())
 

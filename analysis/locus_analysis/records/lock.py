@@ -77,6 +77,6 @@ def _remove_stale(path: Path, notes: list[str]) -> None:
         with suppress(FileNotFoundError):
             if path.stat().st_ino == os.fstat(file).st_ino:
                 path.unlink()
-                notes.append(f"{path}: process {process} was ended before it was done: removed")
+                notes.append(f"{path}: process {process} was killed while writing: lock removed")
     finally:
         os.close(file)

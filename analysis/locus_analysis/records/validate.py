@@ -34,7 +34,7 @@ def flaws(paths: Sequence[Path], checked: Checked) -> Iterator[str]:
     file, and their number."""
     if stores := store.split(paths)[0]:
         raise sources.BadInput(
-            f"{stores[0]}: a store has no lines to validate: give the records that it was made of"
+            f"{stores[0]}: a store has no lines to validate: give the records that it was made from"
         )
     for path in sources.find(paths):
         checked.files += 1

@@ -36,7 +36,7 @@ static const struct parameter parameters[] = {
 			P_COUNT, .value = { "1" } },
 	[TO] = { "to", NULL, "next destination of a message", P_CHOICE, .choices = TO_CHOICES,
 		 .meaning = { "the same actor", "a random actor" }, .value = { "self" } },
-	[BATCH] = { "batch", "messages", "most messages of one actor that are handled in a row",
+	[BATCH] = { "batch", "messages", "messages of an actor that are handled in a row, at most",
 		    P_COUNT, .value = { "1" } },
 	[ORDER] = { "order", NULL, "which of its actors a thread takes", P_CHOICE,
 		    .choices = ORDER_CHOICES,

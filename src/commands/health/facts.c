@@ -159,7 +159,7 @@ static void judge_unlike(struct health *h, const json_t *classes, const json_t *
 		}
 	}
 	if (!best) {
-		health_unknown(h, "no values are expected of its class %s, %.60s", own, cpu);
+		health_unknown(h, "the file has no values for its class %s, %.60s", own, cpu);
 		return;
 	}
 	*h = least;

@@ -72,16 +72,16 @@ static const char usage[] =
 	"usage: locus health --expect FILE [OPTION...]\n"
 	"\n"
 	"Says in one line whether this node is as FILE expects, for SLURM's HealthCheckProgram\n"
-	"and for NHC. FILE is from `locus export --expect` of records of good nodes.\n"
+	"and for NHC. `locus export --expect` makes FILE from records of good nodes.\n"
 	"\n"
-	"Exit status: 0 as expected, or it cannot be told (standard error says why); 1 it is not;\n"
+	"Exit status: 0 as expected, or cannot tell (standard error says why); 1 not as expected;\n"
 	"2 the command line is wrong.\n"
 	"\n"
 	"      --expect=FILE      expected facts and trials of each class of machines\n"
-	"      --foreign=CPUS     look at facts alone where other work takes more CPUs\n"
+	"      --foreign=CPUS     check facts only, if other work takes more CPUs\n"
 	"                         (default: 0.5)\n"
 	"      --record=FILE      append the record to this file\n"
-	"      --time-budget=TIME of the trials, at most 20s (default: 18s)\n"
+	"      --time-budget=TIME time for all trials, at most 20s (default: 18s)\n"
 	"      --help             print this text\n";
 
 /*

@@ -259,7 +259,7 @@ const struct option_row option_rows[] = {
 	{ "case-budget", "TIME", "time limit of one trial", SECONDS(case_budget) },
 	{ "begin-at", "TIME",
 	  "prepare, and wait until this moment: 2026-11-28T20:15:00Z (UTC), or @ and s since 1970; "
-	  "one that is past begins at once",
+	  "if it has passed, the run begins at once",
 	  take_moment, MEMBER(begin_at) },
 	{ "seed", "N", "seed of all random numbers (default: 1)", take_seed,
 	  .most = UINT64_C(1) << 53 },
@@ -271,7 +271,7 @@ const struct option_row option_rows[] = {
 	  "context-switches, migrations, ...), or default: the events that `locus list BENCHMARK` "
 	  "shows",
 	  take_counters, .values = "default" },
-	{ "counters-optional", NULL, "measure even if none of them can be counted",
+	{ "counters-optional", NULL, "measure even if no event can be counted",
 	  FLAG(counters_optional) },
 	{ "multiplex", NULL,
 	  "if there are more events than hardware counters, let them take turns within each sample "
@@ -288,8 +288,8 @@ const struct option_row option_rows[] = {
 	{ "format", "NAME", "output format: table, csv, md (Markdown) or json (default: table)",
 	  take_word, MEMBER(format), .values = "table,csv,md,json" },
 	{ "verbose", NULL,
-	  "show each table of a suite, which shows its card alone otherwise; with --dry-run: each "
-	  "trial, its id, and its CPUs",
+	  "show all tables of a suite, not only its card; with --dry-run: each trial, its id, and "
+	  "its CPUs",
 	  FLAG(verbose) },
 	{ "quiet", NULL, "print only errors and warnings", FLAG(quiet) },
 	{ 0 }
