@@ -36,7 +36,7 @@ enum profile { QUICK, STANDARD, PAPER, PROFILES };
 /*
  * Something a user can vary: --NAME=LIST. The trials of a run are the product of all lists. A list
  * is "1,2,4", a range "16K..256M*2" (from, to, factor) or "0..64+8" (step), or words; in a P_PATH a
- * comma is "\,". A profile without a value takes that of the profile before it.
+ * comma is "\,". A profile without a value takes the previous profile's.
  *
  * P_LAYOUT says on which nodes the threads of a trial sit:
  *	packed   all on one node: the one with most cores (of the fastest kind, where cores
@@ -86,8 +86,8 @@ struct parameter {
 	 */
 	bool (*input)(const union value *);
 	/*
-	 * With input: returns a sentence on how the file is read if that was a guess, or NULL; the
-	 * caller frees it. Users are told once for each file. NULL: nothing is guessed
+	 * With input: returns a sentence on how the file is read, if that was a guess, or NULL; the
+	 * caller frees it. It is printed once for each file. NULL: nothing is guessed
 	 */
 	char *(*guess)(const char *path);
 	/* shown for 0 where that has a meaning of its own: "auto"; NULL: 0 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The benchmarks, in the order of the suite. To add one: a folder in bench/, and a line here, among
- * those of the quick suite (which must stay within a minute) or after them.
+ * The benchmarks, in the order of the suite. To add one, make a folder in bench/ and add a line
+ * here: among the benchmarks of the quick suite (which must stay within a minute), or after them.
  */
 #ifndef LOCUS_BENCHMARKS_H
 #define LOCUS_BENCHMARKS_H

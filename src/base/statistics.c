@@ -268,7 +268,7 @@ static double critical_correlation(size_t n)
 
 bool statistics_has_trend(const double *x, size_t n)
 {
-	const double rounding = 5e-4; /* of the table */
+	const double rounding = 5e-4; /* of the tabulated values */
 
 	return fabs(statistics_rank_correlation(x, n)) > critical_correlation(n) - rounding;
 }

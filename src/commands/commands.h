@@ -141,7 +141,7 @@ struct throttle throttle_find(const double *rate, unsigned rounds);
 
 enum { SOAK_LOADS = 8 };
 
-/* A round: what is not known is NaN. Its end: s since the soak began; the rate of each load. */
+/* A round; NaN: unknown. `at`: its end, s since the soak began; `rate`: of each load. */
 struct soak_round {
 	double at, rate[SOAK_LOADS], clock, temperature, power;
 };

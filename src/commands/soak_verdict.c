@@ -202,7 +202,7 @@ static bool print_errors(const json_t *errors, FILE *f)
 	return grave;
 }
 
-/* Prints what is graver than any throttling; whether there is any. */
+/* Prints faults, which are graver than throttling. Returns whether there was any. */
 static bool print_faults(const struct soak_rounds *of, FILE *f)
 {
 	bool any = false;

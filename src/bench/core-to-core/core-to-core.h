@@ -58,14 +58,15 @@ void exchange_stamps(struct lines *, unsigned side, uint64_t turns, struct stamp
 /* ---- one-way times between two cores, from ticks that both read, whose skew is not known ---- */
 
 /*
- * Adds the one-way times (ticks) of both directions to the histogram, and says by how many ticks
- * all of a direction may be too long, and those of the other too short. side[i] is what side i has
- * received. False: nothing was received, or the two counters do not go at the same rate.
+ * Adds the one-way times (ticks) of both directions to the histogram. `bound`: by up to so many
+ * ticks all times of one direction may be too long, and all times of the other too short. side[i]
+ * is what side i has received. False: nothing was received, or the two counters do not go at the
+ * same rate.
  *
  * With the other counter s ticks ahead, a transfer of time t seems to take t + s one way and t - s
- * the other. No time is negative, so s lies between the least time of one direction and the negated
- * least time of the other. The middle is taken, as if the fastest transfers of both directions took
- * equally long; half the interval is half of the fastest round trip.
+ * the other. No time is negative, so s is at most the least time of one direction, and at least the
+ * negated least time of the other. The middle is taken, as if the fastest transfers of both
+ * directions took equally long; half the interval is half of the fastest round trip.
  */
 bool one_way_add(const struct stamps side[2], struct histogram *, double *bound);
 

@@ -115,7 +115,7 @@ struct problem problem_of(const struct trial *);
  *	labels   no centre of `from` is nearer than the label's by more than (d + 4) u of
  *	         the sum of both squared distances, which is more than both lose by rounding.
  *	         All points are checked or, if n k d exceeds 2^25, evenly spaced ones.
- *	counts   are exactly those of the labels
+ *	counts   agree exactly with the labels
  *	centres  are the means of their points; tolerance in each dimension: 4 u max|x| (the
  *	         mean is rounded to the points' type) + count 2^-52 max|x| (sums of double in
  *	         any order) of the cluster's points + (u + all 2^-60) of the width of all

@@ -3,8 +3,8 @@
  * latency - cost of one dependent load, by working set and order of accesses.
  *
  * A chain of pointers is followed, so that every load waits for the one before. The plateaus of the
- * curve over the working set are the levels of cache; with one element a page, those of the TLB.
- * After P. Sestoft, "A multicore performance mystery solved" (2017), appendix A, and A.
+ * curve over the working set are the levels of cache or, with one element a page, of the TLB. After
+ * P. Sestoft, "A multicore performance mystery solved" (2017), appendix A, and A.
  * Berestovskyy, "Smarter CPU Testing" (2019).
  */
 #include <stdatomic.h>

@@ -26,7 +26,7 @@ struct state {
 /* Makes passes over a worker's part, as numa_work() does; returns the kernel's sum. */
 double state_pass(const struct state *, unsigned worker, uint64_t passes);
 
-/* See struct ops. For chunks that are dealt out; for a part for each worker. */
+/* See struct ops. *_dealt: chunks are dealt out; without it each worker has a part. */
 void numa_reset_dealt(void *state);
 void numa_work_dealt(void *state, struct worker *);
 void numa_work(void *state, struct worker *);

@@ -3,8 +3,8 @@
  * An array divided among ranks: each key is sent to the rank that owns its range, and the answer is
  * sent back.
  *
- * Rounds of `packets` packets a thread are pipelined: while the keys of some rounds are sent, those
- * of an earlier one are searched, and the answers of still earlier ones return. Buffers are large
+ * Rounds of `packets` packets a thread are pipelined: while some rounds send their keys, an earlier
+ * round is searched, and the answers of still earlier rounds return. Buffers are large
  * enough for a round whose keys, of all ranks, go to a single rank.
  */
 #ifndef LOCUS_SEARCH_REMOTE_H

@@ -15,8 +15,8 @@
  * Neighbours rest while they keep less than QUIET CPUs busy; from BUSY on they may move a result.
  * Memory is slow if a line takes more than SLOW times as long as without them. L3 is slow if a line
  * that was in it takes more than GONE times as long as one of memory: most such lines were evicted.
- * A trial is noisy if its level was slow after more than MOST_SLOW of its batches: fewer leave
- * their median where it is.
+ * A trial is noisy if its level was slow after more than MOST_SLOW of its batches: fewer do not
+ * move their median.
  */
 #define CONTENTION_QUIET     0.1
 #define CONTENTION_BUSY	     0.5

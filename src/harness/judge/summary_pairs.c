@@ -103,8 +103,8 @@ static json_t *meetings_json(const struct pairs *p, enum level level)
 }
 
 /*
- * The median of a worker's pairs at a level; NAN for a single pair, which says the same of both its
- * workers.
+ * The median of a worker's pairs at a level; NAN for a single pair, which cannot tell its two
+ * workers apart.
  */
 static double usual(const struct pairs *p, enum level level, unsigned i)
 {

@@ -92,7 +92,7 @@ int plan_make(struct plan *, const struct benchmark *, const struct options *,
 	      const struct setting *);
 void plan_free(struct plan *);
 
-/* The value of --bind for so many threads: as given, or its default. */
+/* The value of --bind for so many threads: the user's, or the default. */
 const char *plan_bind(const struct options *, const struct affinity *, unsigned threads);
 
 /* The differences between a plan's trials: for their names, and for the columns of tables. */

@@ -9,10 +9,10 @@
 
 /*
  * A copy of a line without members that are null or an empty list or object: an absent key means
- * null or empty. Lists keep all elements. Numbers are rounded to seven digits, those of
- * `batches`, `samples` and `quantiles` to five, `skew` and `elapsed` to four, those of `noise` to
- * three. `parameters` stay as they are, and each `value` has all its digits, since results are
- * compared. NULL: no memory.
+ * null or empty. Lists keep all elements. Numbers are rounded to seven digits; in `batches`,
+ * `samples` and `quantiles` to five, `skew` and `elapsed` to four, in `noise` to three.
+ * `parameters` stay as they are, and each `value` has all its digits, since results are compared.
+ * NULL: no memory.
  */
 json_t *lean(const json_t *line);
 /*

@@ -20,8 +20,8 @@ struct ranks;
 struct noise {
 	double wall, off_cpu, delay, steal, foreign; /* s; NAN: unknown */
 	/*
-	 * s: CPU time of others and of this process on the CPUs beside the trial's (neighbours.h);
-	 * time in which they were watched. NAN: unknown
+	 * s: CPU time of others and of this process on the neighbours' CPUs (neighbours.h); time in
+	 * which these were watched. NAN: unknown
 	 */
 	double beside, watched;
 	uint64_t involuntary, voluntary, minor_faults, major_faults, migrations;
@@ -61,16 +61,16 @@ extern const struct noise_counter {
 bool noise_witness(struct noise *, const struct attendance *, int cpu);
 
 /*
- * CPU time of others during a batch: on the trial's CPUs the host's (`steal`) and other processes'
- * (`foreign`); on the CPUs beside, anybody's.
+ * CPU time of others during a batch. On the trial's CPUs: of the host (`steal`) and of other
+ * processes (`foreign`); on its neighbours: of anybody.
  */
 struct others {
-	struct cpu_time_set of[2]; /* the trial's CPUs; those beside */
+	struct cpu_time_set of[2]; /* the trial's CPUs; its neighbours */
 	double own, at;		   /* s: CPU time of this process; when it was read */
 	bool known;
 };
 void others_begin(struct others *, struct cpu_time_set ours, struct cpu_time_set beside);
-/* True if the CPUs beside the trial rested. */
+/* True if the neighbours rested. */
 bool others_end(const struct others *, struct noise *);
 /* Whether no CPU time (s) was used, and the wall time was long enough to tell. */
 bool others_rested(double cpu, double wall);

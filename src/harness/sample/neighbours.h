@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Neighbours of a trial: CPUs that share resources with it. These are the CPUs of its cores; if its
- * lines do not fit into L2, the CPUs of the L3; if they do not fit into L3 either, those of the
- * memory's nodes. Work there slows the trial down, although it takes no CPU time from it.
+ * lines do not fit into L2, the CPUs of the L3; if they do not fit into L3 either, the CPUs
+ * of the memory's nodes. Work there slows the trial down, although it takes no CPU time from it.
  */
 #ifndef LOCUS_NEIGHBOURS_H
 #define LOCUS_NEIGHBOURS_H

@@ -373,7 +373,7 @@ static void assign_branch(struct boxes *x, struct share *s, const struct stage *
 /*
  * Below the part from which the point was sampled, sides shrink as they did above it: by half for
  * each dimension of the space or, if points lie near a surface, of the surface. The extremes of a
- * sample are a little closer together than those of all points.
+ * sample are a little closer together than the extremes of all points.
  */
 static void guess(struct boxes *x, size_t points, const struct stage *g, size_t sampled,
 		  const struct box *box)

@@ -64,12 +64,12 @@ struct index {
 	/* number of centres, rounded up to whole vectors; room of a list of candidates */
 	uint32_t padded, most;
 	/*
-	 * The bucket of each of the worker's given points. The worker's cells have the same number
-	 * of points, at the places from `first` on.
+	 * The bucket of each point of the worker's share. Its cells hold as many points as its
+	 * share, at the places from `first` on.
 	 */
 	uint16_t *bucket;
 	size_t first;
-	/* points of a bucket: first the worker's given points, then those of each nested grid */
+	/* points of a bucket: first of the worker's share, then of each nested grid */
 	uint32_t *histogram;
 	/*
 	 * by bucket of the first grid: the points of all workers; the place of this worker's next
@@ -79,7 +79,7 @@ struct index {
 	uint16_t *order;    /* buckets, in the order in which they lie */
 	const void *origin; /* the stage's */
 	/*
-	 * rows of d values, as given, of the cells' points, and each point's place before it was
+	 * the cells' points as original rows of d values, and each point's place before it was
 	 * sorted again; spare rows, in the memory that becomes `tile`
 	 */
 	void *row, *spare_row;

@@ -12,8 +12,8 @@
 /* ---- one worker's points, in the order of former labels ---- */
 
 struct sorted {
-	bool done;	 /* false: points are as given, and there are no rows */
-	uint32_t *point; /* as given */
+	bool done;	 /* false: points have their original order, and there are no rows */
+	uint32_t *point; /* its original place */
 	uint32_t *label;
 	char *row; /* relative */
 };
@@ -33,7 +33,7 @@ bool sorted_fits(const struct problem *);
 /* The most points that a worker has; the same on all ranks. */
 size_t sorted_points(const struct problem *);
 void sorted_lay_out(struct sorted *, struct carver *, size_t n, unsigned d, enum real);
-/* Labels of n points as given get the order of `point`. Scratch: `other`, n. */
+/* Brings n labels from the original order into the order of `point`. Scratch: `other`, n. */
 void sorted_follow(struct sorted *, size_t n, uint32_t *other);
 /* Makes the rows of all points, in the order of `point`. */
 void sorted_rows(struct sorted *, const struct share *, const struct stage *);
@@ -43,10 +43,10 @@ void sorted_rows(struct sorted *, const struct share *, const struct stage *);
  */
 void sorted_make(struct sorted *, const struct share *, const struct stage *, uint32_t *end,
 		 uint32_t *other);
-/* Writes the labels in the order of the points as given. */
+/* Writes the labels in the points' original order. */
 void sorted_labels(const struct sorted *, struct share *);
 
-/* Makes row `at` from a point as given. */
+/* Makes row `at` from an original point. */
 static inline void sorted_relate(const struct sorted *sorted, const struct tiles *t,
 				 const struct share *s, const struct stage *g, size_t at,
 				 size_t point)
@@ -56,7 +56,7 @@ static inline void sorted_relate(const struct sorted *sorted, const struct tiles
 	t->relate(sorted->row + at * row, (const char *)s->x + point * row, g->origin, g->d);
 }
 
-/* A point as given. */
+/* An original point. */
 static inline const char *sorted_given(const struct sorted *sorted, const struct share *s,
 				       const struct stage *g, uint32_t point)
 {
@@ -88,12 +88,12 @@ static inline void begin_each(uint32_t *count, unsigned n)
 /* ---- all workers' points, dealt by place ---- */
 
 /*
- * Deals the points of all workers anew, so that each has those of some parts of the space: divided
- * as they are given, each worker's would lie everywhere, the farther apart the more workers there
- * are. Afterwards a share's points and labels are in the order in which they were dealt.
+ * Deals the points of all workers anew, so that each worker has the points of some parts of the
+ * space. In their original order each worker's points lie everywhere, the farther apart the more
+ * workers there are. Afterwards a share's points and labels are in the order of dealing.
  *
- * The parts are those of the top of a tree (k-d: Bentley 1975), which halves the points where they
- * are spread most. The top is made of a sample, and all points go down it at once.
+ * The parts come from the top of a tree (k-d: Bentley 1975), which halves the points where they are
+ * spread most. The top is made of a sample, and all points go down it at once.
  */
 enum {
 	MOST_PARTS = 256,

@@ -33,19 +33,19 @@ struct tiles {
 	/* Packs k centres: the listed ones, or all (NULL). */
 	void (*pack)(struct packed *, const void *centre, const void *half, const uint32_t *list);
 	/*
-	 * Makes a block of up to `block` points as given: relative, value j of point i at
-	 * [j * block + i]. `origin`: see struct stage (method.h).
+	 * Makes a block of up to `block` original points: relative to `origin` (struct stage,
+	 * method.h), value j of point i at [j * block + i].
 	 */
 	void (*transpose)(void *block, const void *given, const void *origin, size_t n, unsigned d);
 	/*
-	 * Finds the box of points as given: the least value in each dimension, and the negated
+	 * Finds the box of original points: the least value in each dimension, and the negated
 	 * largest. Scratch: 2 d vectors.
 	 */
 	void (*box)(const void *given, size_t n, unsigned d, double *least, double *negated,
 		    void *scratch);
 	/*
 	 * Finds the nearest centre of each point of a block. Returns the points (bit i: point i)
-	 * whose least score is below those of all other centres by more than `margin`.
+	 * whose least score is below all their other scores by more than `margin`.
 	 */
 	uint64_t (*nearest_apart)(const void *block, const struct packed *, double margin,
 				  uint32_t *label);
@@ -68,8 +68,8 @@ struct tiles {
 	double (*scores)(const void *row, const struct packed *, void *score);
 	/*
 	 * Lists the centres that may be nearest to a point of a box, which lies within `extent` of
-	 * its middle in each dimension: all whose score, less that of the centre nearest to the
-	 * middle, is at most `margin` somewhere in the box. Computes all scores of the middle (see
+	 * its middle in each dimension: all whose score exceeds the score of the centre nearest to
+	 * the middle by at most `margin` somewhere in the box. Computes all scores of the middle (see
 	 * scores()). Returns how many.
 	 */
 	unsigned (*rivals)(const void *middle, const void *extent, const struct packed *,

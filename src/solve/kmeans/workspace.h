@@ -70,8 +70,8 @@ void workspace_close(struct workspace *);
 void workspace_enter(struct workspace *, unsigned worker);
 
 /*
- * Sums for points of which some lie very far out (outliers.c): sums relative to all points would
- * lose the others to rounding. These are relative to the largest value of the cluster itself, in
+ * Sums for data with points very far out (outliers.c): sums relative to all points would lose the
+ * other points to rounding. These are relative to the largest value of the cluster itself, in
  * each dimension. They don't follow the points that move: each iteration adds up all points.
  *
  * Whether sums have to be made so, for points within low..high (as given) in each dimension. The
