@@ -145,8 +145,8 @@ double counters_value(const struct counters *c, unsigned worker, unsigned event)
 struct host {
 	unsigned cpus;
 	/*
-	 * by CPU: minus the lowest rank on it (-INFINITY: none), since most_host() finds the
-	 * largest; at [cpus]: minus the host's lowest rank
+	 * by CPU: the lowest rank on it; at [cpus]: the host's lowest rank. Both are negated, since
+	 * most_host() finds the largest value. -INFINITY: no rank
 	 */
 	double *first;
 	int *package; /* by CPU, where a worker sits */

@@ -11,7 +11,7 @@
 
 #include "commands/commands.h"
 
-enum { HEALTH_LINE = 160, HEALTH_TEXT = 256 }; /* bytes, at most: of the line; of a part of it */
+enum { HEALTH_LINE = 160, HEALTH_TEXT = 256 }; /* most bytes of the line; of a part of it */
 
 /* The state of a node, as far as it is known. */
 struct health {

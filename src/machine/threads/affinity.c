@@ -185,7 +185,7 @@ static int read_threads(struct affinity *a)
 }
 
 /*
- * Puts the calling thread on these CPUs, unless it is already on them: so it works even if that is
+ * Puts the calling thread on these CPUs. If it is on them already, it makes no call, which may be
  * forbidden.
  */
 static int widen(hwloc_const_bitmap_t allowed)
