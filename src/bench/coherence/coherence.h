@@ -114,7 +114,7 @@ struct block {
 	bool wrong;	  /* a walk ended elsewhere */
 	struct stream stream;
 	struct histogram single;		/* ticks a line */
-	_Alignas(APART) unsigned worker[2];	/* by side; TEAM_IDLE: no pair has it */
+	_Alignas(APART) unsigned worker[2];	/* its pair, by side; TEAM_IDLE: none */
 	_Alignas(APART) _Atomic unsigned begun; /* the last round in which its owner began work() */
 };
 

@@ -20,8 +20,8 @@
 
 /*
  * The hash function: a 128-bit product with the seed, folded, then multiplied again, since the
- * highest bits choose the bucket. Choosing keys of one bucket needs the seed, and they cost no more
- * than a long chain.
+ * highest bits choose the bucket. Only who knows the seed can choose keys of one bucket; such keys
+ * make a long chain, and nothing worse.
  */
 
 struct table_seed {
