@@ -68,9 +68,9 @@ struct tiles {
 	double (*scores)(const void *row, const struct packed *, void *score);
 	/*
 	 * Lists the centres that may be nearest to a point of a box, which lies within `extent` of
-	 * its middle in each dimension: all whose score exceeds the score of the centre nearest to
-	 * the middle by at most `margin` somewhere in the box. Computes all scores of the middle (see
-	 * scores()). Returns how many.
+	 * its middle in each dimension: all whose score exceeds the score of the centre nearest
+	 * to the middle by at most `margin` somewhere in the box. Computes all scores of the
+	 * middle (see scores()). Returns how many.
 	 */
 	unsigned (*rivals)(const void *middle, const void *extent, const struct packed *,
 			   double margin, void *score, uint16_t *found);

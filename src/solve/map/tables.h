@@ -77,9 +77,9 @@ struct table *tables_open(struct cmap *, size_t homes, size_t reserved, size_t o
 void tables_close(struct cmap *, struct table *);
 
 /*
- * Growth: a table is moved to its next one, which has twice the homes, half the homes, or the same
- * homes and more overflow buckets. Each writer moves some buckets before its own operation, so nobody waits for
- * all of them.
+ * Growth: a table is moved to its next one, with twice the homes, half the homes, or the same homes
+ * and more overflow buckets. Each writer moves some buckets before its own operation, so nobody
+ * waits for all of them.
  *
  * The table doubles above TABLES_MOST_KEYS keys per home, and halves above TABLES_MOST_HOMES homes
  * per key. It has one overflow bucket for TABLES_HOMES_OF_OVERFLOW homes: with three keys per home
