@@ -10,8 +10,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from locus_analysis.base import units
 from locus_analysis.base.folders import LESSONS
-from locus_analysis.insight import claim_terms, claims, evidence
+from locus_analysis.insight import claim_terms, claims
 from locus_analysis.insight.evidence import AGREES, DIFFERS, UNSURE
 from locus_analysis.page import scaling
 from locus_analysis.records import database, description, published
@@ -318,7 +319,7 @@ def test_gains_are_on_the_page(whole: Whole) -> None:
     assert f"Divided is faster than whole. This run: {conclusion}." in text
     for claim in found.values():
         for row in some(claim["rows"]):
-            assert evidence.times(row).split(" ")[0] in text
+            assert units.number(row["value"] or 0, units.doubt(row)) in text
     lines_of = {row["series"].split(" ", 1)[1] for row in page.rows("series", "x")}
     assert {"whole/divided", *PARTS} <= lines_of
 

@@ -108,7 +108,7 @@ def test_scaling_is_on_the_page(tmp_path: Path) -> None:
     assert re.search(
         r"4 ?n9 ?4 MiB ?2\.00 Gkey/s ?1\.98 to 2\.02 Gkey/s ?128 ns ?25 % ?6\.00 B ?1\.00 ?2\.00"
         r" \(1\.96 to 2\.04\)"
-        r" ?0\.500 \(0\.490 to 0\.510\)",
+        r" ?0\.50 \(0\.49 to 0\.51\)",
         text,
     )
     # It is not a search in one process, so it has no section, bars or curves over size.
