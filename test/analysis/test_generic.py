@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from locus_analysis.insight import plugins
 from locus_analysis.page import ratio_pictures
-from locus_analysis.pictures import axes, drift
+from locus_analysis.pictures import axes, curves, drift
 from locus_analysis.pictures.render import SVG
 from locus_analysis.records import database, description, published
 from locus_analysis.records.rows import Mark
@@ -261,7 +261,8 @@ def test_a_variant_of_checkpoint_that_is_new_is_in_its_curve(tmp_path: Path) -> 
     rows = [r for own in spec(page, "checkpoint")["datasets"].values() for r in own]
     own = {t["id"] for t in trials([lines]) if t["variant"] == "sharded"}
     assert len(own) == 4 and own <= {r.get("id") for r in rows}
-    assert {"sharded", "apart", "together"} <= {r.get("line") for r in rows}  # names of lines
+    labels = [str(r.get("line")).split(" = ") for r in rows]  # of lines; some lie on each other
+    assert {"sharded", "apart", "together"} <= {name for label in labels for name in label}
 
 
 def test_what_the_program_says_is_what_made_up_records_say(tmp_path: Path) -> None:
@@ -332,3 +333,26 @@ def test_an_axis_of_counts_or_shares_begins_below_zero_only_with_a_value(
     axis = axes.y_axis(of, "kept", [{"value": v, "low": a, "high": b} for v, a, b in values])
     assert (axis.domain[0] < 0) == (least < 0) and (axis.domain[0] == 0) == (least == 0)
     assert all(tick >= axis.domain[0] for tick in some(axis.ticks))
+
+
+def test_lines_that_lie_on_each_other_share_a_label() -> None:
+    axis = axes.Axis("time", (1.0, 100.0), [1.0, 10.0, 100.0], "datum.value")
+
+    def line(name: str, *values: float) -> curves.Series:
+        rows = [curves.bare(10.0**x, value) for x, value in enumerate(values)]
+        return curves.Series(name, "#000000", "circle", "solid", rows)
+
+    own = [
+        line("forward, system pages", 2, 50),
+        line("random, system pages", 80, 50),  # meets the first at its end only
+        line("forward, huge pages", 2.001, 50.1),
+        line("", 2, 50),
+    ]
+    panel = curves.Panel("", axis, axis, own)
+    groups = [[one.name for one in group] for group in curves.together(panel)]
+    assert groups == [
+        ["forward, system pages", "forward, huge pages"],
+        ["random, system pages"],
+    ]
+    assert curves.joint(groups[0]) == "forward, system pages = huge pages"
+    assert curves.joint(["a", "b"]) == "a = b" and curves.joint(["a, b"]) == "a, b"

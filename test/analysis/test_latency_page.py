@@ -88,7 +88,7 @@ def test_pictures_of_latency(whole: Whole) -> None:
         "L3 ends",
         "memory: 8",
         "cycle, system pages",
-        "page-cycle, transparent huge",
+        "transparent huge",
         "64 KiB",
     ):
         assert words in text[""], words

@@ -37,6 +37,7 @@ DASHES = {"solid": [1, 0], "dashed": [6, 3], "dotted": [2, 2], "dash-dotted": [7
 PAGE_DASH = {"base": "solid", "thp": "dashed", "2M": "dotted", "1G": "dash-dotted"}
 WIDE, HALF, HEIGHT = 620, 270, 330  # pixels
 LABEL = 13  # pixels between labels
+MARK, NEAR = 10, 3.0  # pixels: between the marks of a label; lines nearer than that are one
 HALO: dict[str, object] = {
     "stroke": PAPER,
     "strokeWidth": 4,
@@ -273,47 +274,91 @@ def _pixel(axis: Axis, length: int, value: float) -> float:
     return length * (value - low) / (high - low)
 
 
-def _end_labels(data: Data, panel: Panel) -> list[Drawing]:
-    """The names of lines at their right ends, each with its line's mark, moved apart where they
-    would overlap."""
-    ends: list[tuple[float, Series]] = []
+def together(panel: Panel) -> list[list[Series]]:
+    """The lines that have a name; those that lie on each other everywhere are one group."""
+    groups: list[list[Series]] = []
     for line in panel.series:
-        drawn = [
-            (p["x"], p["value"]) for p in line.rows if p["value"] is not None and p["x"] is not None
-        ]
-        if line.name and drawn:
-            _, last = max(drawn, key=lambda at: at[0])
-            ends.append((_pixel(panel.y, panel.height, last), line))
-    ends.sort(key=lambda end: end[0])
+        if line.name and _path(panel, line):
+            group = next((g for g in groups if _is_on(panel, line, g[0])), None)
+            if group:
+                group.append(line)
+            else:
+                groups.append([line])
+    return groups
+
+
+def _is_on(panel: Panel, one: Series, other: Series) -> bool:
+    """Points of several lines may stand beside each other, so that all are seen."""
+    a, b = _path(panel, one), _path(panel, other)
+    return len(a) == len(b) > 1 and all(
+        abs(p[0] - q[0]) < MARK and abs(p[1] - q[1]) < NEAR for p, q in zip(a, b)
+    )
+
+
+def _path(panel: Panel, line: Series) -> list[tuple[float, float]]:
+    """Its points in pixels, from left to right."""
+    return sorted(
+        (_pixel(panel.x, panel.width, p["x"]), _pixel(panel.y, panel.height, p["value"]))
+        for p in line.rows
+        if p["value"] is not None and p["x"] is not None
+    )
+
+
+def _end(panel: Panel, line: Series) -> float:
+    return _path(panel, line)[-1][1]
+
+
+def joint(names: Sequence[str]) -> str:
+    """ "forward, system pages = transparent huge pages": what they share once."""
+    parts = [name.split(", ") for name in names]
+    common = [part for part in parts[0] if all(part in own for own in parts)]
+    rest = [", ".join(part for part in own if part not in common) for own in parts]
+    return ", ".join(filter(None, [*common, " = ".join(filter(None, rest))]))
+
+
+def _apart(places: Sequence[float], height: float) -> list[float]:
+    """Ascending places, moved so that labels do not meet: those above the panel's top move down,
+    and push down those that they meet."""
     apart: list[float] = []
-    for place, _ in ends:
+    for place in places:
         apart.append(max(place, apart[-1] + LABEL if apart else 4.0))
-    most = float(panel.height)
-    for i in reversed(
-        range(len(apart))
-    ):  # labels above the panel's top move down, and push down those that they meet
+    most = float(height)
+    for i in reversed(range(len(apart))):
         apart[i] = min(apart[i], most)
         most = apart[i] - LABEL
+    return apart
+
+
+def _end_labels(data: Data, panel: Panel) -> list[Drawing]:
+    """The names of lines at their right ends, each with its line's mark, moved apart where they
+    would overlap. Lines that lie on each other share one."""
+    ends = sorted(
+        ((_end(panel, lines[0]), lines) for lines in together(panel)), key=lambda end: end[0]
+    )
+    apart = _apart([end for end, _ in ends], panel.height)
     rows = [
         {
-            "line": line.name,
+            "line": "" if i else joint([one.name for one in lines]),
             "colour": line.colour,
             "shape": line.shape,
             "dots": line.points,
             "y": panel.height - a,
+            "mark_at": panel.width + 8 + MARK * i,
+            "name_at": panel.width + 16 + MARK * (len(lines) - 1),
         }
-        for (_, line), a in zip(ends, apart)
+        for (_, lines), a in zip(ends, apart)
+        for i, line in enumerate(lines)
     ]
     chart = data.chart(rows).encode(y=vl.quantitative("y", scale=None, axis=None))
     marks = chart.where(vl.holds("dots")).mark("point", filled=True, size=40, opacity=1)
-    names = chart.mark("text", align="left", fontSize=10.5, dx=16)
+    names = chart.mark("text", align="left", fontSize=10.5)
     return [
         marks.encode(
-            x=vl.value(panel.width + 8),
+            x=vl.quantitative("mark_at", scale=None, axis=None),
             shape=vl.nominal("shape", scale=None),
             color=vl.nominal("colour", scale=None),
         ),
-        names.encode(x=vl.value(panel.width), text=vl.nominal("line")),
+        names.encode(x=vl.quantitative("name_at", scale=None, axis=None), text=vl.nominal("line")),
     ]
 
 
