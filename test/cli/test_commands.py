@@ -28,6 +28,7 @@ def test_help_names_every_command_and_benchmark(locus, ask):
     headings = {"commands"}
     assert set(rows) - headings == set(some(locus("list --names").out.split()))
     assert "dummy" not in done.out and max(map(len, done.out.splitlines())) <= 80
+    assert not re.search(r"^ {14}", done.out, re.MULTILINE)  # a line each, for scripts, too
 
 
 @pytest.mark.parametrize(

@@ -341,7 +341,7 @@ static const struct explained counters[] = {
 
 const struct benchmark cores_benchmark = {
 	.name = "cores",
-	.summary = "fixed work on each CPU alone, then on all: finds slow or wrong ones",
+	.summary = "fixed work on each CPU alone, then on all: which are slow or wrong",
 	.protocol = { 1,
 		      "each CPU does quanta of multiply-adds in registers, and notes how long each "
 		      "takes and whether its answer is right",
