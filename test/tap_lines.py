@@ -9,10 +9,16 @@ counts the retries (retries.py).
 
 import os
 import re
+import signal
 import sys
 
 import pytest
 import retries
+
+# A shell's background process ignores these, and so would each program that a test starts.
+for caught in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(caught) == signal.SIG_IGN:
+        signal.signal(caught, signal.SIG_DFL)
 
 out = os.fdopen(os.dup(1), "w", buffering=1)  # made before pytest captures what tests print
 lines = 0

@@ -136,7 +136,7 @@ static void print_head(const struct matrix *m, int label, int width, FILE *f)
 	for (int line = 0; line < label; line++) {
 		fprintf(f, "%*s", INDENT + label + 1, line + 1 < label ? "" : "CPU ");
 		for (unsigned j = 0; j < m->blocks; j++) {
-			snprintf(text, sizeof(text), "%*d", label, m->cpu[j * m->block]);
+			snprintf(text, sizeof(text), "%*d", label, m->cpu[(size_t)j * m->block]);
 			fprintf(f, "%c%*s", text[line], j + 1 < m->blocks ? width - 1 : 0, "");
 		}
 		fputc('\n', f);
@@ -146,7 +146,7 @@ static void print_head(const struct matrix *m, int label, int width, FILE *f)
 static void print_cells(const struct matrix *m, int label, int width, FILE *f)
 {
 	for (unsigned i = 0; i < m->blocks; i++) {
-		fprintf(f, "%*s%*d ", INDENT, "", label, m->cpu[i * m->block]);
+		fprintf(f, "%*s%*d ", INDENT, "", label, m->cpu[(size_t)i * m->block]);
 		for (unsigned j = 0; j < m->blocks; j++)
 			for (int k = 0; k < width; k++)
 				fputs(shade_of(m, mean_of(m, i, j)), f);
