@@ -38,7 +38,8 @@ def test_each_cpu_has_its_values(measured, cpus):
         of = {name: of_cpus(trial, name) for name in BY_CPU}
         lanes = int(trial["parameters"]["width"]) / 64
         for cpu in cpus:
-            assert of["rate"][cpu] * of["quantum"][cpu] == pytest.approx(1024 * 12 * lanes, 0.1)
+            # medians, each of its own: on a busy machine the two may come from other samples
+            assert of["rate"][cpu] * of["quantum"][cpu] == pytest.approx(1024 * 12 * lanes, 0.4)
             assert of["tail"][cpu] >= of["quantum"][cpu] > 0 and of["gap"][cpu] >= 0
             assert 0 <= of["lost"][cpu] < 1 and of["wrong"][cpu] == 0 and of["clock"][cpu] > 1e8
 

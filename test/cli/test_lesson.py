@@ -44,7 +44,8 @@ def test_a_lesson_fits_a_screen_and_measures_each_bar(locus, lesson, tmp_path):
     lines = [json.loads(line) for line in (tmp_path / "lesson.jsonl").read_text().splitlines()]
     trials = [line for line in lines if line["type"] == "trial"]
     metric = done.out.split("\nMeasurement: ")[1].split(" ")[0]
-    valued = all(trial["metrics"][metric]["value"] is not None for trial in trials)
+    values = [trial.get("metrics", {}).get(metric, {}).get("value") for trial in trials]
+    valued = None not in values
     bars, noted = done.out.count(" █"), len(re.findall(r" -   \w+$", done.out, re.MULTILINE))
     # On a busy machine a trial may lack a value: it has a status, and no bar.
     assert bars + noted >= 2 and not (valued and noted) and "not measured" not in done.out
