@@ -101,7 +101,7 @@ def test_bandwidth_stands_beside_the_modules_peak() -> None:
     memory.update(modules=[MODULE], channels=8)
     assert "of the modules' peak, 307 GB/s (8 channels of 4.80 GT/s)." in said_of_numa(header)
     memory.update(channels=None)
-    assert "cannot be told: the record lacks the channels in use" in said_of_numa(header)
+    assert "is not known: the record lacks the channels in use" in said_of_numa(header)
     memory.update(modules=None, channels=8)
     assert "lacks the modules' speed (root reads it)." in said_of_numa(header)
 
