@@ -182,6 +182,8 @@ def _ratios(data: Data, rows: Sequence[RatioBar], axis: str) -> Drawing:
         "title": axis,
         "values": axes.log_axis(axis, low, high, 1.0).ticks,
         "labelExpr": "format(datum.value, '~g') + ' ×'",
+        "labelOverlap": "greedy",
+        "labelSeparation": 4,
     }
     # Room for the text after a bar.
     scale = {"type": "log", "domain": [low, high * max(1.3, (high / low) ** 0.3)], "nice": False}
