@@ -264,11 +264,10 @@ static void divide(const struct measured *slow, const struct measured *fast, str
 
 static const char *verdict_of(const struct measured *ratio)
 {
-	if (ratio->low > NOTICEABLE)
-		return "as predicted";
-	if (ratio->high < NOTICEABLE)
-		return "not as predicted";
-	return "the interval does not tell";
+	static const char *const verdicts[] = { "as predicted", "not as predicted",
+						"the interval does not tell" };
+
+	return verdicts[ratio->low > NOTICEABLE ? 0 : ratio->high < NOTICEABLE ? 1 : 2];
 }
 
 static void print_verdict(const struct lesson_compared *c, const struct measured *of)

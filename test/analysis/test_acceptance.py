@@ -125,7 +125,7 @@ def test_rules_judge_the_results(capsys: pytest.CaptureFixture[str], tmp_path: P
 def test_rules_are_of_one_class(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     files = runs(tmp_path, TWO) + runs(tmp_path, ONE)
     out, err = exported(capsys, "superbench", *files, status=BAD_INPUT)
-    assert not out and "these records are of 2:" in err
+    assert not out and "these records have 2:" in err
 
 
 @pytest.mark.parametrize("form", ["reframe", "superbench"])

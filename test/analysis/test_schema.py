@@ -187,6 +187,7 @@ OPEN = "/row"  # its other keys are names of metrics
 LATER = {
     "/topology": {"kinds"},
     "/machine": {"errors", "id"},
+    "/memory/properties/thp": {"allowed"},
     "/row": {"with"},
     "/header": {"begin", "mpi"},
     "/header/properties/mpi": {"library", "transport"},

@@ -75,9 +75,11 @@ def test_without_an_l3() -> None:
 
 def test_a_level_that_is_not_found_says_what_to_do() -> None:
     points = [p for p in latency(TWO) if p.parameters["size"] <= 256 << 10 and p.variant == "cycle"]
-    line = told(card_of(TWO, points), "L3")
-    assert line.sure == UNTOLD and "22 MiB reported" in line.text
-    assert line.text.endswith("locus latency --variant cycle --pages thp --size 4K..256M*2")
+    card = card_of(TWO, points)
+    lines = [told(card, name) for name in ("L3", "memory")]
+    assert lines[0].text.endswith("22 MiB reported") and {x.sure for x in lines} == {UNTOLD}
+    # once, for all levels that are missing
+    assert lines[1].text.endswith("locus latency --variant cycle --pages thp --size 4K..256M*2")
 
 
 def test_many_nodes() -> None:
