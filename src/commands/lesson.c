@@ -19,6 +19,7 @@
 #include "harness/ask/options.h"
 #include "harness/record/lines.h"
 #include "harness/run/run.h"
+#include "harness/run/table.h"
 #include "machine/topology/topology.h"
 
 enum { LESSON_ADDED = 32 };
@@ -94,10 +95,8 @@ static int measure(const struct program *p, const struct options *asked, json_t 
 /* ---- what was measured ---- */
 
 struct measured {
-	const json_t *line; /* NULL: there is none */
-	double value;	    /* of the lesson's metric; NAN: unknown */
-	double doubt;	    /* the wider half of its interval; NAN: unknown */
-	double time, low, high;
+	const json_t *line;		   /* NULL: there is none */
+	struct display_number value, time; /* of the lesson's metric; NAN: unknown */
 };
 
 static const char *text_in(const json_t *object, const char *key)
@@ -105,11 +104,6 @@ static const char *text_in(const json_t *object, const char *key)
 	const char *text = json_string_value(json_object_get(object, key));
 
 	return text ? text : "";
-}
-
-static double number_in(const json_t *value)
-{
-	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
 /* Whether the trial's variant or parameter has this value, as text. */
@@ -140,33 +134,10 @@ static bool is_of(const json_t *line, const char *of)
 	return true;
 }
 
-/* An interval of 95 %, or the range of too few allocations. */
-static double end_of(const json_t *metric, size_t which)
-{
-	static const char *const key[] = { "low", "high" };
-	const json_t *ci = json_object_get(metric, "ci");
-
-	return number_in(ci ? json_array_get(ci, which)
-			    : json_object_get(json_object_get(metric, "range"), key[which]));
-}
-
-static void read_time(struct measured *m, const json_t *time)
-{
-	m->time = number_in(json_object_get(time, "value"));
-	m->low = end_of(time, 0);
-	m->high = end_of(time, 1);
-}
-
-static void read_value(struct measured *m, const json_t *metric)
-{
-	m->value = number_in(json_object_get(metric, "value"));
-	m->doubt = fmax(m->value - end_of(metric, 0), end_of(metric, 1) - m->value);
-}
-
 static struct measured find(const json_t *trials, const struct lesson *l,
 			    const struct lesson_bar *bar)
 {
-	struct measured m = { .value = NAN, .doubt = NAN, .time = NAN, .low = NAN, .high = NAN };
+	struct measured m = { .value = display_number(NULL), .time = display_number(NULL) };
 	const json_t *line, *metrics;
 	size_t i;
 
@@ -175,8 +146,8 @@ static struct measured find(const json_t *trials, const struct lesson *l,
 			continue;
 		m.line = line;
 		metrics = json_object_get(line, "metrics");
-		read_value(&m, json_object_get(metrics, l->metric));
-		read_time(&m, json_object_get(metrics, "time"));
+		m.value = display_number(json_object_get(metrics, l->metric));
+		m.time = display_number(json_object_get(metrics, "time"));
 	}
 	return m;
 }
@@ -184,7 +155,6 @@ static struct measured find(const json_t *trials, const struct lesson *l,
 static const struct metric *metric_of(const struct program *p, const struct lesson *l)
 {
 	const struct benchmark *b = command_benchmark(p, l->benchmark);
-
 	unsigned i = 0;
 
 	while (i + 1 < b->n_metrics && strcmp(b->metrics[i].name, l->metric))
@@ -231,13 +201,14 @@ static void print_bars(const struct metric *metric, const struct lesson *l,
 	double most = 0;
 
 	for (unsigned i = 0; i < LESSON_BARS && l->bar[i].label; i++)
-		most = fmax(most, of[i].value);
+		most = fmax(most, of[i].value.value);
 	for (unsigned i = 0; i < LESSON_BARS && l->bar[i].label; i++) {
 		const char *status = of[i].line ? text_in(of[i].line, "status") : "not measured";
 		char value[48];
 
-		quantity_show_within(of[i].value, of[i].doubt, metric->unit, value, sizeof(value));
-		print_bar(l->bar[i].label, value, of[i].value / most,
+		quantity_show_within(of[i].value.value, display_doubt(of[i].value), metric->unit,
+				     value, sizeof(value));
+		print_bar(l->bar[i].label, value, of[i].value.value / most,
 			  strcmp(status, "ok") ? status : "", room);
 		if (l->places && of[i].line)
 			print_places(of[i].line);
@@ -249,41 +220,39 @@ static void print_bars(const struct metric *metric, const struct lesson *l,
 #define NOTICEABLE 1.05 /* smaller effects may be gone in the next process */
 
 /* The record's ratio of two times, whose samples were taken in turn; else of their intervals. */
-static void divide(const struct measured *slow, const struct measured *fast, struct measured *ratio)
+static struct display_number divide(const struct measured *slow, const struct measured *fast)
 {
 	const json_t *one;
 	size_t i;
 
-	ratio->time = slow->time / fast->time;
-	ratio->low = slow->low / fast->high;
-	ratio->high = slow->high / fast->low;
 	json_array_foreach(json_object_get(slow->line, "ratios"), i, one)
 		if (!strcmp(text_in(one, "trial"), text_in(fast->line, "id")))
-			read_time(ratio, one);
+			return display_number(one);
+	return (struct display_number){ slow->time.value / fast->time.value,
+					slow->time.low / fast->time.high,
+					slow->time.high / fast->time.low, false };
 }
 
-static const char *verdict_of(const struct measured *ratio)
+static const char *verdict_of(struct display_number ratio)
 {
 	static const char *const verdicts[] = { "as predicted", "not as predicted",
 						"the interval does not tell" };
 
-	return verdicts[ratio->low > NOTICEABLE ? 0 : ratio->high < NOTICEABLE ? 1 : 2];
+	return verdicts[ratio.low > NOTICEABLE ? 0 : ratio.high < NOTICEABLE ? 1 : 2];
 }
 
 static void print_verdict(const struct lesson_compared *c, const struct measured *of)
 {
-	struct measured ratio;
+	const struct display_number ratio = divide(&of[c->slow], &of[c->fast]);
 	char times[32], told[256];
 
-	divide(&of[c->slow], &of[c->fast], &ratio);
-	if (isnan(ratio.time))
+	if (isnan(ratio.value))
 		return;
-	quantity_show_within(ratio.time, fmax(ratio.time - ratio.low, ratio.high - ratio.time), "1",
-			     times, sizeof(times));
+	quantity_show_within(ratio.value, display_doubt(ratio), "1", times, sizeof(times));
 	snprintf(told, sizeof(told), "%s %s times as long", c->words, times);
 	if (!isnan(ratio.low))
 		snprintf(told + strlen(told), sizeof(told) - strlen(told), " (%.3g to %.3g): %s",
-			 ratio.low, ratio.high, verdict_of(&ratio));
+			 ratio.low, ratio.high, verdict_of(ratio));
 	message_print(told, 2, stdout);
 }
 

@@ -277,21 +277,15 @@ enum { COLUMNS = 6, CELL = 160 };
 static const char *const titles[COLUMNS] = { "trial",	     "metric",	"median",
 					     "between runs", "runs ok", "interval, or range" };
 
-static double number_in(const json_t *row, const char *key)
-{
-	const json_t *value = json_object_get(row, key);
-
-	return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 /* The median or an end of its interval, with the digits that the interval supports. */
 static void show(const json_t *row, const char *key, char *text, size_t size)
 {
-	const double value = number_in(row, "value"), low = number_in(row, "low"),
-		     high = number_in(row, "high");
+	const struct display_number n = { record_real(json_object_get(row, "value")),
+					  record_real(json_object_get(row, "low")),
+					  record_real(json_object_get(row, "high")), false };
 	const bool known = json_integer_value(json_object_get(row, "of")) > 1;
 
-	quantity_show_within(number_in(row, key), known ? fmax(value - low, high - value) : NAN,
+	quantity_show_within(record_real(json_object_get(row, key)), known ? display_doubt(n) : NAN,
 			     json_string_value(json_object_get(row, "unit")), text, size);
 }
 

@@ -21,18 +21,12 @@ static const char *unit_of(const json_t *metric)
 	return unit ? unit : "1";
 }
 
-/* A metric's value, and its interval or else the range of its allocations; NaN: not there. */
-struct shown {
-	double value, low, high;
-	bool few; /* a range */
-};
-
-static struct shown shown_of(const json_t *metric)
+struct display_number display_number(const json_t *metric)
 {
 	const json_t *ci = json_object_get(metric, "ci"), *range = json_object_get(metric, "range");
 	const bool few = !json_is_array(ci);
 
-	return (struct shown){
+	return (struct display_number){
 		.value = record_real(json_object_get(metric, "value")),
 		.low = record_real(few ? json_object_get(range, "low") : json_array_get(ci, 0)),
 		.high = record_real(few ? json_object_get(range, "high") : json_array_get(ci, 1)),
@@ -40,17 +34,16 @@ static struct shown shown_of(const json_t *metric)
 	};
 }
 
-/* The wider half of the interval. */
-static double doubt_of(const struct shown *s)
+double display_doubt(struct display_number n)
 {
-	return isfinite(s->low + s->high) ? fmax(s->value - s->low, s->high - s->value) : NAN;
+	return isfinite(n.low + n.high) ? fmax(n.value - n.low, n.high - n.value) : NAN;
 }
 
 char *display_value(const json_t *metric, char text[TABLE_CELL])
 {
-	const struct shown s = shown_of(metric);
+	const struct display_number n = display_number(metric);
 
-	return quantity_show_within(s.value, doubt_of(&s), unit_of(metric), text, TABLE_CELL);
+	return quantity_show_within(n.value, display_doubt(n), unit_of(metric), text, TABLE_CELL);
 }
 
 /* The number of decimals that gives two digits in all; large numbers keep all before the point. */
@@ -71,18 +64,18 @@ static void show_ends(const json_t *metric, double low, double high, char *text,
 
 char *display_interval(const json_t *metric, char text[TABLE_CELL])
 {
-	const struct shown s = shown_of(metric);
-	const double share = 100 * doubt_of(&s) / fabs(s.value);
+	const struct display_number n = display_number(metric);
+	const double share = 100 * display_doubt(n) / fabs(n.value);
 	char ends[TABLE_CELL - 2];
 
 	snprintf(text, TABLE_CELL, "-");
 	if (!isfinite(share))
 		return text;
 	if (share > WIDE)
-		show_ends(metric, s.low, s.high, ends, sizeof(ends));
+		show_ends(metric, n.low, n.high, ends, sizeof(ends));
 	else
 		snprintf(ends, sizeof(ends), "±%.1f %%", share);
-	snprintf(text, TABLE_CELL, s.few ? "(%s)" : "%s", ends);
+	snprintf(text, TABLE_CELL, n.few ? "(%s)" : "%s", ends);
 	return text;
 }
 

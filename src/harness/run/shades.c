@@ -85,8 +85,10 @@ static void find_ends(struct matrix *m)
 	m->least = m->most = NAN;
 	for (unsigned i = 0; i < m->blocks; i++)
 		for (unsigned j = 0; j < m->blocks; j++) {
-			m->least = fmin(m->least, mean_of(m, i, j));
-			m->most = fmax(m->most, mean_of(m, i, j));
+			const double mean = mean_of(m, i, j);
+
+			m->least = fmin(m->least, mean);
+			m->most = fmax(m->most, mean);
 		}
 }
 
@@ -147,9 +149,12 @@ static void print_cells(const struct matrix *m, int label, int width, FILE *f)
 {
 	for (unsigned i = 0; i < m->blocks; i++) {
 		fprintf(f, "%*s%*d ", INDENT, "", label, m->cpu[(size_t)i * m->block]);
-		for (unsigned j = 0; j < m->blocks; j++)
+		for (unsigned j = 0; j < m->blocks; j++) {
+			const char *cell = shade_of(m, mean_of(m, i, j));
+
 			for (int k = 0; k < width; k++)
-				fputs(shade_of(m, mean_of(m, i, j)), f);
+				fputs(cell, f);
+		}
 		fputc('\n', f);
 	}
 }

@@ -54,6 +54,15 @@ char *columns_shared(const struct columns *);
 
 enum { TABLE_CELL = 64, DISPLAY_MODES = 2 };
 
+/* A metric's or a ratio's value, and its interval or else a range; NaN: it has none. */
+struct display_number {
+	double value, low, high;
+	bool few; /* a range, of too few allocations */
+};
+struct display_number display_number(const json_t *metric);
+/* The wider half of the interval; NaN: there is none. */
+double display_doubt(struct display_number);
+
 /*
  * A metric, a counter or a ratio: "1.921 ns/load", with the digits that its interval supports; "-":
  * it has no value. Returns text.
