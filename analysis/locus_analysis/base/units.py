@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Optional, TypedDict
 
 SI = (
@@ -63,6 +64,11 @@ def quantity(value: Optional[float], unit: str, doubt: float = 0.0, none: str = 
         return none
     factor, name = scale([value], unit)
     return f"{number(value / factor, doubt / factor)} {name}".strip()
+
+
+def measured(of: Mapping[str, Any], unit: Optional[str] = None, none: str = "–") -> str:
+    """A value with the digits that its interval supports, in its own unit or in this one."""
+    return quantity(of["value"], of["unit"] if unit is None else unit, doubt(of), none)
 
 
 def count(value: float, unit: str = "1") -> str:
@@ -140,6 +146,12 @@ def short(value: object, in_bytes: bool = False) -> str:
     tens = ((10**9, "G"), (10**6, "M"), (1000, "k"))
     factor, prefix = next((s for s in (*BINARY[:4], *tens) if n and n % s[0] == 0), (1, ""))
     return f"{n // factor}\u00a0{prefix}{'B' * in_bytes}".strip()
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """0-3,8."""
+    runs = [list(run) for _, run in groupby(enumerate(numbers), lambda at: at[1] - at[0])]
+    return ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
 
 
 class Mode(TypedDict):

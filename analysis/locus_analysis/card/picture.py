@@ -54,19 +54,8 @@ def of(host: Host) -> MachinePicture:
 
 def _box(node: Node) -> Box:
     memory = f"{units.size(node['memory'])} of memory" if node["memory"] else "memory unknown"
-    cpus = f"CPUs {_listed(node['cpus'])}" if node["cpus"] else "no CPUs"
+    cpus = f"CPUs {units.ranges(sorted(node['cpus']))}" if node["cpus"] else "no CPUs"
     return Box(f"node {node['node']}", [memory, cpus])
-
-
-def _listed(cpus: Sequence[int]) -> str:
-    """0-3,8"""
-    parts: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if parts and cpu == parts[-1][-1] + 1:
-            parts[-1] = [parts[-1][0], cpu]
-        else:
-            parts.append([cpu])
-    return ",".join("-".join(map(str, part)) for part in parts)
 
 
 def _rows(host: Host, lines: dict[str, Line]) -> Iterator[Row]:
@@ -109,7 +98,7 @@ def _reach(line: Optional[Line], level: str) -> str:
 def _times(host: Host) -> list[list[Optional[str]]]:
     """Node x node; nothing where it was not measured, or may be noise."""
     cells = {
-        (c["threads_order"], c["memory_order"]): units.quantity(c["value"], "s", units.doubt(c))
+        (c["threads_order"], c["memory_order"]): units.measured(c, "s")
         for c in memory_lines.cells(host, "latency")
         if not evidence.is_noisy(c)
     }

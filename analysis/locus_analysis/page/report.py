@@ -260,7 +260,7 @@ def _template() -> jinja2.Template:
     environment.filters.update(
         quantity=units.quantity,
         result=lambda t: units.result(t["value"], t["unit"], t["modes"], units.doubt(t)),
-        measured=lambda t: units.quantity(t["value"], t["unit"], units.doubt(t)),
+        measured=units.measured,
         percent=units.percent,
         interval=lambda t: units.interval(t["low"], t["high"], t["unit"], t.get("range")),
         size=units.size,

@@ -278,21 +278,17 @@ def _over(one: Trial, other: Trial) -> Judged:
     return evidence.product(list(zip(values, (False, True))))
 
 
-def _quantity(trial: Trial) -> str:
-    return units.quantity(trial["value"], trial["unit"], units.doubt(trial))
-
-
 def _alone(trial: Trial) -> str:
     at = f" ({trial['setting']})" if trial["setting"] else ""
     noisy = evidence.is_noisy(trial)
-    value = "not told, for it is noisy" if noisy else _quantity(trial)
+    value = "not told, for it is noisy" if noisy else units.measured(trial)
     return f"{trial['variant']}{at}: {trial['metric']} {value}."
 
 
 def _apart(ratio: Judged, most: Trial, least: Trial) -> str:
     """The greatest and the least value among trials with the same setting."""
     at = f" ({most['setting']})" if most["setting"] else ""
-    values = [_quantity(t) for t in (most, least)]
+    values = [units.measured(t) for t in (most, least)]
     told = f": {most['metric']} {' against '.join(values)}"
     if evidence.is_noisy(ratio):
         told = f" in {most['metric']}; noise hides by how much"

@@ -92,7 +92,7 @@ def said(value: Value, unit: str) -> Said:
             "interval": "–" if "–" in ends else " to ".join(ends),
         }
     return {
-        "text": units.quantity(value["value"], unit, units.doubt(value), "no value"),
+        "text": units.measured(value, unit, "no value"),
         "interval": units.interval(value["low"], value["high"], unit),
     }
 

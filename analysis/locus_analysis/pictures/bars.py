@@ -276,8 +276,7 @@ def _cell_of(row: Bar, place: int, column: Column) -> Spec:
     of = row["cells"].get(column.key) or NO_VALUE
     share = column.unit == "%"
     unit = "1" if share else column.unit
-    shown = units.quantity(of["value"], unit, units.doubt(of))
-    text = units.percent(of["value"]) if share else shown
+    text = units.percent(of["value"]) if share else units.measured(of, unit)
     if of["value"] is None and row["value"] is None:
         text = "no value" if row["flag"] is not None else f"no value: {row['why']}"
     elif column.key == HEADLINE and of["low"] is None:

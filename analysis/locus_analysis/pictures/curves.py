@@ -107,7 +107,7 @@ def point(r: Shown, x: Optional[float]) -> Point:
         "mark": mark(r),
         "why": why(r),
         "trial": f"{r['variant']} {r['everything']}",
-        "text": units.quantity(r["value"], "s", units.doubt(r), "no value"),
+        "text": units.measured(r, "s", "no value"),
         "interval": units.interval(r["low"], r["high"], "s", r["range"]),
     }
 

@@ -59,7 +59,7 @@ def _heat_map(data: Data, title: str, cells: list[MatrixCell]) -> Drawing:
             "high": c["high"],
             "flag": c["flag"],
             "status": c["status"],
-            "text": units.quantity(c["value"], c["unit"], units.doubt(c), "no value"),
+            "text": units.measured(c, none="no value"),
             "of_best": _of_best(c),
             "mark": mark(c),
             "why": why(c),

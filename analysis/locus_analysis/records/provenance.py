@@ -5,7 +5,6 @@ it holds is shown; only the units of numbers are known here."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 
 from ..base import units
 from .lines import Header, Topology
@@ -72,15 +71,9 @@ def _said(path: str, value: object, why: object) -> str:
     if unit and isinstance(value, (int, float)):
         return units.size(value) if unit == "B" else units.quantity(value, unit)
     if isinstance(value, list):
-        return _ranges(value) if isinstance(value[0], int) else " ".join(map(_entry, value))
+        return units.ranges(value) if isinstance(value[0], int) else " ".join(map(_entry, value))
     return str(value)
 
 
 def _entry(value: object) -> str:
     return f"[{' '.join(map(str, value))}]" if isinstance(value, list) else str(value)
-
-
-def _ranges(numbers: list[int]) -> str:
-    """0-3,8."""
-    runs = [list(run) for _, run in groupby(enumerate(numbers), lambda at: at[1] - at[0])]
-    return ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
