@@ -20,8 +20,8 @@ import pytest
 from lacking import lacking
 from locus_analysis import __main__ as program
 from locus_analysis.base.folders import LESSONS, TEMPLATES
-from locus_analysis.pictures import colours
-from locus_analysis.pictures.render import SVG
+from locus_analysis.pictures import bars, colours
+from locus_analysis.pictures.render import SVG, as_svg
 from make_records import TWO, Machine, core_to_core, flag, numa, record, run_id, write
 from some import some
 
@@ -336,6 +336,25 @@ def test_texts_do_not_lie_on_each_other(
         assert page.locator(".picture svg text").count() > 20
         assert page.evaluate(OVERLAPS) == []
         page.close()
+
+
+@pytest.mark.parametrize(
+    "ends", [(3e-4, 0.014), (0.04, 90), (5e-5, 0.095), (1.3e-5, 5.9), (1e-5, 180), (0.7, 1.1)]
+)
+def test_numbers_of_an_axis_of_ratios_do_not_lie_on_each_other(
+    browser: Any, ends: tuple[float, float]
+) -> None:
+    told: Any = {"flag": None, "status": "ok", "reasons": [], "variant": "a", "trial": "a"}
+    rows: Any = [
+        {"id": name, "point": name, "theirs": False, "value": end, "low": end, "high": end, **told}
+        for name, end in zip("ab", ends)
+    ]
+    (drawn,) = bars.ratios(rows, "slowdown", "ratios", "slowdown", "")
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_content(f"<figure class=picture>{as_svg(drawn.spec, 'ratios')}</figure>")
+    assert page.locator("text", has_text=re.compile("^[0-9.]+ ×$")).count() >= 3
+    assert page.evaluate(OVERLAPS) == []
+    page.close()
 
 
 def test_it_fits_a_phone_and_paper(measured: Path, seen: Seen) -> None:

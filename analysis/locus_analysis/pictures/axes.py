@@ -26,6 +26,11 @@ BYTES = (
 )
 
 
+# How many decades a logarithmic axis may span, to have these numbers of each; and one number.
+MARKS = ((0.8, (1, 2, 3, 5, 7)), (2.0, (1, 2, 5)), (3.5, (1, 3)))
+MOST_DECADES = 6
+
+
 @dataclass
 class Axis:
     title: str
@@ -184,12 +189,14 @@ def share_axis(title: str, low: float, high: float) -> Axis:
 
 
 def log_axis(title: str, low: float, high: float, unit: float) -> Axis:
-    """A logarithmic axis with round numbers of the unit."""
+    """A logarithmic axis with round numbers of the unit, at most eight or so: a browser's letters
+    are wider than Vega takes them to be, so that it would leave too many."""
+    span = math.log10(high / low)
+    step = 1 if span <= MOST_DECADES else math.ceil(span / MOST_DECADES)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for marks in ((1, 2, 5), (1, 2, 3, 5, 7)):  # more ticks where the range is small
-        ticks = [t for t in (m * 10.0**e for e in decades for m in marks) if low <= t <= high]
-        if len(ticks) > 2:
-            break
+    marks = next((of for most, of in MARKS if span <= most), (1,))
+    ticks = [m * 10.0**e for e in decades if e % step == 0 for m in marks]
+    ticks = [tick for tick in ticks if low <= tick <= high]
     if len(ticks) < 3:
         ticks = round_ticks(low, high)
     value = f"datum.value / {unit!r}"
