@@ -64,15 +64,24 @@ def test_which_strides_the_prefetchers_follow() -> None:
     assert "no stride is followed" in blind
 
 
-def test_advice_for_many_disturbed_lines_is_given_once() -> None:
+@pytest.mark.parametrize(
+    ("status", "noise", "when", "many"),
+    [("noisy", 1, "with nothing else running: ", summary.MOST_LONGER), ("unconverged", 5, "", 2)],
+)
+def test_advice_for_many_lines_is_given_once(
+    status: str, noise: float, when: str, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So the card and the 14 lines that the suite prints while it runs are at most 60 lines."""
+    monkeypatch.setattr(summary, "MOST_LONGER", many)
     points = all_of(TWO)
     for p in points:
-        p.status, p.reasons, p.noise = "noisy", ["other work"], 1
+        p.status, p.reasons, p.noise = status, ["why"], noise
     made = card_of(TWO, points)
-    text = content.text(made)
-    assert "disturbed  8 lines above: with nothing else running: locus suite" in text
-    assert "one node" in text and not re.search("one node .*running", text)
-    assert "noisy: other work disturbed it" in " ".join(text.split())
+    text = content.text(made, 80)
+    (count,) = re.findall(f"^next       ([0-9]+) lines: {when}locus suite", text, re.MULTILINE)
+    assert int(count) > many and text.count("locus suite") == 1
+    assert "one node" in text and not re.search("one node .*locus", text)
+    assert len(text.splitlines()) <= 46
 
 
 def test_a_card_tells_what_its_words_mean() -> None:

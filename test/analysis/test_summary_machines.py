@@ -40,7 +40,7 @@ def one() -> Card:
 
 def test_one_node_needs_no_placement(one: Card) -> None:
     made = one
-    assert told(made, "first touch").text == "one NUMA node: where pages lie cannot matter"
+    assert told(made, "first touch").text == "one NUMA node: cannot matter"
     assert not {"remote memory", "other nodes", "one node"} & {line.name for line in made.lines}
     assert len(screen(made)) <= ROWS
 

@@ -9,7 +9,7 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import floor, log10
 from typing import TYPE_CHECKING, Optional, TypedDict
@@ -34,6 +34,8 @@ MEANING = {word: glossary.terms()[word] for word in (CERTAIN, ROUGH, NOISY, UNTO
 WITHIN = 0.05  # of the value: how far an interval reaches that still counts as certain
 COLUMNS = 100  # without a terminal, and on a wide one
 LEAST_COLUMNS = 72  # a narrower terminal wraps rows itself
+BLOCK, NAME, SURE = 11, 26, 11  # columns: the block; block and name; the word at the right
+TOLD = COLUMNS - NAME - SURE - 2
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,21 @@ class Line:
     text: str
     sure: str
     numbers: dict[str, float] = field(default_factory=dict)
-    brief: str = ""  # the text without its advice, which is to measure where nothing else runs
+    brief: Optional[str] = None  # the text without its advice, if that is to measure longer
+    why: str = ""  # the reason for this advice
+    more: Sequence[str] = ()  # what may be left out where a row has no room
 
     @property
     def sentence(self) -> str:
         """The line as a sentence, where there are no columns."""
-        return re.sub(" {2,}", " · ", self.text.strip())
+        return re.sub(" {2,}", " · ", self.within(TOLD).strip())
+
+    def within(self, columns: int) -> str:
+        """The text, with as much of what else is known as fits beside it into one row."""
+        told = self.text
+        for text in self.more:
+            told += f", {text}" if len(f"{told}, {text}") <= columns else ""
+        return told
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,7 @@ class Card:
     advice: str = ""  # how its numbers may be used
     lines: list[Line] = field(default_factory=list)
     missing: str = ""  # what was not measured
-    quieter: str = ""  # the advice for all lines that other work disturbed
+    longer: str = ""  # the advice for all lines that take a longer, or quieter, run
     results: list[str] = field(default_factory=list)
     statuses: list[str] = field(default_factory=list)  # of its results
     spoilers: list[Spoiler] = field(default_factory=list)
@@ -183,7 +194,7 @@ def untold(block: str, name: str, why: str, then: Advice, safe: str = "") -> Lin
     """A line that says why a value is not known, what to run, if that helps, and what is safe
     until then."""
     text, more = then.after(why), f"; until then {safe}" if safe else ""
-    return Line(block, name, text + more, UNTOLD, brief=why + more if then.before else "")
+    return advised(Line(block, name, why + more, UNTOLD), then, text + more)
 
 
 def _supported(of: Sure) -> int:
@@ -232,12 +243,17 @@ def noisy(block: str, name: str, then: Advice, safe: str = "") -> Line:
     return untold(block, name, advice.NOISY, then, safe)
 
 
+def advised(line: Line, then: Advice, text: str) -> Line:
+    """The line with a text that has this advice."""
+    return replace(line, text=text, brief=line.text if then.longer else None, why=then.why)
+
+
 def undecided(block: str, name: str, told: str, then: Advice) -> Line:
     """The line of a ratio of which not even the side of 1 is known; `told` says so."""
     if not then.command:
         return untold(block, name, told, then)
     text = f"{told}; {then.before or 'longer: '}{then.command}"
-    return Line(block, name, text, UNTOLD, brief=told if then.before else "")
+    return advised(Line(block, name, told, UNTOLD), then, text)
 
 
 def phrase(name: str, verb: str, said: str) -> str:
@@ -253,9 +269,6 @@ def time(value: Optional[float]) -> str:
 
 # ---- on a terminal ----
 
-BLOCK, NAME, SURE = 11, 26, 11  # columns: the block; block and name; the word at the right
-TOLD = COLUMNS - NAME - SURE - 2
-
 # Spaces at which no row ends: between a number and its unit, and within a range.
 GLUED = re.compile(r"(?<=\d) (?=[A-Za-zµ%])|(?<=\d to) (?=\d)|(?<=\(found) ")
 GLUE = "\ue000"
@@ -267,26 +280,26 @@ def text(card: Card, given: Optional[int] = None) -> str:
     lines = [*_title(card, width), "", *_rows(card.lines, width)]
     if card.missing:
         lines += _paragraph("missing", card.missing, width)
-    lines += _foot(card.lines, card.quieter, card.statuses, width)
+    lines += _foot(card.lines, card.longer, card.statuses, width)
     lines += ["", *_paragraph("results", " · ".join(card.results), width)]
     for i, spoiler in enumerate(card.spoilers):
         lines += _spoiler("" if i else "problems", spoiler, width)
     return _text(lines)
 
 
-def answer(lines: Sequence[Line], quieter: str, given: Optional[int] = None) -> str:
+def answer(lines: Sequence[Line], longer: str, given: Optional[int] = None) -> str:
     """Lines of the card alone, as the end of a benchmark's output."""
     width = given or columns()
-    return _text([*_rows(lines, width), *_foot(lines, quieter, (), width)])
+    return _text([*_rows(lines, width), *_foot(lines, longer, (), width)])
 
 
 def _text(rows: Iterable[str]) -> str:
     return "\n".join(units.printable(row.rstrip()) for row in rows)
 
 
-def _foot(lines: Sequence[Line], quieter: str, statuses: Sequence[str], width: int) -> list[str]:
-    """What is to be done about disturbed lines, and what the words on trust and on results mean."""
-    rows = _paragraph("disturbed", quieter, width) if quieter else []
+def _foot(lines: Sequence[Line], longer: str, statuses: Sequence[str], width: int) -> list[str]:
+    """What decides the lines that are open, and what the words on trust and on results mean."""
+    rows = _paragraph("next", longer, width) if longer else []
     used = [word for word in MEANING if word in {line.sure for line in lines}]
     used += [status for status in statuses if status not in (*used, "ok")]
     words = "; ".join(f"{word}: {glossary.brief(word)}" for word in used)
@@ -322,7 +335,7 @@ def _line(line: Line, first: bool, width: int) -> list[str]:
     """The word on trust ends the first row, however many rows there are; the others use its
     column."""
     own = width - NAME - SURE - 2
-    rows = _wrapped(line.text, own) or [""]
+    rows = _wrapped(line.within(own), own) or [""]
     rows[1:] = _wrapped(" ".join(rows[1:]), width - NAME)
     head = f"{line.block if first else '':<{BLOCK}}{line.name:<{NAME - BLOCK}}"
     told = [f"{head}{rows[0]:<{own}}  {line.sure}"]

@@ -28,6 +28,7 @@ from .content import (
     UNTOLD,
     Host,
     Line,
+    advised,
     compared,
     noisy,
     sure,
@@ -49,9 +50,9 @@ def caches(host: Host) -> list[Line]:
     if best and not lines:
         then = cache_levels.missing(best, host.place)
         lines = [untold("caches", "", "no level can be found", then, _sizes(host))]
-    narrower = cache_levels.narrower(best, host.place) if best else ""
-    if narrower:
-        lines.append(Line("caches", "", narrower, ""))
+    what, then = cache_levels.narrower(best, host.place) if best else ("", advice.Advice())
+    if what:
+        lines.append(advised(Line("caches", "", "", ""), then, then.after(what)))
     translation = _last(host, [f for f in found if f.what == "TLB" and f.first])
     if best or translation:
         lines += [*remote(host), *_pages(host), *_tlb(host, translation)]
@@ -202,12 +203,10 @@ def _change(ratio: Judged) -> tuple[str, str]:
     if evidence.holds(ratio, 1 - MUCH, 1 + MUCH):
         return "change nothing", CERTAIN
     if evidence.is_noisy(ratio):
-        side = evidence.side(ratio)
-        known = {BELOW: "a load is faster", ABOVE: "a load is slower"}
-        return known.get(
-            side, "whether they change a load is open"
-        ), NOISY if side in known else UNTOLD
-    return f"a load is {compared([ratio], 'slower', 'faster')[0]}", sure(ratio)
+        known = {BELOW: "loads faster", ABOVE: "loads slower"}.get(evidence.side(ratio))
+        return (known, NOISY) if known else ("open", UNTOLD)
+    said, word = compared([ratio], "slower", "faster")
+    return said if word == UNTOLD else f"loads {said}", word
 
 
 def _tlb(host: Host, finding: Optional[Finding]) -> list[Line]:
@@ -220,12 +219,12 @@ def _tlb(host: Host, finding: Optional[Finding]) -> list[Line]:
         why = "no step that is a TLB's" if finding else "not measured"
         then = tlb.missing(finding, host.place)
         return [untold("caches", "TLB", why, then, safe)]
-    narrower = tlb.narrower(finding, host.place)
+    what, then = tlb.narrower(finding, host.place)
     told = " · ".join(_translation(level) for level in found)
     word = CERTAIN if all(level.is_certain for level in found) else ROUGH
     numbers = {level.name: size for level in found if (size := _size(level))}
-    text = f"{told}, of {page}" + (f"; {narrower}" if narrower else "")
-    return [Line("caches", "TLB", text, word, numbers)]
+    line = Line("caches", "TLB", f"{told}, of {page}", word, numbers)
+    return [advised(line, then, f"{line.text}; {then.after(what)}") if what else line]
 
 
 def _translation(level: Level) -> str:
@@ -462,11 +461,7 @@ def placement(host: Host) -> list[Line]:
     if len(host.nodes) < 2:
         if not host.of("numa"):
             return []
-        return [
-            Line(
-                "placement", "first touch", "one NUMA node: where pages lie cannot matter", CERTAIN
-            )
-        ]
+        return [Line("placement", "first touch", "one NUMA node: cannot matter", CERTAIN)]
     settings: dict[tuple[tuple[str, ...], int], dict[str, Trial]] = {}
     for t in host.of("numa"):
         key = tuple(str(t["parameters"].get(k)) for k in ("kernel", "size", "pages", "layout"))

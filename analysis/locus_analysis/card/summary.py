@@ -22,7 +22,7 @@ MOST = 3  # cards that are shown
 FEW = 8  # hosts; for more, a table for each class of machines replaces their cards
 NOTHING = "nothing of a machine was measured: only libraries were compared"
 MOST_SPOILERS = 4
-MOST_QUIETER = 3  # lines that each advise a quieter machine; for more, one advice for all
+MOST_LONGER = 3  # lines that each advise a longer or quieter run; for more, one advice for all
 MOST_LINES = 8  # of the answer of one benchmark
 
 # In the order of the card: the name that is given as missing if there are no lines, and the
@@ -154,7 +154,7 @@ def _card(host: Host) -> Card:
         made.lines += own
         missing += [] if own else [(name, wish)]
     made.missing = _missing(host, missing)
-    made.lines, made.quieter = _folded(host, made.lines, MOST_QUIETER, Wish("suite"))
+    made.lines, made.longer = _folded(host, made.lines, MOST_LONGER, Wish("suite"))
     made.results = _results(host)
     made.statuses = [s for s in STATUSES if any(t["status"] == s for t in host.trials)]
     made.spoilers = problems.spoilers(host.header, host.trials)
@@ -165,14 +165,14 @@ def _card(host: Host) -> Card:
 
 
 def _folded(host: Host, lines: list[Line], most: int, wish: Wish) -> tuple[list[Line], str]:
-    """If more than `most` lines are to be measured where nothing else runs, the lines without this
-    advice, and the advice for all of them."""
-    disturbed = sum(bool(line.brief) for line in lines)
-    if disturbed <= most:
+    """If more than `most` lines are to be measured longer, or where nothing else runs, the lines
+    without this advice, and the advice for all of them."""
+    reasons = [line.why for line in lines if line.brief is not None]
+    if len(reasons) <= most:
         return lines, ""
-    then = advice.of(host.place, advice.NOISY, wish)
-    brief = [replace(line, text=line.brief or line.text) for line in lines]
-    return brief, then.after(f"{disturbed} lines above")
+    then = advice.of(host.place, advice.NOISY if advice.NOISY in reasons else advice.WIDE, wish)
+    brief = [line if line.brief is None else replace(line, text=line.brief) for line in lines]
+    return [line for line in brief if line.text], then.after(f"{len(reasons)} lines")
 
 
 def _missing(host: Host, missing: Sequence[tuple[str, Wish]]) -> str:
@@ -216,10 +216,7 @@ def _advice(host: Host) -> str:
     virtual = host.machine["virtual"]
     if not virtual:
         return ""
-    return (
-        f"a virtual machine ({virtual}): compare ratios, not times, which depend on the host and"
-        " its other guests"
-    )
+    return f"a virtual machine ({virtual}): compare ratios, not times, which other guests change"
 
 
 def _tried(host: Host) -> int:

@@ -15,6 +15,7 @@ from .content import (
     UNTOLD,
     Host,
     Line,
+    advised,
     compared,
     is_clear,
     noisy,
@@ -142,6 +143,6 @@ def _padding(host: Host) -> list[Line]:
     text = f"{told}{',' if ', or' in told else ''} between threads' data"
     text += f"; line {units.size(line)}" if line else ""
     then = padding.advise(most, host.place)
-    text += then.after("; to be sure") if then.command else ""
     word = CERTAIN if most.padding.is_certain else ROUGH
-    return [Line("sharing", "padding", text, word, {"bytes": most.padding.least or 0})]
+    told_of = Line("sharing", "padding", text, word, {"bytes": most.padding.least or 0})
+    return [advised(told_of, then, then.after(f"{text}; to be sure")) if then.command else told_of]

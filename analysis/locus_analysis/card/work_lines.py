@@ -18,7 +18,7 @@ from ..insight import advice, evidence
 from ..records import lines as of_records
 from ..records.database import select, value_of
 from ..records.rows import Judged, Ratio, Trial
-from .content import CERTAIN, TOLD, UNTOLD, Host, Line, compared, is_clear, undecided, untold, worst
+from .content import CERTAIN, UNTOLD, Host, Line, compared, is_clear, undecided, untold, worst
 
 TOLD_ABOVE = ("latency", "sharing", "cores")  # have lines of their own in other blocks
 # By the kind of a ratio: words for more and for less than 1.
@@ -132,14 +132,12 @@ def _in_one(host: Host, benchmark: str, gains: Sequence[Gain]) -> Line:
 
 
 def _line(host: Host, benchmark: str, gain: Gain, more: Sequence[str] = ()) -> Line:
-    """What a ratio says; then as much of `more` as fits into a row."""
+    """What a ratio says; then `more`, as far as there is room."""
     said, word = gain.told
     told = f"{gain.subject}: {said}"
-    for text in more:
-        told += f", {text}" if len(f"{told}, {text}") <= TOLD else ""
     if word == UNTOLD:
         return undecided("work", benchmark, told, _then(host, benchmark))
-    return Line("work", benchmark, told, word, _numbers(gain.found))
+    return Line("work", benchmark, told, word, _numbers(gain.found), more=more)
 
 
 def _short(gain: Gain) -> str:

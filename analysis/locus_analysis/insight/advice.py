@@ -92,6 +92,12 @@ class Advice:
     command: str = ""
     before: str = ""
     none: str = ""  # why there is no command
+    why: str = ""  # the reason that the command is for
+
+    @property
+    def longer(self) -> bool:
+        """Whether the command is to have more time than it had."""
+        return bool(self.command and self.why in (NOISY, WIDE))
 
     def after(self, why: str) -> str:
         """The sentence that begins with what is missing."""
@@ -116,7 +122,7 @@ def of(place: Place, reason: str, wish: Wish) -> Advice:
     words = ["locus", wish.benchmark, *(f"--{name} {value}" for name, value in wish.options)]
     words += [f"--runs {remedy.runs}"] if remedy.runs else []
     words += [f"--time-budget {_duration(seconds)}"] if seconds else []
-    return Advice(" ".join(words), remedy.before)
+    return Advice(" ".join(words), remedy.before, why=reason)
 
 
 def _asked(run: Run, wish: Wish, remedy: Remedy) -> bool:

@@ -192,8 +192,8 @@ def curve_to(pages: str, top: float, factor: float) -> Wish:
     return Wish("latency", options, size=top)
 
 
-def narrower(finding: Finding, place: Place) -> str:
-    """What to run for levels whose end is not certain; empty where nothing would help."""
+def narrower(finding: Finding, place: Place) -> tuple[str, Advice]:
+    """Which levels' ends are not certain, and what to run; empty where nothing would help."""
     wide, points = [], [p for p in finding.points if p["value"] and p["status"] not in UNUSABLE]
     for level in finding.levels:
         if level.bracket is None or level.is_certain:
@@ -201,7 +201,7 @@ def narrower(finding: Finding, place: Place) -> str:
         if level.doubtful or step_of(points, level.bracket, 1) > FINE * FINE:
             wide.append(level)
     if not wide:
-        return ""
+        return "", Advice()
     doubtful = [p for level in wide for p in level.doubtful]
     high = max(level.bracket[1] for level in wide if level.bracket)
     top = 2.0 ** math.ceil(math.log2(BEYOND * high))
@@ -212,7 +212,7 @@ def narrower(finding: Finding, place: Place) -> str:
     )
     names = ", ".join(level.name for level in wide)
     left = f" ({advice.left_out((p['size'], p) for p in doubtful)})" if doubtful else ""
-    return found.after(f"to be certain of {names}{left}")
+    return f"to be certain of {names}{left}", found
 
 
 def reported_caches(machine: Machine) -> dict[int, list[float]]:

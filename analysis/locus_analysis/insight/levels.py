@@ -30,16 +30,20 @@ def findings(db: duckdb.DuckDBPyConnection) -> list[Finding]:
         ).first = True
         found[whole] += each
         for finding in (f for f in each if f.first and f.levels):
-            finding.remarks += filter(None, [caches.narrower(finding, places[whole])])
+            _advise(finding, *caches.narrower(finding, places[whole]))
     for whole, own in groupby(caches.curves(trials, "page-random"), lambda c: c.whole):
         of_caches = next((f for f in found[whole] if f.first), None)
         of_pages = tlb.found(list(own), of_caches, places[whole])
         for finding in of_pages:
-            finding.remarks += filter(None, [tlb.narrower(finding, places[whole])])
+            _advise(finding, *tlb.narrower(finding, places[whole]))
         found[whole] += of_pages
     for of_run in found.values():
         _rename(of_run)
     return [finding for of_run in found.values() for finding in of_run]
+
+
+def _advise(finding: Finding, what: str, then: advice.Advice) -> None:
+    finding.remarks += [then.after(what)] if what else []
 
 
 def _rename(found: Sequence[Finding]) -> None:

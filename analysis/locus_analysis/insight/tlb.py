@@ -261,8 +261,8 @@ def missing(finding: Optional[Finding], place: Place) -> Advice:
     return advice.of(place, advice.EXHAUSTED, wish(FINE))
 
 
-def narrower(finding: Finding, place: Place) -> str:
-    """What to run for levels whose end is not certain; empty where nothing would help."""
+def narrower(finding: Finding, place: Place) -> tuple[str, Advice]:
+    """Why a level's end is not certain, and what to run; empty where nothing would help."""
     wide = [level for level in finding.levels if level.bracket and not level.is_certain]
     doubtful = [p for level in wide for p in level.doubtful]
     points = [p for p in finding.points if p["value"]]
@@ -271,7 +271,7 @@ def narrower(finding: Finding, place: Place) -> str:
         for level in wide
         if level.bracket
     ):
-        return ""
+        return "", Advice()
     reason = advice.why(doubtful) if doubtful else advice.COARSE
     left = f"{advice.left_out((p['size'], p) for p in doubtful)}; " if doubtful else ""
-    return advice.of(place, reason, wish(FINE)).after(f"{left}to be certain")
+    return f"{left}to be certain", advice.of(place, reason, wish(FINE))
