@@ -160,7 +160,10 @@ static inline double threads_together(const struct trial *t)
 struct ratio {
 	const char *name, *help;
 	unsigned parameter; /* a P_CHOICE, P_VARIANT or P_THREADS */
-	/* its values, "dense" and "padded"; P_THREADS: words for a list */
+	/*
+	 * values of the parameter, "dense" and "padded"; P_THREADS: names for `locus list`,
+	 * "fewest" and "more"
+	 */
 	const char *of, *to;
 	const char *metric; /* NULL: the time */
 };

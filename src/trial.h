@@ -57,8 +57,8 @@ struct result;
 /* Sets the metric's value in this sample, whatever its kind. */
 void report(struct result *, unsigned metric, double value);
 /*
- * The value of one worker; workers may be left out. The metric is derived from the values of the
- * workers of all ranks.
+ * Reports the value of one worker; workers may be left out. The metric is derived from the values
+ * of the workers of all ranks.
  */
 void report_by_worker(struct result *, unsigned metric, unsigned worker, double value);
 /*
@@ -68,8 +68,8 @@ void report_by_worker(struct result *, unsigned metric, unsigned worker, double 
 struct histogram;
 void report_distribution(struct result *, unsigned metric, const struct histogram *, double unit);
 /*
- * The value of this rank with another one, or with itself, in this sample; only one rank of each
- * pair reports. Ranks may be left out.
+ * Reports what this rank measured with another one, or with itself, in this sample; only one rank
+ * of each pair reports. Ranks may be left out.
  */
 void report_with(struct result *, unsigned metric, unsigned rank, double value);
 double elapsed(const struct result *); /* s: wall time of the sample */

@@ -45,8 +45,8 @@ struct ranks {
 	void (*receive)(unsigned from, void *, size_t);
 	void (*swap)(unsigned to, const void *out, unsigned from, void *in, size_t size);
 	/*
-	 * library: "Open MPI v4.1.4"; transport: what moves its messages, if it says so; else why
-	 * not
+	 * library: "Open MPI v4.1.4"; transport: what moves its messages, if the library says so;
+	 * else transport_why
 	 */
 	const char *library, *transport, *transport_why;
 };

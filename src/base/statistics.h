@@ -125,8 +125,8 @@ struct modes {
  *   uniform distribution has 3.5), and in at least half of the allocations each side has 5 %;
  * - of allocations: there are n = 12 at least, and their sorted medians have a gap that is 14 / n
  *   times as wide as the wider side, with n / 6 and 2 + n / 12 on each side. Both sides come back
- *   at least once; if they do not, that is a change in time, which is told with MODES_NONE.
- * Modes that are less than 5 % apart do not count.
+ *   at least once; if they do not, the values changed over time: MODES_NONE, with `after` and
+ *   `back`. Modes that are less than 5 % apart do not count.
  */
 struct modes modes_find(const double *value, const unsigned *allocation, size_t n);
 

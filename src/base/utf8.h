@@ -2,9 +2,8 @@
 /*
  * Text from outside - arguments, paths, the environment, host names, files of /proc and /sys - may
  * be any bytes; JSON takes only UTF-8, and a terminal obeys control characters. In a record, \xHH
- * stands for a byte that is not part of a UTF-8 character or that is one of a control character,
- * and for a backslash that would look like the start of such an escape. The encoding is lossless:
- * different texts stay different.
+ * stands for a byte that is not UTF-8, a byte of a control character, or a backslash that would
+ * look like such an escape. The encoding is lossless: different texts stay different.
  */
 #ifndef LOCUS_UTF8_H
 #define LOCUS_UTF8_H

@@ -127,7 +127,7 @@ static struct ranks ranks = { .sum = sum,
 
 /* --- what moves the messages, as far as MPI says so --- */
 
-/* Adds a part to the text. */
+/* Begins another part of the text, after a separator if it is not the first. */
 static void separate(FILE *f, const char *with)
 {
 	if (ftell(f) > 0)
@@ -148,7 +148,7 @@ static void add_device(FILE *f, const char *description)
 	fprintf(f, "%.*s", (int)strcspn(at, "\n"), at);
 }
 
-/* --- variables by which users choose --- */
+/* --- environment variables with which users choose the transport --- */
 
 static const char *const variables[] = {
 	"OMPI_MCA_pml=",
@@ -234,7 +234,7 @@ static char *transport_text(const char *description, char *const *environment, F
 	return NULL;
 }
 
-/* --- of this process --- */
+/* --- this process in its job --- */
 
 /* The first part of MPI's description: "Open MPI v4.1.4", "MPICH Version: 4.0.2". */
 static char *name_of(const char *description)
@@ -294,7 +294,7 @@ static long number_in(const char *variable)
 	return text ? strtol(text, NULL, 10) : 0;
 }
 
-/* A launcher of one process means to start one, whatever surrounds it. */
+/* True if a launcher started one process on purpose, even inside a larger job. */
 static bool is_single(void)
 {
 	for (unsigned i = 0; i < LENGTH(launchers) - 1; i++)

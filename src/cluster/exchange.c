@@ -39,7 +39,7 @@ struct exchange {
 /* Globals: MPI exists once per process. */
 static unsigned rank, ranks, window;
 static struct exchange *first; /* unfinished exchanges, the oldest first */
-static unsigned number;	       /* of exchanges begun so far, the same on all ranks */
+static unsigned number;	       /* how many exchanges were begun so far: the same on all ranks */
 
 void exchange_open(unsigned own, unsigned all)
 {

@@ -23,9 +23,10 @@ struct program {
 	const char *name, *summary;
 	const struct command *commands; /* ends with a row without a name */
 	const struct benchmark *const *benchmarks;
-	const struct benchmark *const *quick;	  /* of a quick suite; NULL: all */
-	const struct benchmark *const *for_tests; /* run by name, not listed */
-	/* locus-mpi's own, which this program only describes in its man page; NULL: none */
+	const struct benchmark *const *quick; /* the benchmarks of a quick suite; NULL: all */
+	/* benchmarks that run by name but are not listed */
+	const struct benchmark *const *for_tests;
+	/* benchmarks of locus-mpi, which this program only describes in its man page; NULL: none */
 	const struct benchmark *const *of_ranks;
 	const struct ranks *ranks; /* NULL: a single process */
 };
@@ -85,27 +86,28 @@ void topology_print(const struct machine *, FILE *);
  */
 void complete(const struct program *, unsigned n, char **word, FILE *);
 
-/* ---- lessons.c: what a class is shown, and sees measured ---- */
+/* ---- lessons.c: demonstrations for a class, with measurements ---- */
 
 enum { LESSON_BARS = 4, LESSON_OPTIONS = 8, LESSON_COMPARED = 2 };
 
 struct lesson {
 	const char *name, *title, *prediction;
 	const char *benchmark, *options[LESSON_OPTIONS];
-	const char *metric; /* of the bars */
+	const char *metric; /* the metric that the bars show */
 	struct lesson_bar {
 		const char *label;
 		const char *of; /* the trial: "layout=dense", or "variant=cycle,size=16384" */
 	} bar[LESSON_BARS];
 	struct lesson_compared {
-		const char *words; /* a sentence; the ratio of their times follows */
+		/* a sentence on the two trials; the ratio of their times follows */
+		const char *words;
 		unsigned slow, fast;
 	} compared[LESSON_COMPARED];
 	const char *explanation, *next;
-	/* what the machine must have to show it; why it can't, if it has fewer */
+	/* what the machine must have at least; why the lesson can't be shown with fewer */
 	unsigned cpus, nodes;
 	const char *lacking;
-	bool places; /* of the pages are shown */
+	bool places; /* whether the pages' nodes are shown */
 };
 
 /* Lesson i; NULL: there is none. */
@@ -117,7 +119,7 @@ int lesson_list(FILE *);
 /* Prints the lines of C that the lesson measures, as they stand in the source. */
 void lesson_print_code(const struct lesson *, FILE *);
 
-/* ---- soak_verdict.c: a soak's rounds, and what they say of the machine ---- */
+/* ---- soak_verdict.c: a soak's rounds, and the verdict on the machine ---- */
 
 /*
  * When a machine throttles: the first moment from which on its rate stays lower. The rule, and how
@@ -131,7 +133,7 @@ struct throttle {
 	unsigned at;	/* the first round after the change */
 	double share;	/* the rate after the change over the rate before */
 	double noise;	/* standard deviation of a round, relative */
-	double visible; /* the least fall that would be found in the middle, as a share */
+	double visible; /* the smallest fall, as a share, that would have been found at half time */
 };
 
 /* If noise hides even falls as large as this, steadiness is unknown. */
@@ -141,14 +143,14 @@ struct throttle throttle_find(const double *rate, unsigned rounds);
 
 enum { SOAK_LOADS = 8 };
 
-/* A round; NaN: unknown. `at`: its end, s since the soak began; `rate`: of each load. */
+/* A round; NaN: unknown. `at`: when it ended (s since the soak began); `rate`: each load's rate. */
 struct soak_round {
 	double at, rate[SOAK_LOADS], clock, temperature, power;
 };
 
 struct soak_load {
-	const char *name, *unit; /* of its trial; of its rate */
-	/* the fault of its answer; why it could not go on; NULL: neither */
+	const char *name, *unit; /* name of its trial; unit of its rate */
+	/* why its answer is wrong; why it could not go on; NULL: it is right; it could */
 	const char *wrong, *failure;
 };
 
@@ -157,8 +159,9 @@ struct soak_rounds {
 	unsigned n;
 	struct soak_load load[SOAK_LOADS];
 	unsigned loads;
-	json_t *errors; /* of hardware, during the soak: {corrected, ...}, or null */
-	const char *no_temperature, *no_power; /* why; "": they are known */
+	json_t *errors; /* hardware errors during the soak: {corrected, ...}, or null */
+	/* why temperature and power are unknown; "": known */
+	const char *no_temperature, *no_power;
 };
 
 /* Prints the verdict; returns the status to exit with. */

@@ -56,7 +56,7 @@ static void print_before(const struct lesson *l, const struct options *o)
 
 /* ---- the measurement ---- */
 
-/* The lines of the trials; NULL: the record can't be read. */
+/* The record's lines of the trials; NULL: the record can't be read. */
 static json_t *read_trials(const char *path)
 {
 	json_t *trials = json_array();
@@ -72,7 +72,7 @@ static json_t *read_trials(const char *path)
 }
 
 /*
- * Measures the trials. A record that nobody keeps gets a file that ends here. Returns the exit
+ * Measures the trials. A record that the user does not want is a temporary file. Returns the exit
  * status, and the trials' lines.
  */
 static int measure(const struct program *p, const struct options *asked, json_t **trials)
@@ -299,7 +299,7 @@ static void print_end(const struct lesson *l, const char *output, bool whole)
 		printf("Picture: locus report %s\n", output);
 }
 
-/* A lesson that this machine can't show: without a measurement. */
+/* For a machine that can't show the lesson: prints it without a measurement. */
 static int tell(const struct lesson *l, const struct options *o)
 {
 	print_before(l, o);

@@ -23,7 +23,10 @@
 #include "machine/clock.h"
 #include "machine/watchdog.h"
 
-/* A parent's message to a run: the series, its run, how to open the record, s, scratch. */
+/*
+ * The environment variable by which the parent tells a run: series, number of the run, how to open
+ * the record, seconds, scratch file.
+ */
 #define VARIABLE "LOCUS_RUN"
 #define FORMAT	 "%" SCNx64 " %u %c %lf %63s"
 
@@ -159,7 +162,7 @@ static unsigned first_run(struct runs *r, char *mode)
 	return last.run + last.complete;
 }
 
-/* s that are left for each run from this one on; 0: none; INFINITY: there is no limit. */
+/* Time for each run from this one on (s); 0: none is left; INFINITY: no limit. */
 static double share(const struct runs *r, unsigned run)
 {
 	const double time = r->options->time_budget, left = time - fmax(0, clock_now() - r->began);

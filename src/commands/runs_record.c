@@ -39,7 +39,7 @@ static bool is(const json_t *line, const char *type)
 	return own && !strcmp(own, type);
 }
 
-/* The run of a header, and its series; 0: it is of none. */
+/* The number of the run in a header, with its series; 0: it belongs to no series. */
 static unsigned run_of(const json_t *header, uint64_t *series)
 {
 	const json_t *of = json_object_get(header, "series");

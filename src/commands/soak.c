@@ -19,16 +19,17 @@
 #include "machine/topology/topology.h"
 #include "machine/watchdog.h"
 
-#define ROUND  1.0   /* s */
-#define SAMPLE 0.1   /* of a load's part of a round, where the trial leaves it open */
-#define LINKS  49152 /* of clock_cycle(): 16 us */
-/* beyond the time asked for, and s: a load that hangs is cut off */
+#define ROUND 1.0 /* s */
+/* share of a load's time in a round that a sample takes, unless the trial fixes it */
+#define SAMPLE 0.1
+#define LINKS  49152 /* steps of clock_cycle(): 16 us */
+/* a load that hangs is cut off after this multiple of the time asked for, plus this many s */
 #define OVERTIME_SHARE 1.1
 #define OVERTIME       60.0
 #define GRACE	       0.7 /* s to end a round after a signal */
 enum { LINE = 60 };	   /* rounds between two lines on the terminal */
-enum { WORDS = 32 };	   /* of a load's command line */
-enum { SAMPLES = 20 };	   /* of a load in a round, at most */
+enum { WORDS = 32 };	   /* most words of a load's command line */
+enum { SAMPLES = 20 };	   /* most samples of a load in a round */
 
 /* A trial that is run in each round. */
 struct load {
@@ -37,7 +38,7 @@ struct load {
 	struct plan plan;
 	struct series series;
 	bool opened;
-	char unit[32]; /* of its rate */
+	char unit[32]; /* unit of its rate */
 };
 
 struct soak {
@@ -48,11 +49,11 @@ struct soak {
 	struct options options;
 	struct run run; /* its setting, record and header */
 	struct sensors sensors;
-	json_t *errors; /* of hardware, before */
+	json_t *errors; /* hardware errors before the soak */
 	struct load load[SOAK_LOADS];
 	unsigned loads;
 	struct soak_rounds told;
-	unsigned room; /* of its rounds */
+	unsigned room; /* room for so many rounds */
 };
 
 /* ---- the command line ---- */
@@ -225,7 +226,7 @@ static double rate_of(const struct load *l, double time)
 	return (m ? m->amount(&l->plan.trial->trial) : 1) / time;
 }
 
-/* Its memory, and how much work a sample is. Whether it can go on. */
+/* Prepares a load's memory, and finds how much work a sample needs. False: it failed. */
 static bool open_load(struct soak *s, struct load *l, double part)
 {
 	struct planned *p = l->plan.trial;
@@ -247,8 +248,8 @@ static bool open_load(struct soak *s, struct load *l, double part)
 }
 
 /*
- * Takes samples for this part of a round (s). The rate of the median one; of very many, of the last
- * ones. NAN: it failed.
+ * Takes samples for this part of a round (s). Returns the median rate (of the last samples, if
+ * there are very many). NAN: it failed.
  */
 static double run_load(struct soak *s, struct load *l, double part)
 {
@@ -369,7 +370,7 @@ static int judge(struct soak *s)
 	return status;
 }
 
-/* On the watchdog's thread: the load does not come back. */
+/* Runs on the watchdog's thread when a load does not return. */
 static int cut(void *soak, int signal, const char *what)
 {
 	struct soak *s = soak;

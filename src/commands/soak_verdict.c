@@ -14,9 +14,9 @@
 /* ---- the rule ---- */
 
 #define LEAST  0.02  /* a smaller fall is not throttling */
-#define FLOOR  0.003 /* noise: no machine is steadier */
+#define FLOOR  0.003 /* the least noise assumed: no machine is steadier */
 #define BEYOND 6.0   /* standard errors of the difference of two means */
-/* times the noise: a value farther from its neighbours' median counts as this far */
+/* in units of the noise: a value farther from its neighbours' median is moved to this distance */
 #define OUTLIER 3.0
 enum { FAR = 10, WINDOW = 7 };
 
@@ -28,8 +28,8 @@ static double median(double *x, size_t n)
 }
 
 /*
- * The noise of a round, from differences of rounds `lag` apart: a fall changes few of them. Rounds
- * far apart also show what neighbouring rounds share, such as slow drifts.
+ * The noise of a round, from differences between rounds `lag` apart: a fall affects few of them.
+ * Rounds far apart also show noise that neighbouring rounds share, such as slow drifts.
  */
 static double noise_at(const double *x, unsigned n, unsigned lag, double *scratch)
 {
@@ -130,7 +130,7 @@ static struct throttle find(const struct soak_rounds *of, unsigned load)
 	return found;
 }
 
-/* The mean over rounds in which the value is known; NaN: in none. */
+/* The mean over the rounds in which the value is known; NaN: there are none. */
 static double mean(const struct soak_rounds *of, size_t field, unsigned begin, unsigned end)
 {
 	double sum = 0;

@@ -16,7 +16,7 @@ struct counters {
 	/* by worker: for the largest team so far, or fewer if memory ran out */
 	unsigned stations;
 	struct station *station;
-	struct pass pass; /* running, or the last one */
+	struct pass pass; /* the pass that runs, or the last one */
 };
 
 struct counters *counters_open(const char *const *names, unsigned n, bool multiplex)

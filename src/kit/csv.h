@@ -59,7 +59,7 @@ struct csv_reader {
 /* Stands for the separator in a line with two of comma, semicolon and tab. */
 #define CSV_ANY '?'
 
-/* False, and why. The block is to be freed. */
+/* Prepares to read the file from its beginning. False, and why. The block is to be freed. */
 bool csv_reader_open(struct csv_reader *, const struct input *, char separator, const char **why);
 void csv_reader_go_to(struct csv_reader *, struct csv_mark);
 void csv_reader_next_line(struct csv_reader *);

@@ -31,7 +31,7 @@ struct executor {
 	struct actor *(*next)(struct crew_hand *);
 	void (*run)(struct crew_hand *); /* until the crew is stopped */
 	void (*stop)(struct crew *);	 /* wakes all sleeping threads; NULL: crew_wake() does */
-	/* it needs a deque per thread; a biased lock per thread; has threads of its own */
+	/* needs a deque per thread; needs a biased lock per thread; brings its own threads */
 	bool deque, biased, own_threads;
 };
 
@@ -50,7 +50,8 @@ struct crew_hand {
 	struct actor *current;	  /* the actor that it runs; NULL: none */
 	struct actor_queue ready; /* actors that only this thread runs */
 	bool nested;		  /* openmp: it is inside a task */
-	uint64_t random, until; /* random: its stream; until: messages to send until one is timed */
+	/* state of its random stream; messages to send before one is timed */
+	uint64_t random, until;
 	struct histogram *waiting; /* ticks of the timed ones, from sending to handling */
 	const unsigned *others;	   /* all other threads, the nearest first */
 	unsigned near[CREW_STEPS]; /* how many of `others` are this near or nearer */

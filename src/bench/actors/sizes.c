@@ -77,8 +77,8 @@ static const char *wrong(const union value *v)
 }
 
 /*
- * Sets parameters that have no effect beside other values to a fixed value, so that no trial is run
- * twice because of them.
+ * Fixes the parameters that have no effect given the others, so that no trial is run twice because
+ * of them.
  */
 const char *actors_resolve(const struct trial *t, union value *value, uint64_t given)
 {

@@ -111,7 +111,7 @@ static size_t bytes_of(const struct trial *t)
 	return words_of(t) * distance(t);
 }
 
-/* NULL: this CPU does it, and the kernel lets it. */
+/* Why this machine can't run the operation; NULL: CPU and kernel both allow it. */
 static const char *lack(const struct trial *t)
 {
 	const unsigned alignment = t->value[ALIGNMENT].choice;

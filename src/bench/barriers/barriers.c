@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * barriers - all threads wait until all have arrived: what that takes, and how far apart they
+ * barriers - all threads wait until all have arrived: how long that takes, and how far apart they
  * leave.
  */
 #include <errno.h>
@@ -59,7 +59,10 @@ static bool get_memory(struct state *s, const struct trial *t)
 	return true;
 }
 
-/* Worker 0 runs this in the region of all threads that the run has. */
+/*
+ * False: OpenMP's barrier would wait for threads that this trial does not use. Worker 0 runs this
+ * in the parallel region, which has all threads of the run.
+ */
 static bool may_meet(const struct trial *t, const struct kind *kind)
 {
 	const unsigned region = (unsigned)omp_get_num_threads();

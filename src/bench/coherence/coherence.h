@@ -64,7 +64,7 @@ enum { STREAM_PARTS = 8, STREAM_STEP = 64 };
 /* Writes a word to all of a part; all its bytes are equal. */
 typedef void stream_fill(char *part, size_t bytes, uint64_t word);
 stream_fill stream_fill_baseline, stream_fill_avx2, stream_fill_avx512;
-stream_fill stream_fill_widest; /* the one of these with the widest stores that the CPU has */
+stream_fill stream_fill_widest; /* with the widest stores that the CPU has */
 stream_fill stream_fill_memset; /* the C library's, which may use other instructions */
 
 /* Zero except for `buffer` and `part`: nothing was sent. */
@@ -109,8 +109,8 @@ struct access {
 /* A pair's lines in a round; in the next round another pair has them. */
 struct block {
 	struct lines lines;
-	uint64_t laid;	  /* how often */
-	struct link *end; /* of a walk */
+	uint64_t laid;	  /* how often the lines were laid */
+	struct link *end; /* where a walk must end */
 	bool wrong;	  /* a walk ended elsewhere */
 	struct stream stream;
 	struct histogram single;		/* ticks a line */

@@ -90,7 +90,7 @@ struct core {
 	uint64_t wrong_ever;		 /* of all samples */
 	double median;			 /* s of a quantum, in the last sample */
 	int cpu;
-	double start;	     /* of its quanta */
+	double start;	     /* the value with which its quanta start */
 	struct parking turn; /* alone: it may begin */
 };
 
@@ -102,9 +102,9 @@ struct state {
 	size_t quanta;
 	unsigned threads;
 	struct core *core;	  /* by worker */
-	double *times;		  /* room for the quanta of one CPU, or one value of each */
+	double *times;		  /* room for one CPU's quanta, or for one value per CPU */
 	_Atomic unsigned at_work; /* CPUs, in alone */
-	_Atomic bool crowded;	  /* there were two, where one was to be alone */
+	_Atomic bool crowded;	  /* two CPUs worked at once where one should have been alone */
 	char fault[128];
 };
 

@@ -61,7 +61,7 @@ static const double lane_start[QUANTUM_MOST_LANES] = { 0.0 / 1024, 1.0 / 1024, 2
 
 #ifdef __x86_64__
 
-/* The compiler must not fuse the two, whatever it may use: it does not see the product's origin. */
+/* Multiplies and adds, never fused: HIDE() keeps the compiler from using an FMA instruction. */
 static inline __attribute__((always_inline)) double step_scalar(double x, double c)
 {
 	double product = x * x;

@@ -16,10 +16,10 @@ enum {
 /* What this rank measured in a meeting; NAN: nothing. */
 struct meeting {
 	unsigned with;
-	bool here;		     /* both are on one node, and others are not */
+	bool here;		     /* the two ranks share a node, while others do not */
 	double latency, tail, least; /* s one way: 25th and 99th percentile, quickest */
 	double bandwidth;	     /* B/s each way, both at once */
-	/* beside others' streams; and relative to the values without them */
+	/* latency while other pairs stream (s); that and the tail, relative to no streams */
 	double loaded, factor, tail_factor;
 };
 
@@ -34,7 +34,7 @@ struct fabric {
 	unsigned char *in;   /* BULKS of them */
 	double *lap;	     /* s one way, of a meeting's small messages */
 	int64_t *node;	     /* by rank: the lowest rank on its node */
-	bool several;	     /* nodes */
+	bool several;	     /* the job has more than one node */
 	struct meeting *met; /* of this sample */
 	unsigned n, room;
 	char *fault; /* the first wrong answer; NULL: none */

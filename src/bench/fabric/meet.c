@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two ranks that meet; then who meets whom, and when. */
+/* Measures two ranks together; then the schedules: which ranks meet, and when. */
 #include <math.h>
 
 #include "base/statistics.h"
@@ -47,7 +47,7 @@ static void payload_wrong(struct fabric *s, unsigned from, const char *which)
 		s->fault = text_of("%s from rank %u is not what was sent", which, from);
 }
 
-/* In the lowest bit of the first rank's words: this is the last message. */
+/* The first rank sets this bit in the word of its last message. */
 enum { LAST = 1 };
 
 bool meet_is_here(const struct fabric *s, unsigned with)
@@ -70,7 +70,7 @@ static struct laps laps_of(double *lap, size_t n)
 			      statistics_quantile(lap, n, 0.5), statistics_quantile(lap, n, 0.99) };
 }
 
-/* What was measured with a rank, without other streams; on two ranks the first keeps it. */
+/* The measurement with another rank, without other streams. */
 static struct meeting meeting_with(const struct fabric *s, unsigned with, struct laps laps,
 				   double bandwidth)
 {
@@ -189,7 +189,7 @@ static double meet_bulk(struct fabric *s, unsigned with, bool first, uint64_t me
 	return (double)n * (double)s->size / began;
 }
 
-/* Both. */
+/* Latency, then bandwidth. */
 static struct meeting meet(struct fabric *s, unsigned with, bool first, uint64_t meeting)
 {
 	const struct laps laps = meet_ping(s, with, first, meeting);
@@ -244,7 +244,7 @@ static struct meeting meet_shift(struct fabric *s, unsigned to, unsigned from, u
 
 /* ---- ways to put ranks together ---- */
 
-/* All ranks wait for the slowest; the largest of their numbers. */
+/* Waits for all ranks; returns the largest of their numbers. */
 static double wait_for_all(const struct fabric *s, double x)
 {
 	s->ranks->most(&x, 1);
@@ -286,7 +286,7 @@ static unsigned measure_bisection(struct fabric *s)
 
 /* --- rounds of a tournament --- */
 
-/* The rounds that are played are spread evenly over all. */
+/* If not all rounds fit into the time, those that are played are spread evenly over all. */
 static unsigned round_of(const struct fabric *s, unsigned i)
 {
 	const uint64_t all = tournament_rounds(s->ranks->ranks);
@@ -316,7 +316,7 @@ static unsigned measure_pairs(struct fabric *s)
 #define STREAM_FACTOR 5
 #define STREAM_LEAST  1e-3
 
-/* In a round half of the pairs measure beside the streams of the other half, then in turn. */
+/* Half of a round's pairs measure while the other half streams; then they change roles. */
 static struct meeting meet_loaded(struct fabric *s, unsigned with, unsigned slot, unsigned round)
 {
 	const bool first = is_first(s->ranks->rank, with), plays = with < s->ranks->ranks;

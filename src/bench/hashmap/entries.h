@@ -23,7 +23,7 @@ struct free_entry {
 
 struct entries_own {
 	_Alignas(APART) struct free_entry *first, *full;
-	unsigned n; /* n: entries in `first`; `full` has ENTRIES_BATCH or none */
+	unsigned n; /* entries in `first`; `full` has ENTRIES_BATCH of them, or none */
 };
 
 struct entries {
@@ -36,7 +36,10 @@ struct entries {
 
 struct entries *entries_open(struct pool *, size_t bytes, unsigned threads);
 void entries_close(struct entries *); /* NULL does nothing */
-/* Bytes of a thread's part of the pool, for so many entries and the batches that it lends. */
+/*
+ * Bytes of a thread's part of the pool: for so many entries, plus the batches of free ones that
+ * wait at the thread or in the depot.
+ */
 size_t entries_room(size_t bytes, uint64_t entries);
 
 /* The slow paths of the functions below. */

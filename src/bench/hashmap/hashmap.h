@@ -46,7 +46,7 @@ enum { SINGLE, BATCHES };
 /* How a variant is measured: struct variant's data. */
 struct way {
 	const struct map_kind *kind;
-	bool words; /* it holds values of more than one word */
+	bool words; /* values may have more than one word */
 };
 
 const struct map_kind *kind_of(const struct trial *);
@@ -87,7 +87,7 @@ struct state {
 	uint64_t every;			 /* one in so many operations is timed; 0: none */
 	size_t shared;			 /* bytes of memory.shared */
 	struct histogram *times;	 /* one for each thread, then one for all */
-	char sentence[HASHMAP_SENTENCE]; /* verify()'s */
+	char sentence[HASHMAP_SENTENCE]; /* the fault that verify() found */
 	struct own own[];
 };
 
@@ -100,7 +100,7 @@ const char *hashmap_verify(void *, const struct trial *);
 void hashmap_release(void *);
 void hashmap_collect(void *, const struct trial *, struct result *);
 
-/* Keys that the map must hold after what the threads did. */
+/* The number of keys that the map must hold after all operations. */
 int64_t hashmap_expected(const struct state *, unsigned threads);
 
 #endif

@@ -22,8 +22,8 @@ enum mix_kind {
 	MIX_INSERT,
 	MIX_REMOVE,
 	/*
-	 * Look up, and then: nothing; insert if absent; insert if absent, else remove and insert
-	 * again.
+	 * A lookup, followed by: nothing; an insertion if absent; an insertion if absent, else a
+	 * removal and an insertion.
 	 */
 	MIX_COURSE_LOOK,
 	MIX_COURSE_INSERT,

@@ -3,8 +3,8 @@
  * kmeans - false sharing that cancels the gain of threads, its fixes, and a fast version.
  *
  * Lloyd's k-means. The variants 2p, 2q and 3p, 200,000 points of two dimensions, 81 clusters and
- * 108 iterations are those of P. Sestoft, "A multicore performance mystery solved" (2017), sections
- * 1 to 3; so is the padding that fixes 2q. `best` is the fastest version.
+ * 108 iterations come from P. Sestoft, "A multicore performance mystery solved" (2017), sections 1
+ * to 3, as does the padding that fixes 2q. `best` is the fastest version.
  */
 #include <errno.h>
 #include <math.h>
@@ -222,7 +222,7 @@ static void measure_rate(void *state, struct worker *self)
 	s->rate[self->index] = kmeans_peak_rate(s->problem.points.real);
 }
 
-/* The sum over all workers, measured at the same time, as they run in a sample. */
+/* The rate of all workers together, measured while all run, as in a sample. */
 static double rate_of_all(struct state *s)
 {
 	double sum = 0;

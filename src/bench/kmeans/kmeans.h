@@ -49,8 +49,8 @@ size_t drawn_row(uint64_t seed, size_t n, size_t turn);
 
 /*
  * Maps this rank's points; each worker makes or reads its share, and so touches it first. Sets the
- * problem's points and start, and returns the start, to be freed. NULL with errno, or after
- * arena_cannot().
+ * problem's points and start centres, and returns the centres, to be freed. NULL with errno, or
+ * after arena_cannot().
  */
 void *data_bring(const struct trial *, struct problem *);
 

@@ -214,7 +214,7 @@ struct steps {
 	step *assign, *add;
 };
 
-/* The step after a point's assignment. */
+/* What an iteration does with a point once it is assigned. */
 enum then { NOTHING, ADD_TOGETHER, ADD_APART, ADD_OWN, COUNT };
 
 /* Resets the worker's own sums. Returns l. */
@@ -341,7 +341,7 @@ static void make_means(struct ladder *l, unsigned worker, bool last)
 	}
 }
 
-/* Resets the worker's labels, and its share of the centres to the start. */
+/* Clears the worker's labels, and sets its share of the centres to the start centres. */
 static void begin(struct ladder *l, unsigned worker)
 {
 	const unsigned threads = l->problem.threads, d = l->problem.points.d;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ladder: versions (rungs) of the same k-means that differ in what threads share. The first
- * rungs are those of P. Sestoft, "A multicore performance mystery solved" (2017), sections 1 to 3:
+ * rungs are from P. Sestoft, "A multicore performance mystery solved" (2017), sections 1 to 3:
  * points are assigned to centres, and added to their cluster's sums under its lock.
  */
 #ifndef LOCUS_KMEANS_LADDER_H

@@ -7,7 +7,7 @@
 #include "machine/memory/region.h"
 #include "machine/topology/topology.h"
 
-/* A late thread makes up for so many blocks; more would be a burst. */
+/* A late thread makes up for at most this many blocks; more would be a burst. */
 #define LATE_BLOCKS 8
 
 /* Stores a vector of 16 bytes (on Arm two of them, 32) past the caches. */

@@ -43,7 +43,7 @@ static inline const struct way *way_of(const struct trial *t)
 
 /* bytes of the largest working set; see struct parameter */
 uint64_t beyond_caches(const struct machine *, enum profile);
-/* GB/s beyond the bandwidth of any node; see struct parameter */
+/* GB/s, more than any node's bandwidth; see struct parameter */
 uint64_t most_rate(const struct machine *, enum profile);
 struct chain chain_of(const struct trial *);
 /* bytes of each background thread's lines; depends on the memory available at the time */
@@ -95,8 +95,8 @@ void background_touch(const struct background *, size_t page);
 /* Lines transferred by a block: a line written by ordinary stores is fetched, too. */
 unsigned background_transfers(const struct background *);
 /*
- * Streams until the time is up, at least one block, from where the last call stopped. Units are the
- * lines transferred since the load counts.
+ * Streams until the time is up, at least one block, from where the last call stopped. A unit is a
+ * line transferred after `counted` was set.
  */
 void background_work(struct background *, struct worker *);
 /* Streams at full rate for some ms; returns the median bandwidth (B/s). */

@@ -103,7 +103,7 @@ static uint64_t warm(const struct trial *t)
 	return bytes > t->machine->last_cache / 2 ? 2 * elements : elements;
 }
 
-/* NULL: the trial makes sense. */
+/* Why the trial makes no sense; NULL: it does. */
 static const char *pointless(const struct trial *t)
 {
 	const struct chain c = chain_of(t);

@@ -180,7 +180,7 @@ INLINE void write_flags(struct visitor *v)
 		      unread_##NAME##_lock);                                                \
 	}                                                                                   \
 	const struct kind kind_##NAME = { visit_##NAME, __VA_ARGS__ };
-/* Its readers take it as writers do. */
+/* A lock without a mode for readers, who take it as writers do. */
 #define EXCLUSIVE(NAME, TAKE, RELEASE, ...) KIND(NAME, TAKE, RELEASE, TAKE, RELEASE, __VA_ARGS__)
 
 EXCLUSIVE(mutex, pthread_mutex_lock(v->lock), pthread_mutex_unlock(v->lock), init_mutex,

@@ -88,7 +88,7 @@ static inline void flags_lock_unread(_Atomic bool *flag)
 	atomic_store_explicit(flag, false, memory_order_release);
 }
 
-/* Then flags_lock_await() for the flag of each reader. */
+/* The caller then calls flags_lock_await() for each reader's flag. */
 static inline void flags_lock_write(struct flags_lock *l)
 {
 	ticket_lock_acquire(&l->writers);
@@ -132,7 +132,7 @@ enum {
 enum { KINDS_MOST_EVERY = 1024, KINDS_LEAST_EVERY = 4, KINDS_KEPT = 1024 };
 
 struct visitor {
-	/* what and where: constant */
+	/* constant: the lock, and where its data lies */
 	void *lock;
 	struct guarded *guarded;
 	/* further guarded lines: a word of each, `apart` bytes from the next */
@@ -144,8 +144,8 @@ struct visitor {
 	size_t size;
 	struct cohort_node *cohort;    /* of its node */
 	uint64_t *from;		       /* sections that wrote, by the thread that wrote before */
-	const unsigned char *distance; /* of the thread that wrote before: enum distance */
-	/* how much: constant */
+	const unsigned char *distance; /* to the thread that wrote before: enum distance */
+	/* constant: how much a section does */
 	uint64_t lines; /* lines that a section writes, the first included */
 	uint64_t section, pause;
 	unsigned reads; /* percent of sections that only read */
@@ -159,7 +159,8 @@ struct visitor {
 	uint64_t wrote; /* sections that wrote, except those in `from` */
 
 	/* since kinds_begin() */
-	uint64_t waits, handovers;     /* how many; the last KINDS_KEPT are below */
+	/* how many were timed; the last KINDS_KEPT times are below */
+	uint64_t waits, handovers;
 	uint64_t wait[KINDS_KEPT];     /* ticks from asking for the lock to having it */
 	uint64_t handover[KINDS_KEPT]; /* ticks from one thread's leaving to the next one's entry */
 	unsigned char across[KINDS_KEPT]; /* the distance of each */
@@ -178,10 +179,12 @@ struct post {
 struct kind {
 	/* n acquisitions */
 	void (*visit)(struct visitor *, uint64_t n);
-	/* makes a lock from zeros, with a node to begin with; NULL: zeros are a lock */
+	/*
+	 * makes a lock from zeroed memory, with its first queue node; NULL: zeros are a valid lock
+	 */
 	void (*init)(void *lock, struct clh_node *);
 	size_t bytes;
-	bool spread; /* has parts with each thread or node, too */
+	bool spread; /* each thread or node has a part of the lock, too */
 };
 
 extern const struct kind kind_mutex, kind_spin, kind_ticket, kind_mcs, kind_clh, kind_cohort,

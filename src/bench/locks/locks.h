@@ -14,11 +14,11 @@ enum layout { LAYOUT_TOGETHER, LAYOUT_APART, LAYOUT_DENSE, LAYOUT_PADDED };
 /* Where locks and the data that they guard lie: for each lock, in bytes. */
 struct geometry {
 	unsigned locks;
-	/* from one lock to the next; from a lock to its data; of all locks */
+	/* from one lock to the next; from a lock to its data; size of all locks */
 	size_t stride, guarded, all;
 	/*
-	 * behind them: further lines, `apart` bytes from one to the next; where holders note when
-	 * they leave
+	 * after the locks: distance and number of a lock's further lines; offset of the times at
+	 * which holders leave; size of everything
 	 */
 	size_t apart, lines, left, bytes;
 };

@@ -82,14 +82,15 @@ double contents_sum(size_t begin, size_t end, uint64_t passes);
 /* The differences between variants. */
 struct rule {
 	/*
-	 * which worker touches a page first: the one whose part it is, worker 0, a random one, or
-	 * the one that took its chunk in a loop that deals them out (struct dealt)
+	 * who touches a page first: the worker whose part it is, worker 0, a random worker, or the
+	 * worker that took the page's chunk from a dynamic schedule (struct dealt)
 	 */
 	enum { EACH_ITS_PART, FIRST_ALL, AT_RANDOM, AS_DEALT } touch;
 	enum { BY_TOUCH, BIND, INTERLEAVE } policy;
 	bool moved;    /* migrated afterwards to where it is used */
 	bool balanced; /* the kernel should migrate them: no page has a home */
-	bool dealt;    /* used in chunks that are dealt out, not by part: no page has a user */
+	/* used in chunks of a dynamic schedule, not in fixed parts: no page has a known user */
+	bool dealt;
 };
 
 struct arrays {

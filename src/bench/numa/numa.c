@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * numa - first touch decides on which node a page lies, and so how fast other nodes access it.
+ * numa - first touch decides on which node a page lies, and so how fast each node accesses it.
  *
  * Arrays of double are first touched in different ways, or placed by policy. Then all workers
  * stream through them, each through its own contiguous part, as with OpenMP's schedule(static). The

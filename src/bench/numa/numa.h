@@ -26,7 +26,10 @@ struct state {
 /* Makes passes over a worker's part, as numa_work() does; returns the kernel's sum. */
 double state_pass(const struct state *, unsigned worker, uint64_t passes);
 
-/* See struct ops. *_dealt: chunks are dealt out; without it each worker has a part. */
+/*
+ * See struct ops. *_dealt: a dynamic schedule hands out chunks; otherwise each worker has a fixed
+ * part.
+ */
 void numa_reset_dealt(void *state);
 void numa_work_dealt(void *state, struct worker *);
 void numa_work(void *state, struct worker *);
@@ -38,7 +41,7 @@ const char *numa_verify(void *state, const struct trial *);
  * pages away now and then, sees by the faults who uses them, and migrates them in the background.
  */
 
-/* The reason why it is unavailable (balancing is off, or missing), or NULL. */
+/* Why balancing is unavailable (off, or not in this kernel); NULL: it is available. */
 const char *balance_available(void);
 /*
  * Uses the arrays until all pages are on their users' nodes, or until the kernel has moved none for

@@ -70,7 +70,7 @@ void numa_work_dealt(void *state, struct worker *self)
 	s->own[self->index].passes = self->done = pass;
 }
 
-/* It is read after release(). */
+/* The fault that verify() returns; it is read after release(). */
 static _Thread_local char sentence[200];
 
 static const char *wrong_sum(const char *who, double sum, double right, uint64_t passes)
@@ -254,7 +254,8 @@ static int count_remote(const struct trial *t, long *remote)
 int balance_wait(struct state *s, const struct trial *t)
 {
 	const double began = clock_now();
-	double moved = began, until = began; /* a look after the first use: all may be there */
+	/* the first look comes at once: all pages may already be on the right node */
+	double moved = began, until = began;
 	bool known = false;
 
 	s->arrays.stuck = LONG_MAX;

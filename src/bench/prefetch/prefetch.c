@@ -179,7 +179,7 @@ static size_t table_bytes(const struct trial *t)
 	return elements_of(t) * sizeof(uint32_t);
 }
 
-/* On the walker's node. */
+/* Maps memory on the walker's node. */
 static struct region *map(const struct trial *t, const char *name, size_t bytes, enum pages pages)
 {
 	struct region *r = region_map(t->arena, name, bytes, pages);

@@ -26,7 +26,7 @@
  * With ring_take_shared() there may be several consumers, under a lock; then all must use it.
  */
 enum {
-	/* packets: those in flight at the end must be negligible next to a sample */
+	/* packets; few, so that the packets in flight at the end are negligible next to a sample */
 	RING = 16,
 	RING_SPINS = 1000, /* looks after which a waiting side yields: some 10 us */
 };

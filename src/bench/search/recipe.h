@@ -51,8 +51,8 @@ void key_put(const struct recipe *, void *keys, size_t i, uint64_t key);
 uint64_t key_get(const struct recipe *, const void *keys, size_t i);
 
 /*
- * Fill slots first..last-1 of an array that has `length` elements from `offset` on, followed by the
- * largest key; and the first n keys of a stream.
+ * The first fills slots first..last-1 of an array that has `length` elements from `offset` on,
+ * followed by the largest key; the second generates the first n keys of a stream.
  */
 void recipe_fill_array(const struct recipe *, void *array, size_t offset, size_t length,
 		       size_t first, size_t last);
@@ -82,7 +82,8 @@ void ranges_free(struct ranges *);
 /* Keys in memory, looked up packet by packet, cyclically. */
 struct stream {
 	_Alignas(APART) unsigned char *key;
-	size_t keys, at; /* how many, in whole packets; index of the next packet's first key */
+	/* number of keys, a multiple of a packet; index of the next packet's first key */
+	size_t keys, at;
 	uint64_t dealt;	 /* packets since the start */
 	uint32_t packet; /* keys */
 	unsigned width;	 /* bytes of a key */

@@ -6,9 +6,10 @@
 #include "machine/clock.h"
 
 enum {
-	MOST_PACKETS = 64,    /* of a thread in a round: some 100 us of search */
+	MOST_PACKETS = 64,    /* most packets of a thread in a round: some 100 us of search */
 	MOST_ROOM = 64 << 20, /* bytes for the keys that others send in a round */
-	KEYS_AT_ONCE = 10000, /* some 30 us of search, after which messages may get on */
+	/* some 30 us of search, after which MPI gets a chance to move messages */
+	KEYS_AT_ONCE = 10000,
 };
 
 /* ---- memory ---- */
@@ -95,8 +96,8 @@ static void count(struct remote *r, unsigned me, uint64_t packets)
 }
 
 /*
- * Copies these packets' keys next to the other threads' keys, owner by owner; thread 0 sets the
- * pieces.
+ * Copies the keys of these packets into the messages, owner by owner, beside the other threads'
+ * keys; thread 0 describes the messages.
  */
 static void gather(struct remote *r, unsigned me, uint64_t packets, struct remote_round *to)
 {

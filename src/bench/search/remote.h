@@ -22,11 +22,12 @@ enum { BEHIND = 2, ROUNDS_AT_ONCE = 2 * BEHIND + 1 };
 
 /* The messages of a round, by rank. A rank's own keys are not copied. */
 struct remote_round {
-	struct piece *keys, *asked; /* our keys, to their owners; other ranks' keys, to us */
-	/* answers to other ranks; answers to our keys, in the keys' order */
+	/* this rank's keys, to their owners; other ranks' keys, to this one */
+	struct piece *keys, *asked;
+	/* answers to other ranks; answers to this rank's keys, in the keys' order */
 	struct piece *found, *answers;
 	unsigned char *room_for_keys, *room_for_asked, *room_for_found, *room_for_answers;
-	size_t count;		  /* our keys' answers; 0: there was no round yet */
+	size_t count;		  /* answers to this rank's keys; 0: there was no round yet */
 	void *asking, *answering; /* exchanges under way */
 };
 
@@ -41,7 +42,7 @@ struct remote {
 	const struct ranks *ranks; /* NULL: only this process */
 	struct team *team;
 	const struct ranges *ranges; /* parts of the array, one per rank */
-	const struct tree *tree;     /* of this rank's part */
+	const struct tree *tree;     /* the tree of this rank's part */
 	tree_search *search;
 	find_owners *find_owners;
 	hand_out *hand_out;
@@ -56,8 +57,8 @@ struct remote {
 };
 
 /*
- * Packets of a thread in a round: at most 64, and few enough for the keys from all ranks to fit
- * into 64 MiB at one rank, but at least one. And the bytes of memory that remote_open() needs.
+ * remote_packets: the packets of a thread in a round: at least one, at most 64, and few enough that
+ * the keys of all ranks fit into 64 MiB at one rank. remote_bytes: the memory for remote_open().
  */
 uint32_t remote_packets(unsigned ranks, unsigned threads, uint32_t packet, unsigned width);
 size_t remote_bytes(unsigned ranks, unsigned threads, uint32_t packet, unsigned width);
@@ -72,8 +73,8 @@ void remote_open(struct remote *, void *memory);
 void remote_search(struct remote *, struct worker *, uint64_t packets);
 
 /*
- * After that, on worker 0 of all ranks: sends the keys and answers of the last rounds once more,
- * all at once, and returns the number of keys.
+ * For worker 0 of all ranks, after remote_search(): sends the keys and answers of the last rounds
+ * once more, all at once, and returns the number of keys.
  */
 uint64_t remote_carry(struct remote *);
 

@@ -95,9 +95,9 @@ static double s_per_tick(const struct state *s, const struct trial *t, unsigned 
 	return (a->end - a->begin) / (double)(timesheet->ended - timesheet->began);
 }
 
-/* Sums and extremes over all searchers. */
+/* Totals, means and extremes over all searchers. */
 struct totals {
-	/* s; mean and largest share; s of the slowest */
+	/* s, of all; mean and largest share of the time; s, of the slowest searcher */
 	double searching, waited, most_waited, partitioned;
 	uint64_t keys;
 };
@@ -201,7 +201,7 @@ static void collect_flow(const struct state *s, const struct totals *sum, struct
 	report(result, IDLE_SHARE, sum->most_waited);
 }
 
-/* Over all ranks, since a rank also searches for the keys of others. */
+/* Reports totals over all ranks, since a rank also looks up the keys of others. */
 static void collect_remote(struct state *s, const struct trial *t, const struct totals *of_rank,
 			   struct result *result)
 {
@@ -235,7 +235,7 @@ void search_collect(void *state, const struct trial *t, struct result *result)
 	}
 	report(result, SEARCH_TIME, sum.searching / keys * (double)t->value[PACKET].count);
 	report(result, KEY_TIME, sum.searching / keys);
-	if (!s->way->tree) /* of a tree, many packets are timed together */
+	if (!s->way->tree) /* in a tree, many packets are timed together */
 		collect_packets(s, t, result);
 	for (unsigned i = 0; s->way->kind != OWN && i < s->searchers; i++)
 		report_by_worker(result, IMBALANCE, t->threads - s->searchers + i,

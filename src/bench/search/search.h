@@ -43,7 +43,7 @@ static inline const struct way *way_of(const struct trial *t)
 /* Counts and sizes. */
 unsigned dispatchers_of(const struct trial *); /* workers before the searchers */
 unsigned searchers_of(const struct trial *);
-unsigned streams_of(const struct trial *); /* this process's streams of keys */
+unsigned streams_of(const struct trial *); /* streams of keys of this process */
 bool has_tree(const struct trial *);
 
 unsigned width_of(const struct trial *);  /* bytes of a key */
@@ -56,7 +56,7 @@ size_t held_of(const struct trial *, unsigned rank);
 size_t padded_of(const struct trial *);
 size_t stream_keys(const struct trial *);
 uint32_t block_packets(const struct trial *); /* partitioned: packets of a worker in a sample */
-unsigned copies_of(const struct trial *);     /* most copies of the tree */
+unsigned copies_of(const struct trial *);     /* the most copies of the tree */
 double keys_a_unit(const struct trial *);     /* keys in one packet of each stream of all ranks */
 
 /* Bytes. Strides between the memory of threads are whole pages. */
@@ -90,7 +90,8 @@ struct state {
 	size_t first, held; /* elements of this rank: the first one's index, and how many */
 	size_t padded;	    /* elements with padding */
 	struct stream *stream;
-	unsigned streams, first_stream; /* of this process; the number of the first one among all */
+	/* how many this process has; the number of its first one among all ranks' streams */
+	unsigned streams, first_stream;
 	unsigned searchers;
 	/* ring, copy of a packet and answers of each searcher, own_stride bytes apart */
 	unsigned char *own;
@@ -112,7 +113,9 @@ struct state {
 	double build_time; /* s, of the first copy */
 	struct remote remote;
 	void *remote_memory;
-	/* of each searcher, then of all together; NULL: the variant does not time single packets */
+	/*
+	 * one for each searcher, then one for all; NULL: the variant does not time single packets
+	 */
 	struct histogram *times;
 	struct searcher searcher[];
 };

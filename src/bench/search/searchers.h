@@ -38,7 +38,7 @@ struct searcher {
 	const struct tree *tree; /* best: on the searcher's node */
 	struct ring *ring;
 	bool holding;	     /* the ring's first packet is being searched */
-	struct packet *copy; /* for a packet from a ring of several consumers */
+	struct packet *copy; /* a copy of a packet that came from a ring with several consumers */
 	uint32_t *answers;   /* to the last packet's keys */
 	const void *last;    /* the last packet's keys; NULL: none */
 	size_t last_keys;
@@ -112,7 +112,7 @@ struct partitioned {
 	struct team *team;
 	const struct ranges *ranges; /* one for each thread */
 	const struct part *part;     /* by thread */
-	search *search;		     /* of the part */
+	search *search;		     /* searches the part */
 	tree_search *tree_search;    /* searches the searcher's tree; NULL: searches the part */
 	partition *partition;
 	struct stream *stream;	   /* by thread */

@@ -129,7 +129,7 @@ size_t remote_room(const struct trial *t)
 		       : 0;
 }
 
-/* NULL: the trial makes sense. */
+/* Why the trial makes no sense; NULL: it does. */
 static const char *pointless(const struct trial *t)
 {
 	if (way_of(t)->kind == FLOW && t->threads < 2)

@@ -56,7 +56,7 @@ static int cut_ranges(struct state *s, const struct trial *t)
 
 /* ---- memory ---- */
 
-/* The part is the searcher's own range; distributed: an even share of the rank's array. */
+/* A piece is the searcher's range of the array; distributed: an even share of the rank's array. */
 size_t piece_begin(const struct state *s, unsigned searcher)
 {
 	if (searcher == s->searchers)

@@ -2,7 +2,7 @@
 /*
  * sharing - threads update words on one cache line (true or false sharing), or on separate lines.
  *
- * The operations and memory layouts, and 2^25 operations over 1 to 64 threads, are those of P.
+ * The operations and memory layouts, and 2^25 operations over 1 to 64 threads, come from P.
  * Sestoft, "A multicore performance mystery solved" (2017), section 4.2: in `paper` with its words
  * of 4 bytes, its padding of 64, and nothing done under a lock. Words at any distance are an
  * addition.
@@ -293,7 +293,7 @@ static const char *verify(void *state, const struct trial *t)
 	return NULL;
 }
 
-/* NULL: the trial makes sense. */
+/* Why the trial makes no sense; NULL: it does. */
 static const char *pointless(const struct trial *t)
 {
 	const uint64_t distance = t->value[DISTANCE].count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which CPUs are ours, and what else runs on them. */
+/* The CPUs that this process may use, and what else runs on them. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define CPUS "/sys/devices/system/cpu"
 
 #define WATCHED 0.2 /* s that the load is watched: 20 ticks of /proc/stat */
-#define BUSY	0.1 /* so many CPUs busy with others' work are a problem: two of these ticks */
+#define BUSY	0.1 /* CPUs busy with other work from which it is a problem: two of these ticks */
 
 void check_load(const struct patient *p, struct finding *f)
 {

@@ -39,7 +39,7 @@ struct finding {
 
 void finding_set(struct finding *, enum finding_state, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Append to what was found, and to its remedy. */
+/* The first appends to the finding's text, the second to its remedy. */
 void finding_add(struct finding *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void finding_mend(struct finding *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -61,7 +61,7 @@ void check_turbo(const struct patient *, struct finding *);
 void check_clock_source(const struct patient *, struct finding *);
 void check_virtual(const struct patient *, struct finding *);
 
-/* Which CPUs are ours, and what else runs on them. */
+/* The CPUs that this process may use, and what else runs on them. */
 void check_load(const struct patient *, struct finding *);
 void check_cpus(const struct patient *, struct finding *);
 void check_quota(const struct patient *, struct finding *);
@@ -89,7 +89,7 @@ struct siblings {
 /* Reports the pairs that were measured. */
 void siblings_report(const struct siblings *, unsigned pairs, struct finding *);
 
-/* Which memory is ours, how much of it there is, who moves its pages, and how large they can be. */
+/* The memory that this process may use: nodes, amount, page migration, page sizes. */
 void check_nodes(const struct patient *, struct finding *);
 void check_policy(const struct patient *, struct finding *);
 void check_memory(const struct patient *, struct finding *);
@@ -111,8 +111,8 @@ void check_papi(const struct patient *, struct finding *);
 void check_likwid(const struct patient *, struct finding *);
 /* Facts on LIKWID that need no look at its files. */
 struct likwid_found {
-	const char *library; /* its file, or NULL */
-	const char *why;     /* there is none */
+	const char *library; /* the library's file, or NULL */
+	const char *why;     /* why there is no library */
 	/*
 	 * It counts by registers of the processor, through /dev/cpu, as on x86; otherwise by
 	 * perf_event_open.

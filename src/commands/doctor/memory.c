@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which memory is ours, how much of it there is, who moves its pages, and which sizes they have. */
+/* The memory that this process may use: nodes, amount, page migration, page sizes. */
 #include <errno.h>
 #include <inttypes.h>
 #include <numaif.h>

@@ -12,7 +12,9 @@
 #include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"
 
-/* Time limits, s: for a pair, whose threads may have to wait for their CPUs; for all pairs. */
+/*
+ * Time limits, s: for one pair, whose threads may have to wait for their CPUs, and for all pairs.
+ */
 #define FOR_PAIR 0.02
 #define FOR_ALL	 0.5
 

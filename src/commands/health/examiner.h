@@ -18,19 +18,19 @@ struct asked {
 	double last;		     /* s from the start until the parent stops waiting */
 };
 
-/* CPU time of the host and of this program; s since some moment. */
+/* Clock readings: wall time, CPU time of the host and of this program (s, from any origin). */
 struct foreign {
 	double wall;
-	double busy; /* of all CPUs; 0: unknown */
+	double busy; /* CPU time that all CPUs of the host spent on work; 0: unknown */
 	double own;  /* of this program */
 };
 
-/* What parent and child share. */
+/* The memory that parent and child share. */
 struct examiner {
 	const struct asked *asked;
 	struct health health;
 	double began;		  /* clock_now() */
-	bool measured;		  /* some trial was, so the record has a run */
+	bool measured;		  /* a trial was measured, so the record has a run */
 	bool done;		  /* the examination has come to its end */
 	char does[HEALTH_TEXT];	  /* "reading facts of the machine" */
 	char trial[OPTIONS_HAND]; /* the trial that is being measured; "": none */
@@ -46,12 +46,12 @@ struct examiner {
 void trials_examine(struct examiner *, const json_t *of_class);
 /* Appends a run without trials to the record: the machine, and why there are none. */
 void trials_append_none(struct examiner *);
-/* Holds lines of a record ({id: line}) against the bounds. */
+/* Compares lines of a record ({id: line}) with the bounds. */
 void trials_judge(struct health *, const json_t *of_class, const json_t *lines);
 
 /*
- * Takes back what trials have reported beside `facts`, if other work has run since e->load was
- * read.
+ * If other work has run since e->load was read, discards what the trials reported: only `facts`
+ * remain.
  */
 void trials_settle(struct examiner *, const struct health *facts);
 

@@ -17,7 +17,7 @@
 
 enum { MOST_BYTES = 64 << 20 };
 
-/* False, and why. */
+/* Whether the object has all these keys, as texts. False: `why` says which it lacks. */
 static bool has_texts(const json_t *object, const char *const *keys, size_t n, const char *what,
 		      char why[HEALTH_TEXT])
 {

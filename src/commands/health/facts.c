@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "commands/health/finding.h"
 
-enum { WORDS = 48, LONGEST = 128 }; /* bytes of a value in a line; of the path of a fact */
+/* most bytes of a value in a line; most bytes of a fact's path */
+enum { WORDS = 48, LONGEST = 128 };
 
 /* ---- values ---- */
 

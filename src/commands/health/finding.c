@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "commands/health/finding.h"
 
-/* Bytes of a host's name in the line, which leave room for the findings. */
+/* Most bytes of the host's name in the line, so that the findings have room. */
 enum { HOST = 48 };
 
 static void note(char text[HEALTH_TEXT], unsigned *n, const char *format, va_list arguments)

@@ -11,7 +11,8 @@
 
 #include "commands/commands.h"
 
-enum { HEALTH_LINE = 160, HEALTH_TEXT = 256 }; /* most bytes of the line; of a part of it */
+/* most bytes of the line; most bytes of a part of it */
+enum { HEALTH_LINE = 160, HEALTH_TEXT = 256 };
 
 /* The state of a node, as far as it is known. */
 struct health {
@@ -23,7 +24,7 @@ struct health {
 	char no_trials[HEALTH_TEXT]; /* why no trial was measured; "": they were */
 };
 
-/* Count a finding or an unknown; the text of the first one is kept. */
+/* Each counts one, a finding or an unknown, and keeps the text of the first. */
 void health_finding(struct health *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void health_unknown(struct health *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -31,7 +32,7 @@ void health_unknown(struct health *, const char *format, ...) __attribute__((for
  */
 void health_line(const struct health *, const char *host, char line[HEALTH_LINE + 1]);
 
-/* A text in an object; NULL: it has none of that name. */
+/* The text of this name in an object; NULL: there is none. */
 static inline const char *health_string(const json_t *object, const char *key)
 {
 	return json_string_value(json_object_get(object, key));

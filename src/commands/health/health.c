@@ -85,8 +85,8 @@ static const char usage[] =
 	"      --help             print this text\n";
 
 /*
- * s: for the trials; for the whole command, whatever hangs. The harness itself ends a trial that
- * does not return at 110 % of its time and a second.
+ * Limits (s): for the trials, and for the whole command, whatever hangs. The harness itself ends a
+ * trial that does not return at 110 % of its time and a second.
  */
 #define MOST_TIME 20.0
 #define LAST	  24.5
@@ -145,7 +145,7 @@ static int parse(struct asked *a, int argc, char **argv)
 
 /* ---- the end ---- */
 
-/* Prints the line, and the unknowns. Returns the exit status. */
+/* Prints the line, then what is unknown. Returns the exit status. */
 static int conclude(const struct health *h)
 {
 	char host[UTF8_HOST], line[HEALTH_LINE + 1];

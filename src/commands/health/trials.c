@@ -46,8 +46,8 @@ static bool is_worse(const struct judged *j, double value)
 }
 
 /*
- * The metric's value in batch i, from its column; a rate has none, so from the batch's time. NAN:
- * none.
+ * The metric's value in batch i: from its column or, for a rate, which has no column, from the
+ * batch's time. NAN: none.
  */
 static double in_batch(const struct judged *j, size_t i)
 {
@@ -196,7 +196,7 @@ static json_t *read_trials(const char *path)
 
 enum { MOST_BENCHMARKS = 64 };
 
-/* The ids of the trials; the benchmarks that have them, ended by NULL. */
+/* The ids of the class's trials; `table` gets the benchmarks that have them, ended by NULL. */
 static json_t *trials_of(const struct program *p, const json_t *of_class,
 			 const struct benchmark *table[MOST_BENCHMARKS])
 {

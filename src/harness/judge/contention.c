@@ -115,7 +115,7 @@ void contention_learn(const struct series *s)
 
 /* --- in the record, and in the verdict --- */
 
-/* By level. */
+/* What a neighbour can contend for, by level. */
 static const struct shared {
 	const char *key, *name, *why; /* why: no probe can show the effect of neighbours */
 } levels[] = {

@@ -277,7 +277,7 @@ static void outline(const struct plan *plan, const struct setting *setting, doub
 	print_left_out(plan, f);
 }
 
-/* ---- of all benchmarks ---- */
+/* ---- all benchmarks ---- */
 
 void plans_print(const struct plans *p, const struct setting *setting, double seconds, bool all,
 		 FILE *f)

@@ -38,7 +38,7 @@ static void keep_inherited(struct place *place, const struct setting *setting, u
 	}
 }
 
-/* -1 with a reason. */
+/* Finds a CPU for each thread. -1, and why. */
 static int find_places(struct planned *p, struct place *place, const struct request *r,
 		       const char *layout, const char **why)
 {

@@ -11,7 +11,7 @@
 #include "base/why.h"
 #include "kit/input.h"
 
-/* -1, and why. */
+/* Hashes an open input file. -1, and why. */
 static int hash_open(const struct input *in, uint64_t *hash, const char **why)
 {
 	char *block = malloc(INPUT_BLOCK);

@@ -77,7 +77,7 @@ struct plan {
 	unsigned refused;	 /* combinations that were left out as pointless */
 	const char *why_refused; /* the reason of the first */
 	const char *left_out;	 /* why variants were left out on this machine; NULL: none */
-	json_t *ids;		 /* of the trials: {id: true} */
+	json_t *ids;		 /* ids of the trials: {id: true} */
 	/* by path of each input file: its hash; how it is read, if that was a guess */
 	json_t *contents, *guesses;
 };
@@ -157,7 +157,7 @@ unsigned plans_threads(const struct plans *);
  * `seconds`: the time that they would take; NAN leaves it out.
  */
 void plans_print(const struct plans *, const struct setting *, double seconds, bool all, FILE *);
-/* Prints one of them. */
+/* Prints the plan of one benchmark. */
 void plan_print(const struct plan *, const struct setting *, double seconds, FILE *);
 
 /* ---- how long and how often a run measures, as the user says, or else as its profile does ---- */

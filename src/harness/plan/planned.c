@@ -189,7 +189,9 @@ static int identify(struct planned *p, const struct plan *plan, const struct req
 	return 0;
 }
 
-/* 0: the plan now owns the trial's data; EXIT_BAD: no memory; or a status after a message. */
+/*
+ * Adds the trial. 0: the plan now owns its data; EXIT_BAD: no memory; or a status after a message.
+ */
 static int append(struct plan *plan, const struct planned *p, const struct request *r)
 {
 	struct planned *grown;

@@ -58,7 +58,7 @@ int setting_find(struct setting *s, const struct options *o, const struct ranks 
 	return status;
 }
 
-/* Says which other ranks may use one of our CPUs, too; NULL: none may. */
+/* Names the other ranks that may use one of this rank's CPUs; NULL: none may. */
 static char *find_crowd(const struct setting *s)
 {
 	const unsigned room = cpuset_room();
@@ -80,7 +80,10 @@ static char *find_crowd(const struct setting *s)
 	return NULL;
 }
 
-/* Counts the ranks of this host in each of our control groups: each rank sees all ranks' groups. */
+/*
+ * Counts the ranks of this host in each of this rank's control groups, since each rank sees all
+ * ranks' groups.
+ */
 static void count_sharers(const struct setting *s, struct limit_sharers *sharers)
 {
 	const size_t n = (size_t)s->ranks->ranks * CGROUP_LEVELS;

@@ -130,7 +130,7 @@ static const char *look_behind_zeros(struct lines *in)
 	return NULL;
 }
 
-/* Checks an incomplete last line: it may be cut off only if it begins like one of ours. */
+/* Checks an incomplete last line: it may be cut off only if it begins like a line of locus. */
 static const char *look_at_rest(const struct lines *in)
 {
 	static const char start[] = "{\"type\":\"";

@@ -19,7 +19,7 @@ struct lines {
 	/* how many of its bytes are kept, at most LINES_LONGEST; size of the memory */
 	size_t kept, room;
 	off_t length; /* its length in bytes; 0: no further line */
-	bool zeros;   /* there is a zero among them */
+	bool zeros;   /* the line has a zero byte */
 	unsigned n;   /* lines read */
 	int error;    /* errno that ended reading; 0: the file ended */
 };

@@ -48,8 +48,8 @@ struct run {
 	struct record *record;
 	struct progress progress;
 	struct table table;
-	double seconds; /* s that it will take, by estimate */
-	double late;	/* s from --begin-at to the begin */
+	double seconds; /* estimated duration, s */
+	double late;	/* s from --begin-at to the actual start */
 	/* its progress */
 	unsigned count[STATUSES], finished, skipped; /* trials */
 	unsigned left;				     /* finished without being measured */
@@ -108,11 +108,14 @@ void results_end(struct run *);
 
 /* --- run.c: --begin-at --- */
 
-/* s until that moment, by this machine's clock; negative: it is past; 0: none was given. */
+/*
+ * s until the moment of --begin-at, by this machine's clock; negative: it is past; 0: none was
+ * given.
+ */
 double run_moment_left(const struct options *);
 /*
- * The run's time begins at that moment. To be called before cut_start(). Reports a moment that is
- * past.
+ * Makes the run's time begin at the moment of --begin-at. To be called before cut_start(). Reports
+ * a moment that is past.
  */
 void run_moment_plan(struct run *);
 /* Announces the wait, and waits until that moment, or for a signal. */

@@ -11,7 +11,7 @@
 
 /* --- quotients --- */
 
-/* Of several rows with one name, the first one whose events were both counted is used. */
+/* Rows with the same name are alternatives: the first whose two events were counted is used. */
 static const struct quotient {
 	const char *name, *per, *of, *over;
 } quotients[] = {

@@ -61,8 +61,8 @@ extern const struct noise_counter {
 bool noise_witness(struct noise *, const struct attendance *, int cpu);
 
 /*
- * CPU time of others during a batch. On the trial's CPUs: of the host (`steal`) and of other
- * processes (`foreign`); on its neighbours: of anybody.
+ * Reads the CPU time that others use during a batch: on the trial's CPUs, the host (`steal`) and
+ * other processes (`foreign`); on the neighbours' CPUs, any process.
  */
 struct others {
 	struct cpu_time_set of[2]; /* the trial's CPUs; its neighbours */

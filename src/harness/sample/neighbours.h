@@ -11,7 +11,7 @@
 
 struct planned;
 
-/* Where the trial's lines are, and so what it shares with neighbours. */
+/* The level at which the trial's lines lie, and so what it shares with neighbours. */
 enum neighbours_level { NEIGHBOURS_CORE, NEIGHBOURS_L3, NEIGHBOURS_MEMORY };
 
 /*

@@ -29,7 +29,10 @@ void reports_collect(struct reports *, struct samples *, const struct trial *, v
 /* A metric of the trial; `time` is estimates_time() of its samples. */
 struct estimates reports_metric(const struct samples *, const struct trial *, unsigned metric,
 				struct estimates time);
-/* The range of too few allocations for an interval; null if there is one, or no range either. */
+/*
+ * The range of the value where allocations are too few for an interval; null: there is an interval,
+ * or not even a range.
+ */
 json_t *reports_range(struct estimate);
 /* `metrics` of the trial line. `why`: the reason for metrics without a number. */
 json_t *reports_json(const struct reports *, const struct samples *, const struct trial *,

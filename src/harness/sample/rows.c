@@ -17,7 +17,7 @@ struct met {
 	float value[ROWS_METRICS][ROWS_KEPT];
 };
 
-/* The form in which it is sent to rank 0. */
+/* The beginning of a row as it is sent to rank 0. */
 struct row_head {
 	unsigned node, n; /* n cells follow */
 	char host[256];
@@ -70,7 +70,7 @@ void rows_close(struct rows *r)
 	free(r);
 }
 
-/* --- this rank's --- */
+/* --- this rank's rows --- */
 
 static struct met *met_with(struct rows *r, unsigned with)
 {
@@ -157,7 +157,7 @@ static unsigned choose(const struct rows *r, struct row_cell *cell, unsigned n)
 	return chosen;
 }
 
-/* --- of all ranks, on rank 0 --- */
+/* --- all ranks' rows, on rank 0 --- */
 
 static struct row own_row(const struct rows *r, const struct ranks *ranks)
 {

@@ -15,7 +15,7 @@ bool metric_is_reported(const struct metric *m)
 	return !m->amount && !metric_is_time(m);
 }
 
-/* --- their memory --- */
+/* --- memory --- */
 
 bool samples_open(struct samples *s, const struct benchmark *b)
 {
@@ -94,7 +94,7 @@ void samples_leave_out_cut(struct samples *s)
 	s->batches = s->complete;
 }
 
-/* --- their results --- */
+/* --- results --- */
 
 bool samples_has_clean(const struct samples *s, unsigned allocation)
 {
@@ -150,7 +150,7 @@ double estimates_batch(const struct samples *s, unsigned batch, const double *va
 					 b->samples, 0.5);
 }
 
-/* By batch; to be freed. NULL: no memory. */
+/* The median of each batch, to be freed. NULL: no memory. */
 static double *by_batch(const struct samples *s, const double *value, bool aside)
 {
 	double *x = calloc(s->batches + 1, sizeof(*x));
@@ -160,7 +160,7 @@ static double *by_batch(const struct samples *s, const double *value, bool aside
 	return x;
 }
 
-/* By order statistics alone. */
+/* The estimate by order statistics alone. */
 static struct estimate ordered(const struct samples *s, const double *value, bool aside)
 {
 	double *x = by_batch(s, value, aside);

@@ -80,7 +80,7 @@ bool samples_has_clean(const struct samples *,
 		       unsigned allocation); /* this share, and at least one */
 bool samples_sets_noise_aside(const struct samples *);
 
-/* The estimate of a statistic whose values by batch are in `of`. */
+/* Estimates a statistic from its values by batch. */
 struct estimate samples_estimate(const struct samples *, const double *of);
 
 /*
@@ -95,7 +95,7 @@ struct estimates {
 /* The median of a batch's samples; `value`: by sample, NULL: the time. `aside`: without noisy ones.
  */
 double estimates_batch(const struct samples *, unsigned batch, const double *value, bool aside);
-/* From the batches' medians of a value by sample; NULL: of the time. */
+/* Estimates from the batches' medians of a value (by sample); NULL: of the time. */
 struct estimates estimates_values(const struct samples *, const double *value);
 struct estimates estimates_time(const struct samples *);
 /* The time in each allocation, in their order; returns how many have one. Room for all batches. */

@@ -57,8 +57,8 @@ struct series {
 	struct samples samples;
 	struct pairs *pairs;	       /* NULL: workers don't meet in pairs */
 	struct reports *reports;       /* what metrics have besides a value */
-	struct throughput *throughput; /* of each role */
-	struct tally tally;	       /* of events */
+	struct throughput *throughput; /* units and rates of each role */
+	struct tally tally;	       /* counts of events */
 	double from, to; /* s from the start of the run to the first batch, and to the last's end */
 	double marked;	 /* s: the wall time of samples within LIKWID's region */
 	double elapsed;	 /* s spent on this trial */
@@ -90,8 +90,8 @@ bool series_converged(const struct series *);
 bool allocation_open(struct series *, struct team *);
 /*
  * One execution of needs.warm units, which is not a sample: before an allocation's first batch, and
- * its calibration. Not when it is opened, because the other trials of its group are opened after
- * it.
+ * its calibration. Opening an allocation does not warm it up: the group's other trials are opened
+ * later, and would evict its data.
  */
 void allocation_warm(struct series *, struct team *);
 /* Reads the pages back, verifies the answer, and holds the memory or frees it. */
@@ -138,7 +138,7 @@ void batch_calibrate(struct series *, struct team *, double batch, double most);
 double batch_usual_skew(double *skews, size_t n);
 /*
  * Whether a sample of `units` units ends the calibration; if not, increases `units`, or requests
- * another sample like it, as *long_before says. The series has the skew of the samples until now.
+ * another sample like it, as *long_before says. The skew in the series covers all samples so far.
  */
 bool batch_calibration_ends(struct series *, const struct sample *, bool *long_before);
 

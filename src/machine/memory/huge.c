@@ -24,7 +24,7 @@
 
 bool huge_thp_forbidden(const char *root)
 {
-	/* 1: all; 3: only those that are not asked for */
+	/* 1: forbids all; 3: only those that no madvise() asks for */
 	return !strcmp(root, SYSFS_ROOT) && prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1;
 }
 

@@ -17,7 +17,7 @@ struct placement {
 	size_t page;		  /* bytes of the counts below: the system's page */
 	unsigned nodes;		  /* length of on_node: the highest node number + 1 */
 	uint64_t *on_node;	  /* pages on each node; owned by the placement */
-	uint64_t pages, unmapped; /* number of all pages; of those not present */
+	uint64_t pages, unmapped; /* all pages; those that are not present */
 	/*
 	 * Pages not on the claimed node, or not present. PLACEMENT_COUNTED: the sum over nodes of
 	 * claimed pages that the node lacks, a lower bound. region_even(): pages of a node beyond

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What neighbours do to memory and to the last cache, as the calling thread's CPU sees it, by lines
- * of the probe's own. It leaves at most PROBE_BYTES of the caches with other contents.
+ * Measures how much neighbours slow down memory and the last cache for the calling thread's CPU,
+ * with lines of its own. It leaves at most PROBE_BYTES of the caches with other contents.
  *
  * Memory: reads lines in order that it has flushed from all caches, so that the time depends
  * neither on what ran before nor on the size of the caches.

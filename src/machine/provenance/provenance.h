@@ -23,8 +23,8 @@ json_t *provenance_job(void);	  /* null outside a batch system */
 /* The parts of the machine. */
 json_t *provenance_cpu(const char *root);
 /*
- * Since boot: {corrected, uncorrected: of memory, as its drivers (EDAC) count; machine_checks:
- * exceptions, over all CPUs}.
+ * Hardware errors since boot: {corrected, uncorrected: memory errors, counted by its drivers
+ * (EDAC); machine_checks: exceptions on all CPUs}.
  */
 json_t *provenance_errors(const char *root);
 json_t *provenance_firmware(const char *root); /* no serial numbers */

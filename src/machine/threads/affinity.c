@@ -139,8 +139,9 @@ static void free_masks(hwloc_bitmap_t *mask, unsigned n)
 }
 
 /*
- * Whether nobody binds our threads: a tool that pins them one by one pins the first one, too.
- * OpenMP pins in a parallel region, but announces it before. A preloaded library may do anything.
+ * Whether nothing binds this process's threads: a tool that pins them one by one pins the first
+ * one, too. OpenMP pins in a parallel region, but announces it before. A preloaded library may do
+ * anything.
  */
 static bool unbound(hwloc_const_bitmap_t mine)
 {

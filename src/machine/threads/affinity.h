@@ -15,8 +15,8 @@ struct affinity {
 	hwloc_bitmap_t allowed; /* the union over all threads */
 	unsigned cpus;		/* in `allowed` */
 	/*
-	 * who bound us: "likwid-pin", "likwid-perfctr", "likwid-mpirun", "OMP_PROC_BIND", "SLURM",
-	 * "taskset or cpuset"; NULL: nobody
+	 * who bound this process: "likwid-pin", "likwid-perfctr", "likwid-mpirun", "OMP_PROC_BIND",
+	 * "SLURM", "taskset or cpuset"; NULL: nobody
 	 */
 	const char *bound_by;
 	/* length of cpu_of; 0: threads were not pinned one by one */
@@ -26,7 +26,7 @@ struct affinity {
 };
 
 /*
- * Reads each thread's CPUs in a parallel region of the default number of threads, unless nobody
+ * Reads each thread's CPUs in a parallel region of the default number of threads, unless nothing
  * binds any; then binds the calling thread, which OpenMP or likwid-pin may have pinned, to their
  * union, so that the whole allowed machine is seen. -1 with *why.
  *

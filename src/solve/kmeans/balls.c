@@ -5,15 +5,15 @@
  * nearest one, by more than twice the radius, is nearest to none of them. Often one centre is left;
  * then all points have its label, and nothing is computed for any of them.
  *
- * The points of each label are a ball at first. One that too many centres are left for is divided.
- * If it has several in the end, the scores of these are computed for its points. Bounds of
- * distances, in each ball and where needed also for its points, tell how far centres may move
- * before they have to be looked at again.
+ * The points of each label are a ball at first. A ball for which too many centres are left is
+ * divided. If several are left in the end, their scores are computed for each of its points. Bounds
+ * of distances, by ball and where needed by point, say how far centres may move before they must be
+ * examined again.
  *
- * This pays where points lie in clumps that are small beside the distances of centres, or near a
- * surface of few dimensions, however many the points have. It needs nothing of an iteration before
- * but labels, so it prunes from the second one on. Where points fill their space, all centres are
- * left for all balls. So the balls of a few labels are tried first.
+ * This pays where points form clumps much smaller than the distances between centres, or lie near a
+ * surface of few dimensions. It needs only the labels of the previous iteration, so it prunes from
+ * the second one on. Where points fill their space, no centre can be excluded: so the balls of a
+ * few labels are tried first.
  */
 #include <math.h>
 #include <string.h>
@@ -30,7 +30,7 @@ enum {
 	SAMPLE = 256,	    /* with so many points of each */
 };
 
-/* Balls that cost more, as a share of brute force, do not pay: at first, and in each iteration. */
+/* The most that balls may cost, relative to brute force: to divide once, and in each iteration. */
 #define MOST_AT_FIRST 2.0
 #define MOST_COST     0.5
 
@@ -89,13 +89,13 @@ static float farthest_move(const struct stage *g)
 
 /* ---- an iteration ---- */
 
-/* Less than this is no room: rounding may hide it. */
+/* Less room than this counts as none, since rounding may hide it. */
 static float least_room(const struct stage *g)
 {
 	return sqrtf((float)(8 * g->slack) * UPPER) * UPPER;
 }
 
-/* Each point loses room by the moves of its centre and of another; a new point has none. */
+/* Reduces each point's room by the moves of its own centre and of another; a new point has none. */
 static void follow_points(struct balls *x, const struct stage *g, struct ball *b, float most)
 {
 	for (uint32_t i = b->first; i < b->first + b->n; i++) {

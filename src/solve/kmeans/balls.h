@@ -21,8 +21,9 @@ struct ball {
 	float radius;
 	uint32_t nearest; /* the centre nearest to the middle */
 	float upper; /* upper bound of the distance from any of its points to the nearest centre */
-	float room;  /* room left to centres that are not listed, beyond `nearest` */
-	bool own;    /* each point has its own room: over all centres, beyond the label */
+	/* how much farther than `nearest` the centres that are not listed are, at least */
+	float room;
+	bool own;	 /* each point has its own room, to all centres except its label's */
 	unsigned listed; /* centres; 0: not known, or too many */
 	uint32_t list[LISTED];
 };
@@ -36,13 +37,13 @@ struct balls {
 	struct ball *ball;
 	char *middle; /* by ball, of the points' type, but exact as floats */
 	uint32_t balls, most;
-	/* Of the current ball. */
-	double *square; /* of its points: squared distances from what was measured last */
+	/* Scratch for the current ball. */
+	double *square; /* by point: squared distance, as measured last */
 	float *few;	/* its middle, as floats */
-	float *score;	/* of all centres */
+	float *score;	/* scores of all centres */
 	uint16_t *found;
 	uint32_t *listed;
-	float *ahead;		   /* of listed centres: their score minus the least */
+	float *ahead;		   /* by listed centre: its score minus the least */
 	uint32_t *open;		   /* points without room */
 	uint32_t *other;	   /* points of another ball, or undecided by floats */
 	struct packed list, exact; /* as floats, and of the points' type */

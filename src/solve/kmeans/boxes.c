@@ -7,7 +7,7 @@
  * with all its points at once.
  *
  * It needs nothing of an iteration before, not even labels. But boxes are small only in few
- * dimensions: to halve them in all takes 2^d times as many.
+ * dimensions: halving their sides takes 2^d times as many.
  */
 #include <math.h>
 #include <string.h>
@@ -25,16 +25,16 @@ enum {
 };
 
 /*
- * Boxes that take a larger share of brute force's time do not pay: at first, when balls may take
- * less, above all with points in clumps; and after balls were tried. (Measured on a Zen 4, with
- * blobs and others, 4 to 64 dimensions.)
+ * Boxes pay below this share of brute force's time: at first, while balls may still be faster, as
+ * with points in clumps; and after balls were tried. (Measured on a Zen 4, with blobs and others, 4
+ * to 64 dimensions.)
  */
 #define MOST_COST_FIRST	 0.32
 #define MOST_COST_CLUMPS 0.2
 #define MOST_COST	 0.5
 /*
- * Boxes within a clump of points have few centres, boxes between clumps many: then the mean is more
- * than so many times the harmonic mean.
+ * Points form clumps if the mean number of centres per box exceeds the harmonic mean this many
+ * times: boxes within a clump have few centres, boxes between clumps have many.
  */
 #define CLUMPS	      4
 #define MOST_COMPUTED 0.75
@@ -425,8 +425,8 @@ static void guess_promise(struct boxes *x, const struct share *s, const struct s
 }
 
 /*
- * Makes the top, and finds the promise. In the first iteration all workers examine all points:
- * alone, one of them could decide otherwise, and the rest would wait for it.
+ * Makes the top, and finds the promise. In the first iteration all workers examine all points: with
+ * its own points only, one could decide differently, and the others would wait for it.
  */
 static void find_promise(struct boxes *x, const struct share *s, const struct stage *g)
 {

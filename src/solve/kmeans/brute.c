@@ -73,8 +73,8 @@ void rough_pack(struct rough *r, const struct stage *g)
 }
 
 /*
- * Uses scores of the points' type, for a share's points first..last-1, whose blocks begin at
- * `blocks`; `fill`: they are not filled yet.
+ * Finds the labels of points first..last-1 by scores of the points' type. Their blocks begin at
+ * `blocks`; `fill`: the blocks must be filled first.
  */
 static void force_exactly(struct rough *r, char *blocks, uint32_t *label, struct share *s,
 			  const struct stage *g, size_t first, size_t last, bool fill)
@@ -205,8 +205,8 @@ static void force_roughly(struct rough *r, uint32_t *label, struct share *s, con
 }
 
 /*
- * How much longer floats have taken than doubles alone, in points: each point saves half of one,
- * and a point that is not decided loses two.
+ * The time lost by trying floats first, in units of a point decided by doubles: a point that floats
+ * decide saves half a unit, another one costs two.
  */
 static double loss(const struct rough *r)
 {

@@ -10,23 +10,24 @@
  * linear test, as in Kanungo et al. 2002 and Pelleg and Moore 1999). A tile has a bound: how much
  * nearer scores of its cell's candidates may come until one of its labels can change. So most tiles
  * are not touched in most iterations; the others are compared with their cell's candidates, 2 to 4
- * in the plane. Tiles are of floats: those of doubles relative to the middle of their cell, so that
- * little is lost by rounding. Points that they leave open are decided by distances (exact.h).
+ * in the plane. Tiles hold floats; for doubles these are relative to the middle of the cell, so
+ * that rounding loses little. Points that floats cannot decide are decided by distances (exact.h).
  *
  * Why no other centre is nearer: write a for the distance of a point to the nearest centre, b for
- * that to another one, in relative coordinates, and r for the largest of any point or centre from
- * their origin. The other one can't be the nearest where b - a > 2 (d + 4) EPSILON r: coordinates
- * were rounded, which changes b - a by 2 EPSILON r at most, and so are the distances that decide
- * (exact.h), together by (d + 3) EPSILON r. By the slack, which contains r^2 (frame.c), that is
- * less than root := 3 sqrt((d + 4) EPSILON slack). Of a centre that is no candidate, b - a shrinks
- * by at most what the two centres move.
+ * the distance to another centre, in relative coordinates, and r for the largest of any point or
+ * centre from their origin. The other centre can't be the nearest where b - a > 2 (d + 4) EPSILON
+ * r: coordinates were rounded, which changes b - a by 2 EPSILON r at most, and so are the distances
+ * that decide (exact.h), together by (d + 3) EPSILON r. By the slack, which contains r^2 (frame.c),
+ * that is less than root := 3 sqrt((d + 4) EPSILON slack). For a centre that is no candidate, b - a
+ * shrinks by at most the moves of the two centres.
  *
- * Of candidates: where scores differ by t as tiles compute them, true ones differ by t less what
- * rounding adds, which is cell->margin at most (cells_look.h). A score is linear in the point, so
- * from one iteration to the next it changes in a box by what it changes in the middle, give or take
- * half the box times the centre's move; and so does the difference of two. Rounded coordinates of
- * centres do not add up over iterations: the margin has them once, and covers moves until the next
- * search; where that one finds a larger margin, bounds of tiles are lowered by so much.
+ * For candidates: if the scores that tiles compute differ by t, the true scores differ by at least
+ * t minus cell->margin, which bounds the rounding (cells_look.h). A score is linear in the point.
+ * So from one iteration to the next, the score of any point of a box changes as the middle's score
+ * does, to within half the box times the centre's move; the difference of two scores likewise. The
+ * rounding of the centres' coordinates does not add up over iterations: the margin includes it
+ * once, and covers moves until the next search. If that search finds a larger margin, the bounds of
+ * tiles are lowered by the increase.
  */
 #include <float.h>
 #include <math.h>
@@ -49,7 +50,7 @@ static size_t cells_full(size_t n, unsigned k)
 	return wish < least ? least : wish < CELL_POINTS ? wish / TILE * TILE : CELL_POINTS;
 }
 
-/* For n of all the rank's points. */
+/* n: points of the share; `all`: points of the rank. */
 static void lay_out(struct index *at, struct carver *c, size_t n, size_t all, unsigned d,
 		    unsigned k, enum real real)
 {
@@ -369,10 +370,7 @@ static bool fits(const struct problem *p)
 	       points_of_rank(p) < UINT32_MAX - 2; /* points are numbered in 32 bits */
 }
 
-/*
- * How much longer floats have taken than doubles alone, in points decided by doubles: each point
- * saves half of one, and a point that floats do not decide loses two.
- */
+/* Estimates the share of brute force's distances that cells still compute. */
 static double share_left(const struct problem *p)
 {
 	static const double ball[] = { 0, 2, 3.14, 4.19 }; /* its volume, if its radius is 1 */

@@ -110,9 +110,9 @@ void lloyd_close(struct lloyd *); /* NULL is fine; its blocks are the caller's *
 size_t lloyd_bytes(const struct problem *, enum prune);
 
 /*
- * Finds, for each dimension, the largest width of the points before some count as far out: many
- * times the distance from the median within which a quarter of the start centres lie. If that
- * distance is 0, the largest width of other dimensions is used. The same on all ranks.
+ * Finds, for each dimension, the largest width of the points' box for which no point counts as far
+ * out: many times the distance from the median within which a quarter of the start centres lie. If
+ * that distance is 0, the largest width of other dimensions is used. The same on all ranks.
  */
 void kmeans_spread(const struct problem *, double *width);
 

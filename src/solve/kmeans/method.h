@@ -5,10 +5,11 @@
  *
  * All methods give the same labels, bit for bit, because a label is defined by a fixed computation:
  * it is the centre with the least squared distance to the point, by differences of coordinates as
- * given (exact.c); of equal ones the lowest. Most points need none of it. They are told by scores
- * of coordinates that are relative to the middle of the box of all points (which keeps rounding
- * small), and scaled by a power of two into [-1, 1] (so squares neither overflow nor underflow):
- * x = (given - origin) * unit, in the points' type. The score of centre c for point x is
+ * given (exact.c); of equal ones the lowest. Most points need none of it: scores decide their
+ * label. Scores use coordinates that are relative to the middle of the box of all points (which
+ * keeps rounding small), and scaled by a power of two into [-1, 1] (so squares neither overflow nor
+ * underflow): x = (given - origin) * unit, in the points' type. The score of centre c for point x
+ * is
  *
  *	s = half[c];  for j = 0, 1, ..., d - 1:  s = fma(-x[j], centre[c][j], s)
  *
@@ -46,7 +47,7 @@ struct stage {
 	double slack;
 	/* if scores of the points' type differ by more, they show which centre is nearer */
 	double margin;
-	const double *scale; /* d: of sums */
+	const double *scale; /* d: the scale of the sums */
 	uint64_t iteration;  /* 0, 1, ... */
 	uint64_t iterations; /* number of iterations; 0: until no label changes */
 	/* distances computed in the last iteration, by all workers of all ranks */
@@ -56,7 +57,7 @@ struct stage {
 	bool forced;
 };
 
-/* Data that the workers of this rank share, so that their points may be dealt anew. */
+/* Data that the workers of this rank share, so that points can be redistributed among them. */
 struct joint {
 	size_t points;		   /* number of points of all of them */
 	const struct share *share; /* by worker */
@@ -76,7 +77,8 @@ struct scratch {
 /* One worker's points and memory. */
 struct share {
 	_Alignas(APART) size_t n; /* its points */
-	const void *x;		  /* n rows of d: as given or, if `dealt`, as dealt */
+	/* n rows of d: as given or, if `dealt`, as redistributed (order.h) */
+	const void *x;
 	/* the method's own memory, bytes() long and aligned to APART; kept until labels() */
 	void *memory;
 	size_t bytes; /* bytes of all of this worker's memory */
@@ -145,8 +147,8 @@ enum { MOST_METHODS = 5 };
 struct choice {
 	const struct method *method[MOST_METHODS + 1];
 	/*
-	 * for the first method, points are dealt to the workers by place: by the method itself, or
-	 * before it
+	 * for the first method, points are redistributed to the workers by their place: by the
+	 * method itself, or before it
 	 */
 	bool joint, deals;
 };

@@ -65,7 +65,7 @@ struct rough {
 	const struct tiles *tiles, *floats; /* for the points' type; for scores */
 	struct packed centres, exact;	    /* as floats; of the points' type */
 	float *block;			    /* the points, for brute force */
-	bool filled;			    /* the blocks are */
+	bool filled;			    /* the blocks are filled */
 	float *value, *half;		    /* doubles: the centres as floats, to be packed */
 	double *row;			    /* doubles: points of a block */
 	float *few;			    /* rows */

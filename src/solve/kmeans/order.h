@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Points in an order other than the given one: sorted by label, or dealt to the workers by place.
+ * Points in an order other than the given one: sorted by label, or redistributed to the workers by
+ * place.
  */
 #ifndef LOCUS_KMEANS_ORDER_H
 #define LOCUS_KMEANS_ORDER_H
@@ -85,12 +86,12 @@ static inline void begin_each(uint32_t *count, unsigned n)
 	}
 }
 
-/* ---- all workers' points, dealt by place ---- */
+/* ---- all workers' points, redistributed by place ---- */
 
 /*
- * Deals the points of all workers anew, so that each worker has the points of some parts of the
- * space. In their original order each worker's points lie everywhere, the farther apart the more
- * workers there are. Afterwards a share's points and labels are in the order of dealing.
+ * Deals (redistributes) the points of all workers, so that each worker has the points of some parts
+ * of the space. In their original order a worker's points lie everywhere in the space, the farther
+ * apart the more workers there are. Afterwards a share's points and labels are in the new order.
  *
  * The parts come from the top of a tree (k-d: Bentley 1975), which halves the points where they are
  * spread most. The top is made of a sample, and all points go down it at once.

@@ -15,7 +15,10 @@
 /* Centres as the tiles read them. */
 struct packed {
 	unsigned d, k, groups;
-	/* groups of `group` centres, dimension by dimension; halves in their order */
+	/*
+	 * values: groups of `group` centres, dimension by dimension; half squares in the centres'
+	 * order
+	 */
 	void *value, *half;
 };
 

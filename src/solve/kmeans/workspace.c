@@ -177,9 +177,7 @@ static int map_labels(struct workspace *w, const struct problem *p, const struct
 	return 0;
 }
 
-/*
- * Each worker is dealt as many points as it was given, so joint memory is divided like the points.
- */
+/* Redistribution leaves each worker as many points as before, so joint memory is divided alike. */
 static int map_joint(struct workspace *w, const struct problem *p, const struct choice *choice,
 		     const struct lloyd_memory *m)
 {

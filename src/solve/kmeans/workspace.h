@@ -74,8 +74,9 @@ void workspace_enter(struct workspace *, unsigned worker);
  * other points to rounding. These are relative to the largest value of the cluster itself, in
  * each dimension. They don't follow the points that move: each iteration adds up all points.
  *
- * Whether sums have to be made so, for points within low..high (as given) in each dimension. The
- * start centres' spread decides, so the answer is the same on all ranks. Scratch: d values.
+ * sums_need_own: whether such sums are needed, for points within low..high (as given) in each
+ * dimension. The start centres' spread decides, so the answer is the same on all ranks. Scratch: d
+ * values.
  */
 bool sums_need_own(const struct problem *, const double *low, const double *high, double *width);
 

@@ -5,10 +5,10 @@
  *
  * `word` has a bit for each slot in use, the writers' lock, whether the bucket has been moved to
  * the next table, whether it has overflow buckets, and a version, which increases with every change
- * except that of a value. `chain` has the index of the first overflow bucket, and tags: one bit for
- * each of 32 classes of keys that may be in the chain, so that it is seldom searched in vain. Only
- * home buckets are locked; their word guards the whole chain. An overflow bucket has only the
- * slots' bits in its word, and only an index in `chain`.
+ * except the replacement of a value. `chain` has the index of the first overflow bucket, and tags:
+ * one bit for each of 32 classes of keys that may be in the chain, so that it is seldom searched in
+ * vain. Only home buckets are locked; their word guards the whole chain. An overflow bucket has
+ * only the slots' bits in its word, and only an index in `chain`.
  *
  * Readers load the word, look for the key in slots that are in use, load its value, and accept the
  * result if the word has not changed since, except for the lock. Why that is enough:

@@ -149,7 +149,7 @@ size_t cmap_bytes(const struct cmap *m)
 
 /*
  * The table has as many overflow buckets in reserve as others. A table twice the size of the one
- * before it has no more: its reserve holds all overflow buckets of that one.
+ * before it has no more: its reserve holds all overflow buckets of the smaller one.
  */
 static size_t bytes_of(size_t homes)
 {
