@@ -6,19 +6,20 @@
 #include "machine/inherited.h"
 
 static const struct command commands[] = {
-	{ "suite", "[BENCHMARK...]", "run every benchmark, or these, within a minute",
+	{ "suite", "[BENCHMARK...]", "run all benchmarks, or the named ones, within a minute",
 	  suite_command, true, "measure" },
 	{ "lesson", "[LESSON [OPTION...]]", "predict, measure and explain one effect, for teachers",
 	  lesson_command, true },
 	{ "soak", "[--for TIME]", "load the machine, and find whether it throttles", soak_command,
 	  true },
-	{ "health", "--expect FILE", "say whether this node is as expected", health_command, true },
+	{ "health", "--expect FILE", "check this node against expected values", health_command,
+	  true },
 	{ "summary", "FILE|DIR...", "show a machine and its costs on one screen", report_command,
 	  true, "read records" },
 	{ "report", "FILE|DIR...", "make an HTML page with plots", report_command, true },
 	{ "compare", "FILE|DIR...", "find what became slower or faster", report_command, true },
 	{ "sick", "FILE|DIR...", "find sick nodes of a cluster", report_command, true },
-	{ "history", "HOST FILE|DIR...", "tell how a node changed over time", report_command,
+	{ "history", "HOST FILE|DIR...", "show how a node changed over time", report_command,
 	  true },
 	{ "levels", "FILE|DIR...", "find levels of cache and TLB", report_command, true },
 	{ "aggregate", "FILE|DIR... --into STORE", "collect records in a store", report_command,

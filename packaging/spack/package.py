@@ -19,10 +19,10 @@ class Locus(AutotoolsPackage):
 
     version("0.2.0")  # add the line of SHA256SUMS: sha256="..."
 
-    variant("mpi", default=False, description="Build locus-mpi, for ranks")
-    variant("papi", default=False, description="Count by PAPI's names of events")
+    variant("mpi", default=False, description="Build locus-mpi, for MPI jobs")
+    variant("papi", default=False, description="Count hardware events through PAPI")
     variant("urcu", default=False, description="Compare with the hash map of liburcu")
-    variant("report", default=True, description="Have a Python for locus report and compare")
+    variant("report", default=True, description="Add Python for the commands that read records")
 
     depends_on("c", type="build")
     depends_on("pkgconfig", type="build")

@@ -292,7 +292,7 @@ static void print_end(const struct lesson *l, const char *output, bool whole)
 {
 	printf("\n");
 	if (!whole)
-		message_row("Not to be seen here: ", l->lacking, 2, stdout);
+		message_row("Not visible here: ", l->lacking, 2, stdout);
 	message_row("Explanation: ", l->explanation, 2, stdout);
 	message_row("Next: ", l->next, 2, stdout);
 	if (output)

@@ -57,7 +57,7 @@ static const struct lesson lessons[] = {
 	},
 	{
 		.name = "cache-tlb",
-		.title = "a load takes as long as its data and its address are far",
+		.title = "the time of a load depends on where its data and its translation are",
 		.prediction = "Each load gives the index of the next, so none can begin early. 16 "
 			      "KiB fit in L1, 64 MiB in no cache near the core: a load will wait "
 			      "for memory. One load a page needs few lines but many addresses: "

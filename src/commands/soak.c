@@ -169,7 +169,7 @@ static int read_load(const struct soak *s, struct load *l)
 	    !o->runs && !o->repeats && !(o->time_budget > 0) && !(o->case_budget > 0) &&
 	    !(o->begin_at > 0))
 		return 0;
-	message("%s: only options that choose its trial have a meaning in a soak", name);
+	message("%s: a soak takes only the options that choose its trial", name);
 	return EXIT_COMMAND_LINE;
 }
 
@@ -181,7 +181,9 @@ static int plan_load(struct soak *s, struct load *l)
 	if (status)
 		return status;
 	if (b->protocol.scored == IN_PAIRS) {
-		message("locus %s: no load of a soak: its workers meet in pairs", b->name);
+		message("locus %s: can't be a load of a soak, since its workers meet in pairs; "
+			"choose another variant",
+			b->name);
 		return EXIT_COMMAND_LINE;
 	}
 	if (l->plan.trials != 1) {

@@ -172,7 +172,9 @@ static void print_rate(const struct soak_rounds *of, unsigned load, const struct
 		      sizeof(from));
 	text_duration(duration, of->round[of->n - 1].at);
 	if (!t->found) {
-		fprintf(f, "%s: %s for %s: %s, noise %.1f %% a round; falls from %.0f %% on show\n",
+		fprintf(f,
+			"%s: %s for %s: %s, noise %.1f %% a round; falls of %.0f %% or more would "
+			"show\n",
 			l->name, is_steady(t) ? "steady" : "cannot tell", duration, from,
 			100 * t->noise, ceil(100 * t->visible));
 		return;
@@ -195,7 +197,7 @@ static bool print_errors(const json_t *errors, FILE *f)
 	json_object_foreach((json_t *)errors, name, n) {
 		if (json_integer_value(n) <= 0)
 			continue;
-		fprintf(f, "errors of hardware during the soak: %s: %lld\n", name,
+		fprintf(f, "hardware errors during the soak: %s: %lld\n", name,
 			(long long)json_integer_value(n));
 		grave |= name[0] != 'c'; /* corrected */
 	}

@@ -199,7 +199,7 @@ static void answer_print(struct answer *a, const struct options *o, int status)
 	}
 	if (wanted && !printed)
 		printf("for %s (needs Python): %s%s%slocus summary %s\n",
-		       o->benchmark ? "what this says of the machine" : "this machine's card",
+		       o->benchmark ? "the conclusions on this machine" : "this machine's card",
 		       o->output ? "" : "locus ", o->output ? "" : a->of,
 		       o->output ? "" : " --output FILE, and ", kept(o));
 	if (a->file >= 0)

@@ -40,7 +40,7 @@ static int open_event(const struct wanted *w, bool in_kernel)
 static const char *likwid_sign(void)
 {
 	return perfctr_asked()	       ? "LIKWID_MODE is set"
-	       : affinity_by_perfctr() ? "it started us"
+	       : affinity_by_perfctr() ? "it started locus"
 				       : NULL;
 }
 

@@ -82,7 +82,7 @@ def test_messages_at_a_set_rate(run):
 def test_a_rate_takes_a_thread(locus):
     done = locus("actors", "--rate", "1000", "--threads", "1", "--actors", "10")
     assert done.status != 0
-    assert "a thread that sends" in " ".join((done.err + done.out).split())
+    assert "one that sends and one" in " ".join((done.err + done.out).split())
 
 
 def test_the_real_body(run):
@@ -146,7 +146,7 @@ def test_what_makes_no_sense_is_refused(locus, arguments, said):
 def test_too_few_messages_are_left_out(locus):
     done = locus("actors", "--actors", "100", "--messages", "99", "--threads", "1")
     assert done.status != 0
-    assert "fewer than are in flight" in " ".join((done.err + done.out).split())
+    assert "fewer than the messages in flight" in " ".join((done.err + done.out).split())
 
 
 def test_states_that_do_not_fit_are_refused_with_the_arithmetic(locus):

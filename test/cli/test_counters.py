@@ -385,7 +385,7 @@ def test_under_likwid_perfctr_it_has_the_processors_counters(locus, tmp_path, wi
     assert done.status == 3 and "stand-in" not in done.err
     assert re.fullmatch(
         rf"locus: --counters: {INSTRUCTIONS}, perf::CYCLES: likwid-perfctr uses the processor's"
-        r" counters \(it started us\).*\n",
+        r" counters \(it started locus\).*\n",
         done.err,
     )
 

@@ -113,7 +113,7 @@ def test_what_makes_no_sense_is_refused(mpi, locus, tmp_path):
         (1, "--variant pairs", "it needs at least two ranks"),
         (2, "--variant loaded", "it needs at least four ranks"),
         (2, "--threads 2", "one thread of a rank sends"),
-        (2, "--pings 2", "a meeting has 16 to 1048576"),
+        (2, "--pings 2", "16 to 1048576 for each meeting"),
         (2, "--size 12", "a multiple of 8"),
     ):
         done = mpi(f"fabric --oversubscribe {words}", ranks=ranks)

@@ -93,7 +93,7 @@ def test_an_existing_record_is_kept(locus, tmp_path):
 def test_one_cpu_is_told_what_it_cannot_show(locus):
     done = locus("lesson false-sharing", prefix=["taskset", "-c", "0"])
     assert done.status == 3 and "Measurement" not in done.out
-    assert "Not to be seen here: it takes two threads" in done.out and "Explanation" in done.out
+    assert "Not visible here: it takes two threads" in done.out and "Explanation" in done.out
 
 
 def test_lessons_are_completed(locus):

@@ -75,7 +75,7 @@ def test_the_command_line(locus, tmp_path):
         (["soak", "numa --vary static"], "there is no option --vary"),
         (["soak", " "], "' ': expected a benchmark and its options"),
         (["soak", "numa" + " static" * 40], "expected a benchmark and its options"),
-        (["soak", "numa --output x"], "only options that choose its trial"),
+        (["soak", "numa --output x"], "only the options that choose its trial"),
         (["soak", *["cores"] * 9], "at most 8 loads"),
         (
             ["soak", "cores --variant alone,together"],

@@ -220,7 +220,7 @@ def test_pages_are_counted_where_they_can_not_be_read(done):
             nodes,
         ), placement
         assert (
-            "counted by node, and not read page by page: move_pages: Operation not permitted"
+            "counted by node, not checked one by one: move_pages: Operation not permitted"
             in trial["notes"][0]
         )
 

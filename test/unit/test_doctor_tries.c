@@ -162,10 +162,11 @@ static void likwid_counts_by_registers_or_by_perf_event(void **state)
 		  "for perf_event",
 		  "sudo modprobe msr" },
 		{ "liblikwid.so.5.2", "/dev/cpu/0/msr", true,
-		  "liblikwid.so.5.2; we may read /dev/cpu/0/msr", "" },
+		  "liblikwid.so.5.2; this user may read /dev/cpu/0/msr", "" },
 		/* not a folder: opening the file below it fails, but not with ENOENT */
 		{ "liblikwid.so.5.2", "/dev/cpu/0", true,
-		  "liblikwid.so.5.2, but we may use neither /dev/cpu/0/msr nor likwid-accessD",
+		  "liblikwid.so.5.2, but this user may use neither /dev/cpu/0/msr nor "
+		  "likwid-accessD",
 		  "sudo chown root /usr/sbin/likwid-accessD && sudo chmod u+s "
 		  "/usr/sbin/likwid-accessD" },
 	};

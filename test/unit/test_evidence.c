@@ -306,10 +306,10 @@ static void test_pages_that_were_not_read_are_a_note(void **state)
 	before = &h.series.evidence.placements.before;
 	before->how = PLACEMENT_COUNTED;
 	before->why_not = strdup("move_pages is forbidden");
-	expect_note(&h, "was counted by node, and not read page by page: move_pages");
+	expect_note(&h, "were counted by node, not checked one by one: move_pages");
 	before->how = PLACEMENT_UNVERIFIED;
 	before->huge_unknown = true;
-	expect_note(&h, "is unverified: move_pages");
+	expect_note(&h, "are unverified: move_pages");
 	line = summary(&h.series, &h.series, 1, 1.5, &status);
 	placement = json_object_get(line, "placement");
 	assert_string_equal(json_string_value(json_object_get(placement, "how")), "unverified");

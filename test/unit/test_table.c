@@ -96,7 +96,7 @@ static void test_modes_are_rows(void **state)
 	assert_string_equal(text, "latency: a walk\n"
 				  "1 thread\n"
 				  "±: 95 % interval for this process and time (--runs N: others); "
-				  "in brackets the range of too few\n"
+				  "[range] if allocations are too few\n"
 				  "variant           time        ± 95 %  cycles  status\n"
 				  "cycle    1.000 ns/load       in 62 %     4.0  bimodal\n"
 				  "         4.000 ns/load       in 38 %    16.0  \n"

@@ -222,7 +222,7 @@ static void test_errors(void **state)
 	(void)state;
 	of.errors = soak_errors_since(before, after);
 	text = judged(&of, &status);
-	assert_non_null(strstr(text, "errors of hardware during the soak: corrected: 3\n"));
+	assert_non_null(strstr(text, "hardware errors during the soak: corrected: 3\n"));
 	assert_null(strstr(text, "machine_checks"));
 	assert_int_equal(status, 0);
 	json_decref(of.errors);

@@ -177,7 +177,7 @@ def test_pages_that_can_only_be_counted_are_said_to_be(measured):
             and sum(before["on_node"].values()) == before["pages"]
             and before["local_share"] is None
         )
-    text = "counted by node, and not read page by page: move_pages: Operation not permitted"
+    text = "counted by node, not checked one by one: move_pages: Operation not permitted"
     assert all(any(text in note for note in trial["notes"]) for trial in some(trials))
     assert done.out.count("counted by node") == 1
 
@@ -196,7 +196,7 @@ def test_pages_that_nobody_tells_of_are_unverified(measured):
         assert before["huge_bytes"] is None and before["huge_bytes_why"]
     text = "unverified: move_pages: Operation not permitted; /proc/self/numa_maps"
     assert all(any(text in note for note in trial["notes"]) for trial in some(trials))
-    assert done.out.count("its pages lie is unverified") == 1
+    assert done.out.count("the nodes of its pages are unverified") == 1
 
 
 @pytest.mark.parametrize("hidden", [None, *HIDDEN])

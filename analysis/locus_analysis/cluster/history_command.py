@@ -19,7 +19,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command to argparse's subparsers."""
     command = commands.add_parser(
         "history",
-        help="tell how a node changed over time",
+        help="show how a node changed over time",
         usage="%(prog)s HOST FILE|DIR...\n       %(prog)s --class FILE|DIR...",
         description=(
             "Says for each component of a node (clock, caches, memory, ...) whether its values"

@@ -54,7 +54,7 @@ static const struct parameter parameters[] = {
 		       "messages of all actors together, per sample; 0: as many as --duration "
 		       "allows",
 		       P_COUNT, .value = { "0" }, .zero = "auto" },
-	[EVERY] = { "every", "messages", "time one message in that many; 0: none", P_COUNT,
+	[EVERY] = { "every", "messages", "time one message in this many; 0: none", P_COUNT,
 		    .value = { "64" }, .zero = "none" },
 	[RATE] = { "rate", "messages/s",
 		   "messages per second that the last thread sends on a schedule; 0: each message "

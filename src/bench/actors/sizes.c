@@ -109,9 +109,10 @@ static const char *pointless(const struct trial *t)
 	const uint64_t units = t->value[MESSAGES].count;
 
 	if (units && units < actors_messages(t))
-		return "--messages: fewer than are in flight at a time";
+		return "--messages: fewer than the messages in flight; choose more";
 	if (t->value[RATE].real > 0 && t->threads < 2)
-		return "--rate: needs a thread that sends and one that handles messages";
+		return "--rate: needs two threads or more, one that sends and one that handles "
+		       "messages";
 	if (t->value[RATE].real > 0 && executor->own_threads)
 		return "--rate: OpenMP's threads can't take messages from outside";
 	return NULL;

@@ -47,12 +47,12 @@ static uint64_t usual_quanta(const struct machine *m, enum profile profile)
 }
 
 static const struct parameter parameters[] = {
-	[WIDTH] = { "width", "bits", "width of a vector of the multiply-adds", P_CHOICE,
+	[WIDTH] = { "width", "bits", "vector width of the multiply-adds, in bits", P_CHOICE,
 		    .choices = QUANTUM_WIDTHS,
 		    .meaning = { "one double at a time", "vectors that each CPU has: SSE2, NEON",
 				 "AVX2 with FMA", "AVX-512" },
 		    .value = { QUANTUM_WIDTHS } },
-	[QUANTA] = { "quanta", "quanta", "quanta of work of each CPU in a sample", P_COUNT,
+	[QUANTA] = { "quanta", "quanta", "quanta of work per CPU and sample", P_COUNT,
 		     .value = { "auto" }, .automatic = usual_quanta },
 };
 
@@ -293,7 +293,8 @@ static const char *verify(void *state, const struct trial *t)
 	for (unsigned i = 0; i < t->threads; i++)
 		wrong += s->core[i].wrong_ever;
 	if (!wrong)
-		return s->crowded ? "CPUs worked at once that were to work alone" : NULL;
+		return s->crowded ? "several CPUs worked at once where one should have worked alone"
+				  : NULL;
 	f = fmemopen(s->fault, sizeof(s->fault), "w");
 	if (!f)
 		return "a CPU computes wrong";

@@ -28,9 +28,8 @@ static const struct parameter parameters[] = {
 	[ROUNDS] = { "rounds", "rounds",
 		     "rounds in which ranks meet in pairs; auto: all of up to 256 ranks, else 64",
 		     P_COUNT, .value = { "auto" }, .automatic = automatic_rounds },
-	[PINGS] = { "pings", "messages",
-		    "small messages (8 B) there and back in a meeting, at most", P_COUNT,
-		    .value = { "200" } },
+	[PINGS] = { "pings", "messages", "most round trips of a small message (8 B) in a meeting",
+		    P_COUNT, .value = { "200" } },
 	[SIZE] = { "size", "B", "length of a large message", P_SIZE, .value = { "1M" } },
 };
 
@@ -56,12 +55,14 @@ static const struct metric metrics[] = {
 		    LOWER_IS_BETTER, .kind = M_ROW },
 	[BANDWIDTH] = { "bandwidth", "B/s", "large messages both ways at once: each way",
 			HIGHER_IS_BETTER, .kind = M_ROW },
-	[LOADED] = { "loaded-latency", "s", "8 bytes one way beside others' streams, median",
+	[LOADED] = { "loaded-latency", "s", "8 bytes one way while other pairs stream, median",
 		     LOWER_IS_BETTER, .kind = M_ROW },
-	[FACTOR] = { "load-factor", "1", "median latency beside others' streams over without",
+	[FACTOR] = { "load-factor", "1",
+		     "median latency while other pairs stream, over the median without streams",
 		     LOWER_IS_BETTER, .kind = M_ROW },
 	[TAIL_FACTOR] = { "load-factor-p99", "1",
-			  "99th percentile of latency beside others' streams over without",
+			  "99th percentile of latency while other pairs stream, over that without "
+			  "streams",
 			  LOWER_IS_BETTER, .kind = M_ROW },
 	[LATENCY_HERE] = { "latency-in-node", "s", "latency of two ranks on one of several nodes",
 			   LOWER_IS_BETTER, .kind = M_ROW },
@@ -212,11 +213,9 @@ static struct needs needs(const struct trial *t)
 	if (t->threads != 1)
 		return (struct needs){ .pointless = "one thread of a rank sends: --threads 1" };
 	if (pings < LEAST_PINGS || pings > MOST_PINGS)
-		return (struct needs){ .pointless = "--pings: a meeting has 16 to 1048576" };
+		return (struct needs){ .pointless = "--pings: 16 to 1048576 for each meeting" };
 	if (size < 16 || size % 8 || size > MOST_SIZE)
-		return (struct needs){ .pointless =
-					       "--size: a large message has 16 bytes to 1 GiB, "
-					       "a multiple of 8" };
+		return (struct needs){ .pointless = "--size: 16 bytes to 1 GiB, a multiple of 8" };
 	return (struct needs){ .bytes = bytes_of(t) };
 }
 
@@ -229,7 +228,7 @@ static const struct variant variants[] = {
 	  .divided = true },
 	{ "ring", "each rank to the next and from the one before, all at once", &way_ring,
 	  .unused = BIT(ROUNDS), .divided = true },
-	{ "loaded", "as pairs, beside the streams of other pairs", &way_loaded, .divided = true },
+	{ "loaded", "as pairs, while other pairs stream", &way_loaded, .divided = true },
 };
 
 static const struct role roles[] = { { "rank", NULL, TO_COMPLETION } };

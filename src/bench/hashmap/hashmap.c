@@ -32,7 +32,7 @@ static const struct parameter parameters[] = {
 	[RANGE] = { "range", "keys", "number of possible keys", P_COUNT, .value = { "200000" } },
 	[KEYS] = { "keys", NULL, "distribution of keys", P_CHOICE, .choices = DISTRIBUTION_CHOICES,
 		   .meaning = { "all keys equally often", "key r with weight 1 / r^skew",
-				"a share of skew is one key" },
+				"one key gets a share of skew" },
 		   .value = { "uniform" } },
 	[SKEW] = { "skew", NULL,
 		   "exponent of zipf keys (0: 0.99), or share of the hot key (0: 0.9); unused for "
@@ -72,7 +72,7 @@ static const struct parameter parameters[] = {
 		    .meaning = { "one", "64, whose memory a call prefetches; they are not timed "
 					"one by one" },
 		    .value = { "single" } },
-	[EVERY] = { "every", "operations", "time one operation in that many; 0: none", P_COUNT,
+	[EVERY] = { "every", "operations", "time one operation in this many; 0: none", P_COUNT,
 		    .value = { "64" }, .zero = "none" },
 };
 

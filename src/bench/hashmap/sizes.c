@@ -169,7 +169,7 @@ static const char *pointless(const struct trial *t)
 	if (readers_of(t) >= t->threads)
 		return "--readers: at least one thread must do the mix";
 	if (!way->words && t->value[VALUE].count > sizeof(uint64_t))
-		return "it holds values of 8 bytes";
+		return "this map holds values of 8 bytes only: give --value 8";
 	if (t->value[MIX].choice == COURSE && t->value[CALLS].choice == BATCHES && way->kind->batch)
 		return "--mix course: the next operation depends on the result of the last: use "
 		       "--calls single";

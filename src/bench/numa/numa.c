@@ -324,7 +324,8 @@ enum { TOUCHES = BY_PART | BIT(KERNEL) };
 static const struct variant variants[] = {
 	{ "single", "one thread touches all pages first: they lie on its node", &single, BY_PART,
 	  .several_nodes = true },
-	{ "random", "threads touch random granules first (with huge pages a different experiment)",
+	{ "random",
+	  "each page is first touched by a random thread (with huge pages: each huge page)",
 	  &at_random, BY_PART, .several_nodes = true },
 	{ "static", "each thread touches first what it will use", &by_part, BY_PART,
 	  ROWS(defaults, with_one_core) },

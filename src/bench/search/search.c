@@ -32,7 +32,7 @@ static const struct parameter parameters[] = {
 	[KEYS] = { "keys", NULL, "distribution of keys", P_CHOICE, .choices = DISTRIBUTION_CHOICES,
 		   .meaning = { "all keys equally often",
 				"element r of the array with weight 1 / r^skew",
-				"a share of skew in the first tenth of the array" },
+				"the first tenth of the array gets a share of skew" },
 		   .value = { "uniform" } },
 	[SKEW] = { "skew", NULL,
 		   "exponent of zipf keys (0: 1), or share of hot keys (0: 0.9); unused for "
@@ -87,7 +87,7 @@ static const char *resolve(const struct trial *t, union value *value, uint64_t g
 
 	(void)t, (void)given;
 	if (!value[PACKET].count || value[PACKET].count > MOST_PACKET)
-		return "--packet: of 1 to 65536 keys";
+		return "--packet: 1 to 65536 keys";
 	if (value[SKEW].real < 0 || value[SKEW].real > MOST_SKEW)
 		return "--skew: 0 to 100";
 	if (!(value[SKEW].real > 0) || keys == DISTRIBUTION_UNIFORM)

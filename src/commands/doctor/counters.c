@@ -40,7 +40,7 @@ void check_paranoid(const struct patient *p, struct finding *f)
 		finding_set(f, FINDING_UNKNOWN, "perf_event_paranoid can't be read");
 	else
 		finding_set(f, level > 2 ? FINDING_MISSING : FINDING_GOOD, "%ld%s", level,
-			    allowed	? ": the kernel lets us count, but PAPI will not"
+			    allowed	? ": the kernel allows counting, but PAPI refuses"
 			    : level > 2 ? ": nothing is counted"
 			    : level > 1
 				    ? ": users may count only their own processes, in user space"
@@ -89,9 +89,9 @@ void check_pmu(const struct patient *p, struct finding *f)
 				 names[i] + prefix);
 	}
 	finding_set(f, *counted ? FINDING_GOOD : FINDING_MISSING, "%s, in %u pass%s%s%s",
-		    *counted ? counted : "nothing that counts", c ? counters_passes(c) : 0,
+		    *counted ? counted : "no event counts", c ? counters_passes(c) : 0,
 		    c && counters_passes(c) == 1 ? "" : "es",
-		    *silent ? "; can be asked for, but count nothing: " : "", silent);
+		    *silent ? "; accepted, but always zero: " : "", silent);
 	counters_close(c);
 }
 
@@ -159,7 +159,7 @@ static void judge_registers(const char *library, const char *root, struct findin
 	const char *const file = "/dev/cpu/0/msr";
 
 	if (!may(root, file, R_OK | W_OK)) {
-		finding_set(f, FINDING_GOOD, "%s; we may read %s", library, file);
+		finding_set(f, FINDING_GOOD, "%s; this user may read %s", library, file);
 	} else if (errno == ENOENT) {
 		finding_set(f, FINDING_MISSING,
 			    "%s, but no %s, which likwid-perfctr needs unless built for perf_event",
@@ -168,8 +168,9 @@ static void judge_registers(const char *library, const char *root, struct findin
 	} else if (has_daemon(root)) {
 		finding_set(f, FINDING_GOOD, "%s; likwid-accessD reads %s", library, file);
 	} else {
-		finding_set(f, FINDING_MISSING, "%s, but we may use neither %s nor likwid-accessD",
-			    library, file);
+		finding_set(f, FINDING_MISSING,
+			    "%s, but this user may use neither %s nor likwid-accessD", library,
+			    file);
 		finding_mend(f, "sudo chown root /usr/sbin/likwid-accessD && sudo chmod u+s "
 				"/usr/sbin/likwid-accessD");
 	}

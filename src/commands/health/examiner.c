@@ -129,7 +129,7 @@ int examiner_run(void (*examine)(struct examiner *), const struct asked *asked,
 	}
 	child = e != MAP_FAILED ? start(e, examine) : -1;
 	if (child < 0) {
-		health_unknown(health, "no process for it: %s", strerror(errno));
+		health_unknown(health, "can't start a process for the check: %s", strerror(errno));
 		return 0;
 	}
 	ended = wait_for(child, &e->began, asked->last, &status, &signal);

@@ -78,7 +78,7 @@ static const char usage[] =
 	"2 the command line is wrong.\n"
 	"\n"
 	"      --expect=FILE      expected facts and trials of each class of machines\n"
-	"      --foreign=CPUS     check facts only, if other work takes more CPUs\n"
+	"      --foreign=CPUS     check only facts if other work uses more CPUs than this\n"
 	"                         (default: 0.5)\n"
 	"      --record=FILE      append the record to this file\n"
 	"      --time-budget=TIME time for all trials, at most 20s (default: 18s)\n"

@@ -109,9 +109,9 @@ void help_options(const char *program, const struct benchmark *b, FILE *f)
 	if (b)
 		put_benchmark(b, f);
 	else
-		message_print("Runs every benchmark, or those that are named, and splits the time "
-			      "budget evenly among them. The profile quick runs only those that "
-			      "show most in a minute.",
+		message_print("Runs all benchmarks, or those that are named, and divides the time "
+			      "budget evenly among them. Without names, the profile quick runs a "
+			      "selection that fits into a minute.",
 			      0, f);
 	fprintf(f, b ? "\nOptions of every benchmark:\n" : "\nOptions:\n");
 	for (const struct option_row *o = option_rows; o->name; o++)

@@ -258,8 +258,8 @@ const struct option_row option_rows[] = {
 	  SECONDS(time_budget) },
 	{ "case-budget", "TIME", "time limit of one trial", SECONDS(case_budget) },
 	{ "begin-at", "TIME",
-	  "prepare, and wait until this moment: 2026-11-28T20:15:00Z (UTC), or @ and s since 1970; "
-	  "if it has passed, the run begins at once",
+	  "prepare, then wait until this moment: 2026-11-28T20:15:00Z (UTC), or @SECONDS since "
+	  "1970; a moment in the past: begin at once",
 	  take_moment, MEMBER(begin_at) },
 	{ "seed", "N", "seed of all random numbers (default: 1)", take_seed,
 	  .most = UINT64_C(1) << 53 },
@@ -267,7 +267,7 @@ const struct option_row option_rows[] = {
 	  "label the run in the record's header, for example campaign=may; may be repeated",
 	  take_tag },
 	{ "counters", "LIST",
-	  "count these events beside the time: PAPI names, perf::NAME, kernel counters (faults, "
+	  "also count these events: PAPI names, perf::NAME, kernel counters (faults, "
 	  "context-switches, migrations, ...), or default: the events that `locus list BENCHMARK` "
 	  "shows",
 	  take_counters, .values = "default" },

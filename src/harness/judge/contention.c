@@ -119,9 +119,11 @@ void contention_learn(const struct series *s)
 static const struct shared {
 	const char *key, *name, *why; /* why: no probe can show the effect of neighbours */
 } levels[] = {
-	[NEIGHBOURS_CORE] = { "core", "core", "no probe sees what that does to it" },
-	[NEIGHBOURS_L3] = { "l3", "L3", "its lines can't be flushed here, so no probe sees it" },
-	[NEIGHBOURS_MEMORY] = { "memory", "memory", "how fast it is without that is not known" },
+	[NEIGHBOURS_CORE] = { "core", "core", "its effect on the trial can't be probed" },
+	[NEIGHBOURS_L3] = { "l3", "L3",
+			    "its effect can't be probed, since lines can't be flushed here" },
+	[NEIGHBOURS_MEMORY] = { "memory", "memory",
+				"its effect is unknown, since no batch ran without it" },
 };
 
 static const char *cpus_text(const struct neighbours *b, char text[NUMBER_LIST_TEXT])
@@ -178,11 +180,10 @@ static const char *slow_text(const struct neighbours *b, const struct contention
 			     char text[160])
 {
 	if (b->level == NEIGHBOURS_L3)
-		snprintf(
-			text, 160,
-			"lines were evicted from L3 in %u of %u batches (one took %.2f of memory's "
-			"time)",
-			seen->slow, seen->looks, seen->line / seen->memory);
+		snprintf(text, 160,
+			 "lines were evicted from L3 in %u of %u batches (a line took %.2f of the "
+			 "time from memory)",
+			 seen->slow, seen->looks, seen->line / seen->memory);
 	else
 		snprintf(text, 160,
 			 "memory was slow after %u of %u batches: a line took %.1f times its "

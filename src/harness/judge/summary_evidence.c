@@ -121,10 +121,10 @@ void placement_judge(const struct series *s, struct verdict *v)
 	if (!p->known)
 		return;
 	if (p->before.how != PLACEMENT_VERIFIED)
-		verdict_add(v, STATUS_OK, "where its pages lie %s: %s",
+		verdict_add(v, STATUS_OK, "%s: %s",
 			    p->before.how == PLACEMENT_COUNTED
-				    ? "was counted by node, and not read page by page"
-				    : "is unverified",
+				    ? "its pages were counted by node, not checked one by one"
+				    : "the nodes of its pages are unverified",
 			    p->before.why_not);
 	judge_placement(&p->before, "before", s, v);
 	judge_placement(&p->after, "after", s, v);

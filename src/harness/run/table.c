@@ -126,8 +126,8 @@ static void print_left_out(const struct table *t)
 }
 
 /* What intervals cover: another process, or another hour, may have another clock. */
-static const char about[] = "±: 95 % interval for this process and time (--runs N: others); in "
-			    "brackets the range of too few";
+static const char about[] = "±: 95 % interval for this process and time (--runs N: others); "
+			    "[range] if allocations are too few";
 
 /* Prints once what all trials have in common. */
 static void print_title(struct table *t)

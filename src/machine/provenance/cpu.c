@@ -101,9 +101,9 @@ static void put_arm(json_t *cpu, const struct midr *m)
 		if (cores[i].implementer == m->implementer && cores[i].part == m->part)
 			model = cores[i].name;
 	source_put_value(cpu, "vendor", json_string(vendor),
-			 "implementer 0x%02x is not in our table", m->implementer);
+			 "implementer 0x%02x is unknown to locus", m->implementer);
 	source_put_value(cpu, "model", json_string(model),
-			 "implementer 0x%02x, part 0x%03x is not in our table", m->implementer,
+			 "implementer 0x%02x, part 0x%03x is unknown to locus", m->implementer,
 			 m->part);
 	source_put_value(cpu, "family", NULL, "this architecture has none");
 	json_object_set_new(cpu, "model_number", json_integer(m->part));
