@@ -91,7 +91,8 @@ def test_on_which_side_of_1_a_ratio_is(ends: tuple[Any, Any], side: str) -> None
 
 
 def test_how_a_value_is_told() -> None:
-    assert evidence.told(known(3.24, 2.98, 3.5)) == "3.24 (2.98 to 3.50)"
+    assert evidence.told(known(3.24, 2.98, 3.5)) == "3.2 (3.0 to 3.5)"
+    assert evidence.told(known(3.24, 3.22, 3.26)) == "3.24 (3.22 to 3.26)"
     assert evidence.told(known(3.24, None, None, status="unconverged")) == "3.24"
     two = known(3.24, 2.98, 3.5, status="bimodal", modes=[2.0, 3.3])
     assert evidence.told(two) == "2.00 to 3.50, in two modes"

@@ -32,7 +32,6 @@ from .content import (
     compared,
     noisy,
     sure,
-    time,
     times,
     undecided,
     untold,
@@ -74,7 +73,7 @@ def _cache(host: Host, finding: Finding, level: Level) -> Line:
         then = cache_levels.missing(finding, host.place) if level is last else advice.Advice()
         return untold("caches", level.name, f"no plateau of its own{reported}", then)
     assert level.time is not None
-    cycles = "" if level.cycles is None else f"{units.number(level.cycles)} cycles"
+    cycles = "" if level.cycles is None else f"{level.load_cycles} cycles"
     size, remark = _end(level)
     if level.name == "memory":
         size, remark = "", _in_part(host, level) or level.remark
@@ -82,7 +81,7 @@ def _cache(host: Host, finding: Finding, level: Level) -> Line:
     return Line(
         "caches",
         level.name,
-        _columns(size, level.time, cycles, remark),
+        _columns(size, level.load, cycles, remark),
         _sure_of(host, level),
         {name: value for name, value in numbers.items() if value is not None},
     )
@@ -120,8 +119,8 @@ def _size(level: Level) -> Optional[float]:
     return level.size or (level.bracket[0] * level.bracket[1]) ** 0.5
 
 
-def _columns(size: str, seconds: float, cycles: str, remark: str) -> str:
-    return f"{size:>10}  {time(seconds):>8}  {cycles:>11}  {remark}".rstrip()
+def _columns(size: str, load: str, cycles: str, remark: str) -> str:
+    return f"{size:>10}  {load:>8}  {cycles:>11}  {remark}".rstrip()
 
 
 def _in_part(host: Host, level: Level) -> str:
@@ -232,7 +231,7 @@ def _translation(level: Level) -> str:
     end = f"{bracketed(level.bracket, count)} pages" if level.bracket else ""
     if level.size and level.verdict == AGREES:
         end = f"{count(level.size)} pages (found {end.removesuffix(' pages')})"
-    return f"{name} {end}" + (f" {time(level.time)}" if level.time else "")
+    return f"{name} {end}" + (f" {level.load}" if level.time else "")
 
 
 # ---- memory by node ----
@@ -325,7 +324,12 @@ def remote(host: Host) -> list[Line]:
     if evidence.is_noisy(cell):
         then = _then(host, "latency", variant="matrix", nodes=2)
         return [noisy("caches", "remote memory", then, _distance(host))]
-    text = _columns("", _value(cell), against(_over(cell, local), "local"), _where(cell, n))
+    text = _columns(
+        "",
+        units.quantity(_value(cell), "s", units.doubt(cell)),
+        against(_over(cell, local), "local"),
+        _where(cell, n),
+    )
     numbers = {"local": local, "remote": _value(cell)}
     return [Line("caches", "remote memory", text, sure(cell), numbers)]
 
@@ -394,8 +398,8 @@ def _rate(host: Host, name: str, trial: Trial, more: str = "") -> Line:
     if evidence.is_noisy(rate):
         then = _then(host, "numa", trial["variant"], threads=str(trial["threads"]))
         return noisy("bandwidth", name, then)
-    values = [units.quantity(v, "B/s") for v in sorted(rate["modes"]) or [value_of(rate)]]
-    told = f"{' or '.join(values)}{more} ({kernel})"
+    modes = [units.quantity(v, "B/s") for v in sorted(rate["modes"])]
+    told = f"{' or '.join(modes) or units.measured(rate, 'B/s')}{more} ({kernel})"
     return Line("bandwidth", name, told, sure(rate), {"bandwidth": value_of(rate)})
 
 
@@ -420,7 +424,7 @@ def _node(host: Host, own: Sequence[Trial]) -> list[Line]:
         local, cell, n = found
         own_node = "the node's own"
         text = (
-            f"{units.quantity(cell['value'], 'B/s')}, {against(_over(cell, local), own_node)}"
+            f"{units.measured(cell, 'B/s')}, {against(_over(cell, local), own_node)}"
             f" ({_where(cell, n)})"
         )
         numbers = {"local": local, "remote": _value(cell)}

@@ -185,8 +185,9 @@ def of_most(part: Part) -> str:
 def times(ratio: Value) -> str:
     if ratio["low"] is None or ratio["high"] is None:
         return units.number(value_of(ratio))
-    ends = f"{units.number(ratio['low'])} to {units.number(ratio['high'])}"
-    return f"{units.number(value_of(ratio))} ({ends})"
+    doubt = (ratio["high"] - ratio["low"]) / 2
+    ends = f"{units.number(ratio['low'], doubt)} to {units.number(ratio['high'], doubt)}"
+    return f"{units.number(value_of(ratio), doubt)} ({ends})"
 
 
 def flag(of: Verdict) -> str:

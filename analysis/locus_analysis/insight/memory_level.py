@@ -63,6 +63,19 @@ class Level:
         return self.bracket[1] <= NARROW * self.bracket[0]
 
     @property
+    def load(self) -> str:
+        """The time of a load, with the digits that the quartiles of its plateau support."""
+        return units.quantity(self.time, "s", self._doubt(self.time))
+
+    @property
+    def load_cycles(self) -> str:
+        return "–" if self.cycles is None else units.number(self.cycles, self._doubt(self.cycles))
+
+    def _doubt(self, value: Optional[float]) -> float:
+        p = self.plateau
+        return (value or 0.0) * (p.high - p.low) / 2 / p.time if p and p.time else 0.0
+
+    @property
     def cells(self) -> tuple[str, ...]:
         """A row of the table, under HEAD."""
         p = self.plateau
@@ -71,8 +84,10 @@ class Level:
         return (
             self.name,
             f"{size(p.first)} to {size(p.last)}{pages}" if p else "–",
-            "–" if self.time is None else units.number(self.time * 1e9),
-            "–" if self.cycles is None else units.number(self.cycles),
+            "–"
+            if self.time is None
+            else units.number(self.time * 1e9, self._doubt(self.time) * 1e9),
+            self.load_cycles,
             self.ends or "–",
             self.reported or "–",
             self.verdict + (f": {self.remark}" if self.remark else ""),
@@ -237,8 +252,8 @@ def bands(finding: Finding) -> Bands:
     for level in finding.levels:
         plateau, edge = level.plateau, level.edge
         if plateau and level.time:
-            cycles = "" if level.cycles is None else f", {units.number(level.cycles)} cycles"
-            text = f"{level.name}: {units.quantity(level.time, 's')}{cycles}"
+            cycles = "" if level.cycles is None else f", {level.load_cycles} cycles"
+            text = f"{level.name}: {level.load}{cycles}"
             first, last = plateau.first * finding.unit, plateau.last * finding.unit
             found.plateaus.append(
                 {"first": first, "last": last, "value": level.time, "label": text}

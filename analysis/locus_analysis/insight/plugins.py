@@ -65,8 +65,7 @@ def _load(found: memory_level.Finding) -> str:
 
 def _time(of: memory_level.Level) -> str:
     """With its cycles, which are the same where the clock is another one."""
-    cycles = f" ({units.number(of.cycles)} cycles)" if of.cycles else ""
-    return units.quantity(of.time, "s") + cycles
+    return of.load + (f" ({of.load_cycles} cycles)" if of.cycles else "")
 
 
 def _levels(found: Found, x: str, trials: Sequence[Trial]) -> Optional[Bands]:
