@@ -98,7 +98,7 @@ def test_how_a_value_is_told() -> None:
     assert evidence.told(two) == "2.00 to 3.50, in two modes"
     assert evidence.told(known(65.3, 60, 70, status="noisy", flag=7)) == ""
     assert evidence.told(known(65.3, 60, 70, flag=7, status="unconverged")) == (
-        "65.3 (60.0 to 70.0)"
+        "65 (60 to 70)"
     )
 
 

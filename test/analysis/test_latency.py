@@ -399,7 +399,7 @@ def test_levels_for_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ]
     assert text.splitlines()[-1].startswith("about this run, one process")
     assert re.search(
-        r"^  L2 +38 KiB to 1 MiB +4\.0\d? +9\.\d+ +1 MiB to 1\.19 MiB +1 MiB +agrees$",
+        r"^  L2 +38 KiB to 1 MiB +4\.\d+ +9\.\d+ +1 MiB to 1\.19 MiB +1 MiB +agrees$",
         text,
         re.MULTILINE,
     )
