@@ -149,7 +149,7 @@ def _levels(options: argparse.Namespace) -> int:
 
     with _read(options, only=("latency", "sharing")) as given:
         db = database.tables(given)
-    if levels_by_class.is_one(db):
+    if database.of_many(db):
         print(levels_by_class.text(db) or NO_CURVE, flush=True)
         return GOOD
     found = [text for text in (levels.text(db), padding.text(db)) if text]

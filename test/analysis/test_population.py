@@ -20,6 +20,7 @@ from locus_analysis.compare import command_line, comparison, html_page, observat
 from locus_analysis.page import health, population
 from locus_analysis.pictures import draw
 from locus_analysis.records import database, schema
+from locus_analysis.records.hosts import FEW
 from make_records import ONE, Line, numa, record, run_id, write
 from pages import Page, make
 from some import some
@@ -54,8 +55,8 @@ def names(folder: Path) -> list[str]:
 
 
 def test_a_few_hosts_are_drawn_one_by_one(tmp_path: Path) -> None:
-    make(tmp_path, *hosts(population.FEW))
-    assert len(names(tmp_path)) == 3 * len(draw.KINDS) * population.FEW  # bars, claims, steadiness
+    make(tmp_path, *hosts(FEW))
+    assert len(names(tmp_path)) == 3 * len(draw.KINDS) * FEW  # bars, claims, steadiness
 
 
 def test_hosts_beside_their_class(many: tuple[Path, Page]) -> None:
@@ -101,7 +102,7 @@ def test_the_worst_of_very_many_hosts(hosts: int, shown: int) -> None:
 
 def test_many_hosts_are_distributions(many: tuple[Path, Page], tmp_path: Path) -> None:
     folder, page = many
-    make(tmp_path, *hosts(population.FEW + 1))
+    make(tmp_path, *hosts(FEW + 1))
     drawn = sorted(
         f"{name}.{kind}" for name in ("health", "numa-hosts", "strips") for kind in draw.KINDS
     )

@@ -19,7 +19,6 @@ from . import by_class, content, memory_lines, problems, thread_lines, work_line
 from .content import Card, Host, Line, Spoiler
 
 MOST = 3  # cards that are shown
-FEW = 8  # hosts; for more, a table for each class of machines replaces their cards
 NOTHING = "nothing of a machine was measured: only libraries were compared"
 MOST_SPOILERS = 4
 MOST_LONGER = 3  # lines that each advise a longer or quieter run; for more, one advice for all
@@ -53,7 +52,7 @@ def text(given: database.Records) -> str:
     """For a terminal: the cards of the first hosts; of many, a table for each of the largest
     classes of machines."""
     named = hosts(given.db)
-    if len(named) > FEW:
+    if database.of_many(given.db):
         return _of_many(database.tables(given))
     if len(named) > MOST:
         keep(given.db, named[:MOST])

@@ -13,11 +13,10 @@ from typing import Optional, TypedDict, TypeVar
 import duckdb
 
 from ..base import units
-from ..records.database import column, select
+from ..records.database import select
 from . import advice, levels, padding, run_variation
 from .memory_level import Finding, Level
 
-FEW = 8  # hosts that are told one by one
 FAR = 3.5  # robust standard deviations from the median: such a host differs,
 SLIGHT = 0.05  # and by more than this share
 NAMED = 10  # hosts in a line
@@ -30,10 +29,6 @@ T = TypeVar("T")
 class _Run(TypedDict):
     run: str
     host: str
-
-
-def is_one(db: duckdb.DuckDBPyConnection) -> bool:
-    return len(column(db, "SELECT DISTINCT host FROM run")) > FEW
 
 
 def text(db: duckdb.DuckDBPyConnection) -> str:

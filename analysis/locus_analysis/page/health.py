@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
+from statistics import median
 
 import numpy as np
 
@@ -79,8 +81,8 @@ def _by_host(campaigns: Sequence[Campaign]) -> dict[str, list[Cell]]:
                 own += [pair] if np.isfinite(pair).all() else []
     cells: dict[str, list[Cell]] = {}
     for (host, name), pairs in sorted(found.items()):
-        middle = np.median(pairs, axis=0) if pairs else (np.nan, np.nan)
-        cells.setdefault(host, []).append(Cell(host, name, *map(float, middle)))
+        middle = map(median, zip(*pairs)) if pairs else (np.nan, np.nan)
+        cells.setdefault(host, []).append(Cell(host, name, *middle))
     return cells
 
 
@@ -107,10 +109,14 @@ def _quantiles(rest: Sequence[Cell]) -> dict[str, list[Cell]]:
 
 def _worst(parts: Sequence[dict[str, list[Cell]]]) -> set[str]:
     """The hosts that are drawn."""
-    worst = {h: max(np.nan_to_num(c.score) for c in own) for p in parts for h, own in p.items()}
+    worst = {h: max(_known(c.score) for c in own) for p in parts for h, own in p.items()}
     if len(worst) <= MOST_HOSTS:
         return {*worst}
     return {*sorted(worst, key=lambda h: -worst[h])[:WORST]}
+
+
+def _known(score: float) -> float:
+    return 0.0 if isnan(score) else score
 
 
 def _picture(of: dict[str, list[Cell]], name: str, title: str) -> charts.Picture:

@@ -13,11 +13,11 @@ from ..base import units
 from ..pictures import bars, charts, colours
 from ..pictures import vega_lite as vl
 from ..pictures.vega_lite import Row, Spec
-from ..records.database import column, select
+from ..records import hosts
+from ..records.database import select
 from ..records.lines import Header
 from ..records.rows import Outcome
 
-FEW = 8  # hosts that are drawn one by one
 FAR = 3.5  # robust standard deviations from the median: such a host stands out
 SLIGHT = 0.02  # of the median: a host nearer to it does not stand out, however alike the others are
 TOLD = 20  # hosts that are drawn as points in a row, at most
@@ -56,7 +56,7 @@ CREATE OR REPLACE TEMP TABLE outstanding AS
 SELECT o.host, t.id, t.benchmark, o.value, o.value / t.middle AS ratio, o.status, o.sound,
 	abs(o.value - t.middle) / greatest(t.deviation, {SLIGHT} / {FAR} * abs(t.middle)) AS far
 FROM of_host o JOIN of_trial t USING (id)
-WHERE t.middle <> 0 AND t.hosts > {FEW}
+WHERE t.middle <> 0 AND t.hosts > {hosts.FEW}
 	AND abs(o.value - t.middle)
 		> greatest({FAR} * t.deviation, {SLIGHT} * abs(t.middle));
 """
@@ -136,10 +136,6 @@ class Alike(Machine):
     hosts: list[str]
 
 
-def is_one(db: duckdb.DuckDBPyConnection) -> bool:
-    return len(column(db, "SELECT DISTINCT host FROM run")) > FEW
-
-
 def sections(db: duckdb.DuckDBPyConnection) -> dict[str, Section]:
     """By benchmark: `pictures`, and the rows of its table."""
     db.execute(QUERY)
@@ -186,7 +182,7 @@ def machines(shown: Sequence[Machine]) -> list[Alike]:
         named = list(dict.fromkeys(entry["hosts"]))
         entry["host"] = (
             ", ".join(named)
-            if len(named) <= FEW
+            if len(named) <= hosts.FEW
             else f"{len(named)} hosts: {named[0]} … {named[-1]}"
         )
     return list(alike.values())

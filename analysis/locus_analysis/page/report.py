@@ -188,7 +188,7 @@ def _compose(
         "SELECT benchmark AS name FROM (SELECT benchmark, place FROM headline UNION ALL SELECT"
         " benchmark, NULL FROM peer) GROUP BY benchmark ORDER BY min(place) NULLS LAST, name",
     )
-    many = population.is_one(db)
+    many = database.of_many(db)
     each: Iterable[Section]
     if many:
         each = sections.over_hosts(db, benchmarks)
@@ -241,7 +241,7 @@ def _compose(
         flaws=charts.alike(flaws),
         meaning=MEANING,
         statuses=[(s, statuses[s]) for s in ("ok", *MEANING) if statuses[s]],
-        machines=population.machines(_machines(runs)) if many else _machines(runs),
+        machines=_machines(runs, many),
         sick=judged,
         beside=beside,
         hosts=len({r["host"] for r in runs}) if many else 0,
@@ -308,16 +308,18 @@ def _steadiness(db: duckdb.DuckDBPyConnection, names: dict[str, str]) -> list[Pi
     ]
 
 
-def _machines(runs: Sequence[ShownRun]) -> list[Machine]:
-    """Each machine once, with its runs; again if it changed between runs."""
+def _machines(runs: Sequence[ShownRun], many: bool) -> Sequence[Machine]:
+    """Each machine once, with its runs; again if it changed between runs. Of many hosts, machines
+    that are alike are one."""
     shown: dict[tuple[str, str], Machine] = {}
     for r in runs:
         lasting = json.dumps(_lasting(r["parsed"]["machine"]), sort_keys=True)
         entry: Machine = {"host": r["host"], "lasting": lasting, "told": [], "runs": []}
         shown.setdefault((r["host"], lasting), entry)["runs"].append(r)
-    for entry in shown.values():
+    entries = population.machines([*shown.values()]) if many else [*shown.values()]
+    for entry in entries:
         entry["told"] = provenance.table(entry["runs"][0]["parsed"])
-    return list(shown.values())
+    return entries
 
 
 def _lasting(machine: object) -> object:

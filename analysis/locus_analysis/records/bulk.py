@@ -24,6 +24,7 @@ from .sources import BadInput
 LINE = re.compile(
     rb'\{"type": ?"([a-z-]+)", ?"run": ?"([0-9a-f]{16})"(?:, ?"(?:trial|id)": ?"([0-9a-f]{16})")?'
 )
+BEGIN = 72  # bytes that type, run and trial of a line take at most
 PIECE = 1 << 22  # bytes that are read at once
 AT_ONCE = 1 << 25  # ... that the database gets at once
 LONG = 1 << 22  # a line of more is for reader.py
@@ -163,9 +164,13 @@ class Bulk:
     def _take(self, taken: Taken) -> None:
         name = sources.name(taken.path)
         headers: dict[bytes, Copy] = {}
+        again: dict[bytes, Copy] = {}  # by the begin of lines of samples
         known = {kind.encode() for kind in types()}
         write, skipped = self._text.write, self.reader.skipped
         for number, text in self._lines(taken):
+            if copy := again.get(text[:BEGIN]):
+                copy.lines += 1
+                continue
             found = LINE.match(text)
             if not found:
                 raise _NotPlain
@@ -173,6 +178,7 @@ class Bulk:
             if kind == b"header":
                 headers[run] = self.reader.begin(run.decode(), name, number)
                 taken.copies.append(headers[run])
+                again.clear()
             copy = headers.get(run)
             if copy is None or (trial is None and kind in OF_TRIAL):
                 raise _NotPlain
@@ -181,6 +187,8 @@ class Bulk:
             copy.lines += 1
             if kind == b"samples":
                 copy.begun.add(trial)
+                if found.end() <= BEGIN:
+                    again[text[:BEGIN]] = copy
                 continue
             if kind == b"trial":
                 copy.ended.add(trial)

@@ -5,7 +5,6 @@ skipped, and reported with its file and number."""
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +35,9 @@ SMALL = 1 << 22  # bytes of lines; a plan for less costs more than it saves
 LARGE = 1 << 26  # bytes; samples of more than this stay in their files
 FETCHED = 1000  # rows that are fetched together
 OPTIMIZERS = ("filter_pushdown", "unused_columns")  # that pay off for few rows, too
-OFTEN_READ = re.compile(r"CREATE VIEW (?=(?:cells|trial|metric|distribution) )")
+# Views that become tables since several queries read them: of few rows, and of few hosts.
+OF_FEW_ROWS = ("cells", "trial", "metric", "distribution")
+OF_FEW_HOSTS = ("ratio", "headline", "pages", "cell", "matrix_cell", "told", "counter", "counting")
 
 
 @dataclass
@@ -129,9 +130,12 @@ def trials(records: Records) -> duckdb.DuckDBPyConnection:
 
 
 def _run(records: Records, script: str) -> None:
-    """Of few rows, views that several queries read become tables."""
+    of_few_rows = OF_FEW_ROWS if records.is_small else ()
+    of_few_hosts = () if of_many(records.db) else OF_FEW_HOSTS
     text = (HERE / script).read_text(encoding="utf-8")
-    records.db.execute(OFTEN_READ.sub("CREATE TABLE ", text) if records.is_small else text)
+    for name in (*of_few_rows, *of_few_hosts):
+        text = text.replace(f"CREATE VIEW {name} AS", f"CREATE TABLE {name} AS")
+    records.db.execute(text)
 
 
 def tables(records: Records) -> duckdb.DuckDBPyConnection:
@@ -146,6 +150,11 @@ def tables(records: Records) -> duckdb.DuckDBPyConnection:
     reader.insert(db, "panel_parameter", published.panels())
     _run(records, "tables.sql")
     return db
+
+
+def of_many(db: duckdb.DuckDBPyConnection) -> bool:
+    """Whether there are too many hosts to show each."""
+    return len(column(db, "SELECT DISTINCT host FROM host")) > hosts.FEW
 
 
 def select(db: duckdb.DuckDBPyConnection, kind: type[R], sql: str, *values: object) -> list[R]:

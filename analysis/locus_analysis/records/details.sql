@@ -10,7 +10,7 @@ CREATE MACRO above_zero(x) AS CASE WHEN x > 0 THEN x END;
 
 -- Ratios of trials, which are above zero, each with what its benchmark's line says of it. In a
 -- trial line `to` is the other trial's threads.
-CREATE TABLE ratio AS
+CREATE VIEW ratio AS
 WITH declared AS (
 	SELECT run, benchmark, unnest(from_json(json->'$.ratios', '[{"name": "VARCHAR",
 			"parameter": "VARCHAR", "of": "VARCHAR", "to": "VARCHAR",

@@ -12,6 +12,7 @@ from typing import NamedTuple, Optional
 
 from .lines import Header
 
+FEW = 8  # hosts that are shown one by one
 SHOWN = 8  # digits of a class
 MOST = 3  # machines that a note names
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
-from . import sources
+from . import hosts, sources
 from .sources import BadInput
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ KEY = "locus_store"  # of the version, in the files' metadata
 TABLES = ("run", "machine", "definition", "trial", "metric", "pair", "distribution", "other")
 OF_BENCHMARK = ("trial", "metric")  # tables with a column of it
 APART = 1_000_000  # shards of several stores are told apart by so much
-FEW = 8  # hosts whose samples are read
 MOST_COMPLETE = "PARTITION BY run ORDER BY ended DESC, trials DESC, lines DESC"  # of its copies
 SHARD = re.compile(r"([0-9]+)\.parquet")
 
@@ -105,7 +104,7 @@ def add_samples(db: duckdb.DuckDBPyConnection, table: str) -> list[str]:
         "SELECT r.file, r.run, r.shard, r.copy, h.host FROM parsed.run r JOIN chosen"
         " USING (shard, copy) JOIN host h USING (run) WHERE r.shard > 0 ORDER BY r.shard, r.copy"
     ).fetchall()
-    if len({host for *_, host in rows}) > FEW:
+    if len({host for *_, host in rows}) > hosts.FEW:
         return []
     files: dict[str, dict[str, int]] = {}
     for file, run, shard, *_ in rows:

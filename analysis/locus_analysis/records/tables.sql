@@ -23,16 +23,14 @@ SELECT alike,
 FROM (SELECT DISTINCT alike FROM trial) LEFT JOIN named USING (alike)
 GROUP BY alike;
 
--- What pictures and tables show of a trial: its headline, the first metric. `place` is the order of
--- everything that is shown; `flag` is the number under which a trial that is not ok stands in the
--- table of flaws, and in every picture.
--- The order is found from few columns: a window would copy all of them.
-CREATE TABLE headline AS
-WITH own AS (SELECT * EXCLUDE (place), modes AS two FROM metric WHERE place = 1),
-named AS (
+-- The order of everything that is shown; `flag` is the number under which a trial that is not ok
+-- stands in the table of flaws, and in every picture. The order is found from few columns: a window
+-- would copy all of them.
+CREATE TABLE shown AS
+WITH named AS (
 	SELECT whole, id, position, benchmark, in_matrix, variant, status, panel, ordinal
 	FROM trial t JOIN label USING (alike) JOIN run w ON w.run = whole
-		SEMI JOIN own o ON o.whole = t.whole AND o.id = t.id),
+		SEMI JOIN metric o ON o.whole = t.whole AND o.id = t.id AND o.place = 1),
 ordered AS (
 	SELECT *, min(position) OVER (PARTITION BY benchmark) AS benchmark_place,
 		min(position) OVER (PARTITION BY whole, benchmark, in_matrix, panel) AS panel_place,
@@ -43,11 +41,14 @@ placed AS (
 	SELECT whole, id, status, row_number() OVER (
 		ORDER BY benchmark_place, ordinal, in_matrix, panel_place, variant_place, position)
 		AS place
-	FROM ordered),
-flagged AS (
-	SELECT whole, id, place, CASE WHEN status <> 'ok'
-		THEN count(*) FILTER (status <> 'ok') OVER (ORDER BY place) END AS flag
-	FROM placed)
+	FROM ordered)
+SELECT whole, id, place, CASE WHEN status <> 'ok'
+	THEN row_number() OVER (PARTITION BY status <> 'ok' ORDER BY place) END AS flag
+FROM placed;
+
+-- What pictures and tables show of a trial: its headline, the first metric.
+CREATE VIEW headline AS
+WITH own AS (SELECT * EXCLUDE (place), modes AS two FROM metric WHERE place = 1)
 SELECT whole, part, id, place, t.benchmark, variant, status, reasons, notes, in_matrix, parameters,
 	threads, panel, point, setting, everything, host,
 	name AS metric, unit, better, value, low, high, range, with_noise, why, two AS modes, flag,
@@ -57,11 +58,11 @@ SELECT whole, part, id, place, t.benchmark, variant, status, reasons, notes, in_
 	CASE WHEN json_type(placement) = 'OBJECT'
 		THEN coalesce(placement->>'$.how', 'verified') END AS how,
 	(placement->>'$.local_share')::DOUBLE AS local_share
-FROM flagged JOIN trial t USING (whole, id) JOIN label USING (alike) JOIN own USING (whole, id)
+FROM shown JOIN trial t USING (whole, id) JOIN label USING (alike) JOIN own USING (whole, id)
 	JOIN (SELECT run AS whole, host FROM run) USING (whole);
 
 -- Where the pages lay after the timed part.
-CREATE TABLE pages AS
+CREATE VIEW pages AS
 WITH node AS (SELECT whole, id, placement, unnest(json_keys(placement, '$.on_node')) AS node
 	FROM trial WHERE json_type(placement) = 'OBJECT')
 SELECT whole, id, node::BIGINT AS node,
@@ -82,7 +83,7 @@ SELECT run, node, memory_only, count(*) FILTER (has_cpus) OVER (PARTITION BY run
 FROM named;
 
 -- The node x node matrix: threads on the one node that `from` fills, memory on node `to`.
-CREATE TABLE cell AS
+CREATE VIEW cell AS
 WITH named AS (
 	SELECT h.*, parameters->>'$.from' AS "from", parameters->>'$.to' AS "to",
 		[try_cast(x AS BIGINT) FOR x IN string_split(parameters->>'$.from', '+')] AS filled
@@ -100,7 +101,7 @@ WINDOW same AS (PARTITION BY c.whole, benchmark, variant, panel);
 
 -- Which picture shows a cell: that of the first of the benchmarks that have one matrix of its host;
 -- if a benchmark has several, each for itself.
-CREATE TABLE matrix_cell AS
+CREATE VIEW matrix_cell AS
 WITH single AS (
 	SELECT host, benchmark, any_value(whole) AS whole
 	FROM cell GROUP BY host, benchmark HAVING count(DISTINCT whole) = 1),
@@ -184,7 +185,7 @@ GROUP BY b.whole, b.part, b.id, bucket;
 
 -- Trials with all that they measured and are compared with, for sections that draw more than the
 -- headline. `huge`: the share of the bytes that lay on huge pages.
-CREATE TABLE told AS
+CREATE VIEW told AS
 WITH measured AS (
 	SELECT whole, id, object(list(to_json(name) || ':' || to_json({'value': value, 'low': low,
 		'high': high, 'range': range, 'with_noise': with_noise, 'modes': modes,
@@ -209,7 +210,7 @@ FROM headline h JOIN trial t USING (whole, id) JOIN measured USING (whole, id)
 
 -- What was counted while a trial was measured: what was asked for, then what the kernel counts
 -- always, of all samples; no row where nothing was counted.
-CREATE TABLE counter AS
+CREATE VIEW counter AS
 WITH counted AS (
 	SELECT whole, id, unnest(from_json(counters, '[{"name": "VARCHAR", "source": "VARCHAR",
 			"unit": "VARCHAR", "scope": "VARCHAR", "per": "VARCHAR", "value": "DOUBLE",
@@ -244,7 +245,7 @@ FROM kernel
 WHERE (whole, id, name) NOT IN (SELECT (whole, id, c.name) FROM counted);
 
 -- What counting cost: s per unit in batches with counters, and in those without, in turn.
-CREATE TABLE counting AS
+CREATE VIEW counting AS
 SELECT whole, id, (counting->>'$.with')::DOUBLE AS counted,
 	(counting->>'$.with_ci[0]')::DOUBLE AS counted_low,
 	(counting->>'$.with_ci[1]')::DOUBLE AS counted_high,
