@@ -362,22 +362,29 @@ def _by_host(y: Array, places: Sequence[Place], campaign: str) -> tuple[list[str
 def _conclude(
     looks: Sequence[Campaign], main: rule.Reference, least: Array
 ) -> tuple[list[Finding], list[Finding]]:
-    seen: dict[tuple[str, int], list[_Seen]] = {}
-    for look in looks:
-        beyond = rule.is_beyond(look.class_, look.seen, np.asarray(rule.SLIGHT))
-        strong = rule.is_beyond(look.class_, look.seen, least)
-        for h, c in zip(*np.nonzero(np.isfinite(look.seen.score))):
-            seen.setdefault((look.hosts[h], int(c)), []).append(
-                _Seen(bool(beyond[h, c]), bool(strong[h, c]), look, int(h))
-            )
     findings: list[Finding] = []
     lookers: list[Finding] = []
-    for (host, c), own in seen.items():
-        if suspected := [s for s in own if s.beyond]:
-            finding = _finding(host, main.components[c], c, suspected)
-            is_open = _confirm(finding, own)
-            (findings if is_open or finding.verdict == SICK else lookers).append(finding)
+    for (host, c), own in _suspected(looks, least).items():
+        finding = _finding(host, main.components[c], c, [s for s in own if s.beyond])
+        is_open = _confirm(finding, own)
+        (findings if is_open or finding.verdict == SICK else lookers).append(finding)
     return _gravest(findings), lookers
+
+
+def _suspected(looks: Sequence[Campaign], least: Array) -> dict[tuple[str, int], list[_Seen]]:
+    """By host and component: what all campaigns show of it, where one shows it beyond."""
+    beyond = [rule.is_beyond(c.class_, c.seen, np.asarray(rule.SLIGHT)) for c in looks]
+    suspects = {
+        (look.hosts[h], int(c)) for look, at in zip(looks, beyond) for h, c in zip(*np.nonzero(at))
+    }
+    seen: dict[tuple[str, int], list[_Seen]] = {}
+    for look, at in zip(looks, beyond):
+        strong = rule.is_beyond(look.class_, look.seen, least)
+        for h, c in zip(*np.nonzero(np.isfinite(look.seen.score))):
+            if (key := (look.hosts[h], int(c))) in suspects:
+                own = _Seen(bool(at[h, c]), bool(strong[h, c]), look, int(h))
+                seen.setdefault(key, []).append(own)
+    return seen
 
 
 def _confirm(finding: Finding, own: Sequence[_Seen]) -> bool:
@@ -450,21 +457,18 @@ def _too_few(looks: Sequence[Campaign], main: rule.Reference) -> list[Finding]:
 
 
 def _wrong(part: Side) -> list[Finding]:
-    found = []
     trials = [*part.trials.values()]
-    runs: dict[str, list[int]] = {}
-    for i, run in enumerate(part.runs):
-        runs.setdefault(run["host"], []).append(i)
-    for host, rows in sorted(runs.items()):
-        counts: Counter[tuple[str, str]] = Counter()
-        for status in ("wrong", "misplaced", "failed"):
-            bad = np.equal(part.status[rows], STATUSES.index(status))
-            for t in np.flatnonzero(bad.any(0)):
-                counts[trials[t]["benchmark"], status] += int(bad[:, t].sum())
-        if counts:
-            told = "; ".join(f"{b}: {n} {status}" for (b, status), n in counts.items())
-            found.append(Finding(WRONG, host, reason=told))
-    return found
+    counts: dict[str, Counter[tuple[str, str]]] = {}
+    for status in ("wrong", "misplaced", "failed"):
+        bad = part.status == STATUSES.index(status)
+        for t in np.flatnonzero(bad.any(0)):
+            for run in np.flatnonzero(bad[:, t]):
+                of_host = counts.setdefault(part.runs[run]["host"], Counter())
+                of_host[trials[t]["benchmark"], status] += 1
+    return [
+        Finding(WRONG, host, reason="; ".join(f"{b}: {n} {s}" for (b, s), n in own.items()))
+        for host, own in sorted(counts.items())
+    ]
 
 
 def _add_cpus(db: duckdb.DuckDBPyConnection, findings: Iterable[Finding]) -> None:

@@ -5,7 +5,8 @@ counterpart."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Optional, Union
 
 from ..base import units
@@ -26,6 +27,7 @@ SETTINGS = (
     *("program", "profile", "altered", "binding"),
 )
 IGNORED = ("machine.environment.SLURM", "binding.affinity", "binding.inherited")
+KEYS = {path: path.split(".") for path in SETTINGS}
 SOME = 3  # values of a field that are listed
 
 
@@ -42,21 +44,23 @@ def settings_of(old: Side, new: Side) -> list[tuple[str, str, str]]:
     return told
 
 
-def settings(header: Json) -> Iterator[tuple[str, Json]]:
-    """Name and value of each setting in a header."""
-    for path in SETTINGS:
+def settings(header: Json) -> dict[str, Json]:
+    """The value of each setting in a header, by name."""
+    found: dict[str, Json] = {}
+    for path, keys in KEYS.items():
         value = header
-        for key in path.split("."):
+        for key in keys:
             value = value.get(key) if isinstance(value, dict) else None
-        yield from _leaves(path, value)
+        _add_leaves(found, path, value)
+    return found
 
 
-def _leaves(path: str, value: Json) -> Iterator[tuple[str, Json]]:
+def _add_leaves(found: dict[str, Json], path: str, value: Json) -> None:
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _leaves(f"{path}.{key}", inner)
+            _add_leaves(found, sys.intern(f"{path}.{key}"), inner)
     elif not path.startswith(IGNORED):
-        yield path, value
+        found[path] = value
 
 
 def trials_of(old: Side, new: Side) -> list[str]:

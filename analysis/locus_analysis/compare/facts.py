@@ -7,6 +7,7 @@ None says that there is to be none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Union
 
 from .differences import Json
@@ -34,7 +35,7 @@ def of(machine: Json) -> dict[str, Json]:
     kinds = range(len(modules) if isinstance(modules, list) else 0)
     paths = [f"memory.modules.{i}.{name}" for i in kinds for name in OF_MODULES]
     told = {path: _at(machine, path) for path in (*EQUAL, *paths, *LEAST, *MOST)}
-    return {p: value for p, value in told.items() if value is not None or is_none(machine, p)}
+    return {p: v for p, v in told.items() if v is not None or (p in NONE and is_none(machine, p))}
 
 
 def is_none(machine: Json, path: str) -> bool:
@@ -44,9 +45,14 @@ def is_none(machine: Json, path: str) -> bool:
     return isinstance(inside, dict) and key in inside and inside[key] is None
 
 
+@cache
+def _keys(path: str) -> list[str]:
+    return path.split(".")
+
+
 def _at(machine: Json, path: str) -> Json:
     at = machine
-    for key in path.split("."):
+    for key in _keys(path):
         at = at[int(key)] if isinstance(at, list) else at.get(key) if isinstance(at, dict) else None
     return at
 

@@ -113,16 +113,21 @@ SELECT row_number() OVER (ORDER BY ordinal) - 1 AS r, run, host, started, file,
 	header::VARCHAR AS header
 FROM run WHERE run IN (SELECT whole FROM part);
 CREATE TABLE a_trial AS
-SELECT row_number() OVER (ORDER BY min(position)) - 1 AS t, t.id, min(position) AS first
-FROM trial t GROUP BY id;
+SELECT row_number() OVER (ORDER BY min(position)) - 1 AS t, id, min(position) AS first
+FROM placed GROUP BY id;
 CREATE TABLE a_metric AS
-WITH named AS (
-	SELECT id, name, unit, better, kind, min(place) AS place
-	FROM metric WHERE better IS NOT NULL GROUP BY ALL),
+WITH declared AS (
+	SELECT DISTINCT id, hash FROM parsed.trial t JOIN placed USING (shard, run, line, id)
+		JOIN (SELECT run, benchmark, hash FROM benchmark) b USING (run, benchmark)),
+named AS (
+	SELECT hash, unnest(from_json(metrics, '[{"name": "VARCHAR", "unit": "VARCHAR",
+			"better": "VARCHAR", "kind": "VARCHAR"}]')) AS d,
+		generate_subscripts(from_json(metrics, '["JSON"]'), 1) AS place
+	FROM (SELECT hash, any_value(metrics) AS metrics FROM parsed.definition GROUP BY hash)),
 own AS (
-	SELECT id, name, any_value(unit) AS unit, any_value(better) AS better,
-		any_value(kind) AS kind, min(place) AS place
-	FROM named GROUP BY id, name)
+	SELECT id, d.name, any_value(d.unit) AS unit, any_value(d.better) AS better,
+		any_value(d.kind) AS kind, min(place) AS place
+	FROM declared JOIN named USING (hash) WHERE d.better IS NOT NULL GROUP BY id, d.name)
 SELECT row_number() OVER (ORDER BY t, place) - 1 AS m, t, id, name, unit, better, kind
 FROM own JOIN a_trial USING (id);
 """
@@ -148,10 +153,12 @@ FROM a_trial JOIN trial t ON first = position
 # `shift`: what is to be added to the logarithm of a bimodal time. The median of two modes is either
 # of them, by chance: the mean over modes, by their shares, moves as the shares do.
 RESULTS = """
-SELECT r, t, list_position($statuses, status) - 1 AS status, ln(time.value / cycles) AS cycle,
+SELECT r, t, list_position($statuses, status) - 1 AS status,
+	ln(time.value / (time.value / cycle)) AS cycle,
 	list_sum([m.share * ln(m.time) FOR m IN modes]) / list_sum([m.share FOR m IN modes])
 		- ln(time.value) AS shift
-FROM trial JOIN a_run ON run = whole JOIN a_trial USING (id)
+FROM parsed.trial JOIN placed USING (shard, run, line, id)
+	JOIN (SELECT r, run AS whole FROM a_run) USING (whole) JOIN a_trial USING (id)
 """
 VALUES = """
 SELECT r, m, value FROM metric JOIN a_run ON run = whole JOIN a_metric USING (id, name)
@@ -316,7 +323,7 @@ def _run(row: _RowOfRun) -> Run:
         "begun_with_others": bool(header.get("begin")),
         "resumed": bool(header.get("resumes")),
         "topology": {"caches": machine["topology"]["caches"]},
-        "settings": dict(differences.settings(cast("differences.Json", header))),
+        "settings": differences.settings(cast("differences.Json", header)),
         "facts": facts.of(cast("differences.Json", machine)),
         "cut": row["cut"],
         "foreign_share": row["foreign_share"],

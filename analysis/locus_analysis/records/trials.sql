@@ -24,15 +24,15 @@ UNION
 SELECT run, part FROM resumed WHERE run NOT IN (SELECT part FROM resumed);
 
 -- What each run says of its benchmarks. `place`: in the order of their lines.
-CREATE TABLE benchmark AS
+CREATE VIEW benchmark AS
 WITH own AS (SELECT run, unnest(definitions) AS hash,
 	generate_subscripts(definitions, 1) AS place FROM kept),
 defined AS (FROM parsed.definition QUALIFY row_number() OVER (PARTITION BY hash) = 1)
-SELECT run, benchmark, unit, protocol, metrics, counters, json, place FROM own
+SELECT run, hash, benchmark, unit, protocol, metrics, counters, json, place FROM own
 	JOIN defined USING (hash);
 
 -- Of a trial that a whole has several times, the last counts: that of the run which resumed most,
--- for clocks may be set back.
+-- for clocks may be set back. `position`: their order, by run and line.
 CREATE TABLE placed AS
 WITH last AS (
 	SELECT whole, kept.shard, t.run, t.line, t.id, ordinal
@@ -40,7 +40,7 @@ WITH last AS (
 		JOIN part ON part.part = t.run
 	QUALIFY row_number() OVER (PARTITION BY whole, id
 		ORDER BY len(resumes) DESC, t.line DESC) = 1)
-SELECT *, row_number() OVER (ORDER BY ordinal, line) AS position FROM last;
+SELECT *, (ordinal << 32) + line AS position FROM last;
 
 CREATE VIEW cells AS
 SELECT shard, run, id, any_value(json_object('type', 'matrix', 'run', run, 'trial', id, 'a', a,
