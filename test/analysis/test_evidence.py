@@ -97,9 +97,7 @@ def test_how_a_value_is_told() -> None:
     two = known(3.24, 2.98, 3.5, status="bimodal", modes=[2.0, 3.3])
     assert evidence.told(two) == "2.00 to 3.50, in two modes"
     assert evidence.told(known(65.3, 60, 70, status="noisy", flag=7)) == ""
-    assert evidence.told(known(65.3, 60, 70, flag=7, status="unconverged")) == (
-        "65 (60 to 70)"
-    )
+    assert evidence.told(known(65.3, 60, 70, flag=7, status="unconverged")) == ("65 (60 to 70)")
 
 
 def test_a_product_has_the_modes_of_its_factors() -> None:
