@@ -127,12 +127,8 @@ INLINE void NAME(meet)(struct NAME(nearest) * of, const float *points, struct NA
  * Lists a tile, if it has points with a new label, or with a possible one. Returns the list's end.
  */
 INLINE struct tile *NAME(note)(struct tile *next, const struct cell *cell, uint32_t t,
-			       uint32_t changed, uint32_t unsure)
+			       uint32_t used, uint32_t changed, uint32_t unsure)
 {
-	uint32_t used = (1u << TILE) - 1;
-
-	if (cell->points - t * TILE < TILE) /* the rest of the last one is padding */
-		used >>= TILE - cell->points % TILE;
 	next->cell = cell;
 	next->number = t;
 	next->changed = changed & used;
@@ -150,9 +146,14 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 				unsigned d)
 {
 	const uint32_t *const ids = candidates(x, cell);
-	const double margin = cell->margin;
-	const float sure = (float)margin * (1 + FLT_EPSILON);
+	const double left = cell->gone - cell->margin;
+	const float sure = (float)cell->margin * (1 + FLT_EPSILON),
+		    lowered = (float)(left - FLT_EPSILON * fabs(left));
+	/* the last tile's lanes that are no padding */
+	const uint32_t last = (cell->points - 1) / TILE,
+		       tail = (2u << (cell->points - 1) % TILE) - 1;
 	float *const until = x->until + (size_t)(cell - x->cell) * x->stride;
+	float *const first = tile_of(x, cell, 0, d);
 	struct NAME(rival) rival[FEW];
 
 	NAME(rivals)(x, cell, g, real, d);
@@ -162,11 +163,10 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 			NAME(rival)(x->rival + (size_t)i * (d + 1), ids[i], d);
 	for (; due; due &= due - 1) {
 		const uint32_t t = (uint32_t)__builtin_ctzll(due);
-		float *const tile = tile_of(x, cell, t, d), *const label = tile + (size_t)d * TILE;
+		float *const tile = first + t * (TILE * (d + 1)), *const label = tile + d * TILE;
 		NAME(vector) apart = SPLAT(INFINITY), gap[TILE / LANES];
 		uint32_t changed = 0, unsure = 0;
 		float nearest;
-		double least;
 
 		for (unsigned v = 0; v < TILE; v += LANES) {
 			const NAME(vector) had = V(label + v);
@@ -195,9 +195,9 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 			if (real == REAL_FLOAT)
 				fetch_rows(x, cell, t, unsure, d * sizeof(float));
 		}
-		least = (double)nearest - margin + cell->gone;
-		until[t] = (float)least * (1 - 4 * FLT_EPSILON);
-		next = NAME(note)(next, cell, t, changed, unsure);
+		until[t] = (nearest + lowered) * (1 - 4 * FLT_EPSILON);
+		next = NAME(note)(next, cell, t, t == last ? tail : (1u << TILE) - 1, changed,
+				  unsure);
 	}
 	return next;
 }
@@ -211,8 +211,10 @@ INLINE void NAME(move)(struct sums *change, const struct stage *g, const struct 
 {
 	const float *const tile = tile_of(x, of->cell, of->number, d);
 	const float *const label = tile + (size_t)d * TILE;
-	const double *const row = given_of(x, of->cell, of->number, d * sizeof(double)),
-			    *const origin = g->origin;
+	const double *const origin = g->origin;
+	const size_t bytes = d * sizeof(double);
+	const double *const row =
+		real == REAL_DOUBLE ? given_of(x, of->cell, of->number, bytes) : NULL;
 	uint64_t term[MOST_DIMENSIONS] = { 0 };
 	uint32_t n = 0, rest = of->changed, lane = rest ? (uint32_t)__builtin_ctz(rest) : 0, next;
 

@@ -157,7 +157,10 @@ TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, uns
 INLINE void NAME(sort)(struct share *s, const struct stage *stage, unsigned d)
 {
 	struct index *x = s->memory;
-	const REAL *const origin = stage->origin;
+	const REAL *const origin = stage->origin, *const given = s->x;
+	REAL *const joint = s->joint->row;
+	uint16_t *const bucket = x->bucket;
+	uint32_t *const next = x->next, *const place = s->place;
 	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS], row[MOST_DIMENSIONS];
 	struct NAME(grid) g;
 	size_t begin = 0, at = 0;
@@ -170,20 +173,20 @@ INLINE void NAME(sort)(struct share *s, const struct stage *stage, unsigned d)
 	g = NAME(grid)(low, high, d, (double)s->joint->points / x->full * FILL);
 	memset(x->histogram, 0, g.buckets * sizeof(*x->histogram));
 	for (size_t i = 0; i < s->n; i++) {
-		NAME(relate)(row, (const REAL *)s->x + i * d, origin, d);
-		x->bucket[i] = (uint16_t)NAME(bucket)(&g, row, d);
-		x->histogram[x->bucket[i]]++;
+		NAME(relate)(row, given + i * d, origin, d);
+		bucket[i] = (uint16_t)NAME(bucket)(&g, row, d);
+		x->histogram[bucket[i]]++;
 	}
 	share_meet(s);
 	cells_place(s, g.buckets);
 	for (size_t i = 0; i < s->n; i++) {
-		const uint32_t place = x->next[x->bucket[i]]++;
-		REAL *const to = (REAL *)s->joint->row + (size_t)place * d;
+		const uint32_t spot = next[bucket[i]]++;
+		REAL *const to = joint + (size_t)spot * d;
 
 		/* each bucket is a separate stream: too many for the hardware to look ahead */
 		__builtin_prefetch((char *)to + 64, 1);
-		memcpy(to, (const REAL *)s->x + i * d, d * sizeof(REAL));
-		s->place[i] = place;
+		memcpy(to, given + i * d, d * sizeof(REAL));
+		place[i] = spot;
 	}
 	share_meet(s);
 	for (size_t i = 0; i < s->n; i++)
@@ -238,6 +241,10 @@ INLINE uint32_t NAME(along)(const struct NAME(grid) * g, const REAL *relative, u
 	return path;
 }
 
+#define FOUR -1, -1, -1, -1
+static const float NAME(unlabelled)[TILE] = { FOUR, FOUR, FOUR, FOUR };
+#undef FOUR
+
 /* No label is known yet: all tiles must be examined. */
 INLINE void NAME(begin)(struct index *x, struct cell *cell, float *tile, unsigned d)
 {
@@ -250,8 +257,8 @@ INLINE void NAME(begin)(struct index *x, struct cell *cell, float *tile, unsigne
 			LANE(tile, cell->points - 1, j);
 	for (uint32_t t = 0; t < x->stride; t++)
 		until[t] = t < room / TILE ? -1 : INFINITY;
-	for (uint32_t to = 0; to < room; to++)
-		LANE(tile, to, d) = -1;
+	for (uint32_t to = 0; to < room; to += TILE)
+		memcpy(&LANE(tile, to, d), NAME(unlabelled), sizeof(NAME(unlabelled)));
 	cell->spent = cell->gone = cell->margin = cell->candidates = 0;
 	cell->allowed = -1;
 }
@@ -291,9 +298,9 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, unsigned d)
 		{
 			const REAL value = relative[(size_t)i * d + j];
 
-			ROW(x, cell->row + to)[j] = given[(size_t)i * d + j];
 			LANE(tile, to, j) = (float)(value - (IS_FLOAT ? 0 : middle[j]));
 		}
+		memcpy(ROW(x, cell->row + to), given + (size_t)i * d, d * sizeof(REAL));
 		x->was[cell->row + to] = was[i];
 	}
 	NAME(begin)(x, cell, tile, d);
