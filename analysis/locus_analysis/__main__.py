@@ -109,8 +109,8 @@ def _fault(error: BaseException) -> int:
         traceback.print_exception(type(error), error, error.__traceback__)
     at = traceback.extract_tb(error.__traceback__)[-1]
     return _complain(
-        f"a fault of locus ({type(error).__name__}, {Path(at.filename).name}:{at.lineno}): report"
-        " it, with what LOCUS_TRACEBACK=1 adds",
+        f"a fault of locus ({type(error).__name__}, {Path(at.filename).name}:{at.lineno}): rerun "
+        "with LOCUS_TRACEBACK=1 and report it",
         FAULT,
     )
 
@@ -269,7 +269,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--node",
         metavar="NAME",
-        help="show only this one of many hosts, with all components beside its class",
+        help="show only this one of many hosts, and compare its components with its class",
     )
     command.add_argument(
         "--group",
@@ -302,7 +302,8 @@ def _parser() -> argparse.ArgumentParser:
             "medians over the hosts, and the hosts that differ."
         ),
         epilog=(
-            "locus help explains the words at the right: certain, rough, noisy, 'cannot tell'. "
+            "`locus help WORD` explains the words on the right: certain, rough, noisy, 'cannot "
+            "tell'. "
             "Exit status: 0 good; 2 a file is missing or is no record."
         ),
     )
@@ -362,18 +363,18 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE|DIR",
         type=Path,
         help=(
-            "write this file, or locus.EXTENSION in this folder, under another name until it is"
-            " whole; default: standard output"
+            "write this file, or locus.EXTENSION in this folder, which never holds a part only; "
+            "default: standard output"
         ),
     )
     command = _command(
         commands,
         "topology",
         _topology,
-        help="draw the machine that records are of",
+        help="draw the machine that the records describe",
         description=(
-            "Draws nodes, caches and TLBs of the one host that the records are of, with the times"
-            " that they have."
+            "Draws nodes, caches and TLBs of a host, with the measured times. All records must "
+            "come from this host."
         ),
         epilog=(
             "Exit status: 0 good; 1 the picture could not be written; 2 a file is missing or is no"

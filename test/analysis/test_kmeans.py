@@ -181,7 +181,7 @@ def test_part_of_a_cost_is_told_of_noisy_trials_without_its_value() -> None:
     for trial in trials([lines]):
         trial.update(status="noisy", reasons=["noise"])
     row = claimed(lines)[PADDING]["row"]
-    assert (row["verdict"], row["told"]) == (AGREES, "2q is noisy: value not told")
+    assert (row["verdict"], row["told"]) == (AGREES, "2q is noisy: value not given")
 
 
 def test_many_threads_are_those_with_a_cpu_each() -> None:

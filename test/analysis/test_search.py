@@ -150,8 +150,8 @@ def test_a_claim_is_judged_by_intervals(
 
 def test_of_a_noisy_claim_the_value_is_not_told() -> None:
     found = claimed(exact(ladder(20, 16, 10), "noisy"))["whole/divided"]
-    assert found["conclusion"] == "agrees, whole is noisy: value not told ▲1"
-    assert found["rows"][0]["told"] == "whole is noisy: value not told"
+    assert found["conclusion"] == "agrees, whole is noisy: value not given ▲1"
+    assert found["rows"][0]["told"] == "whole is noisy: value not given"
 
 
 def test_a_claim_without_all_its_trials_is_not_made() -> None:

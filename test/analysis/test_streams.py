@@ -159,7 +159,7 @@ def test_a_fault_is_one_line_with_its_place(
     (line,) = err.splitlines()
     assert out == "" and len(line) <= 100
     assert line.startswith("locus: a fault of locus (KeyError, test_streams.py:")
-    assert line.endswith(": report it, with what LOCUS_TRACEBACK=1 adds")
+    assert line.endswith(": rerun with LOCUS_TRACEBACK=1 and report it")
     monkeypatch.setenv("LOCUS_TRACEBACK", "1")
     assert program.main(words(command, file)) == FAULT
     traceback = capsys.readouterr().err

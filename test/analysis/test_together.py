@@ -127,4 +127,4 @@ def test_on_the_page(tmp_path: Path, hosts: int) -> None:
     text = Page(page).text
     assert f"speed together over alone: {hosts} nodes" in text and "memory bandwidth" in text
     assert ("Who is sick?" in text) == (hosts == 9)
-    assert "began with it, over its own speed alone; below 1 it loses" in text
+    assert "others measure at the same time, over its speed alone; below 1: slower together" in text

@@ -52,7 +52,7 @@ class Parser(argparse.ArgumentParser):
 
     def _unknown(self, word: str) -> str:
         if not word.startswith("-"):
-            return f"'{word}' is one argument too many; {self.prog} --help tells more"
+            return f"'{word}' is one argument too many; see `{self.prog} --help`"
         name = word.partition("=")[0]
         for action in self._actions:  # --csv for --format csv
             if name.lstrip("-") in (action.choices or ()) and action.option_strings:

@@ -25,7 +25,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command to argparse's subparsers."""
     command = commands.add_parser(
         "sick",
-        help="tell which nodes of a cluster are sick",
+        help="find sick nodes of a cluster",
         usage="%(prog)s [OPTION...] FILE|DIR...",
         description=(
             "Judges each node within its class of machines, component by component (clock, caches,"
@@ -70,11 +70,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--again-list", action="store_true", help="print only the suspects' names, for sbatch"
     )
-    command.add_argument("--all", action="store_true", help="also show what is worth a look")
+    command.add_argument(
+        "--all", action="store_true", help="also show weaker findings, which are only worth a look"
+    )
     command.add_argument(
         "--node",
         metavar="NAME",
-        help="show all components of this node beside its class, as a table or json",
+        help="compare all components of this node with its class, as a table or json",
     )
     command.add_argument(
         "--format", choices=("table", "json", "md", "csv"), default="table", help="default: table"

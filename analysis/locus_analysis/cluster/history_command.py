@@ -22,11 +22,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="show how a node changed over time",
         usage="%(prog)s HOST FILE|DIR...\n       %(prog)s --class FILE|DIR...",
         description=(
-            "Says for each component of a node (clock, caches, memory, ...) whether its values"
-            " stayed as they were, drifted, or changed from one run to the next, when that was, and"
-            " which settings of the machine changed then: kernel, microcode, firmware. --class says"
-            " this for all hosts, by their class: a change of several hosts is one line. At most 5"
-            " of 100 steady nodes are named by chance."
+            "Shows for each component of a node (clock, caches, memory, ...) whether it was "
+            "steady, drifted, or changed from one run to the next; and when it changed, with "
+            "the settings of the machine that changed at that time (kernel, microcode, "
+            "firmware). --class shows this for all hosts, by class: a change that several "
+            "hosts share is one line. At most 5 of 100 steady nodes are named by chance."
         ),
         epilog=(
             "Exit status: 0 nothing became worse; 1 something did; 4 there are too few runs to"

@@ -24,7 +24,10 @@ TOGETHER, ALONE, OTHER = "together", "alone", "unsynchronized"
 MOST_NAMED = 3
 LOWER = 0.99  # of the median; hosts that reach less are named
 HEAD = ("component", "nodes", "ratio", "95 % interval", "lowest nodes")
-HELP = "Speed of a node beside others that began with it, over its own speed {}; below 1 it loses."
+HELP = (
+    "Speed of a node while others measure at the same time, over its speed {}; below 1: "
+    "slower together."
+)
 
 
 class Host(NamedTuple):

@@ -36,12 +36,12 @@ def add(
             "       %(prog)s [OPTION...] --plan FILE|DIR... [-- NEW...]"
         ),
         description=(
-            "Compares trials that both sides have, metric by metric: slower or faster, "
-            "beyond or within a threshold, the same, or undecided. The unit of comparison is "
-            "the run, or the host if there are several: give several runs a side, best "
-            "measured in turn. For three or more sides it prints a table that compares each with "
-            "the first. Settings in which the sides differ, candidates for the cause, come "
-            "first."
+            "Compares the trials that both sides have, metric by metric: slower or faster, "
+            "beyond or within a threshold, the same, or undecided. Runs are compared, or "
+            "hosts if there are several: give several runs per side, best measured "
+            "alternately. For three or more sides it prints a table that compares each with "
+            "the first. It first lists the settings in which the sides differ: they may be "
+            "the cause."
         ),
         epilog=(
             "Exit status: 0 nothing is slower beyond its threshold; 1 something is slower, "
@@ -91,8 +91,8 @@ def add(
     command.add_argument(
         "--plan",
         action="store_true",
-        help="before measuring: compute from the scatter of these runs how many runs a side find "
-        "a change",
+        help="before measuring: compute, from the scatter of these runs, how many runs per side "
+        "it takes to find a change",
     )
     command.add_argument(
         "--effect",

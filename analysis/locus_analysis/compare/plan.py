@@ -152,8 +152,8 @@ def heading(made: Plan) -> list[str]:
         )
     if len(made.units) == 1:
         lines.append(
-            f"{LEAST_PAIRS} or more runs that --measure alternates are compared in pairs: to plan for"
-            " these, give such runs of both sides"
+            f"{LEAST_PAIRS} or more runs that --measure alternates are compared in pairs: to plan"
+            " for these, give such runs of both sides"
         )
     return lines
 

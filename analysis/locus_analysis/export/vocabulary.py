@@ -14,7 +14,8 @@ about after again all allocation allocations an and another any apart are as asi
 back batch batches be because been before begin begins benchmark between both bound budget but by
 bytes cache can't cannot changed changes check checked claimed clock close completed continue could
 count counted counters counting counts covers created cut cycle data described describes did differs
-disturbed divided do doubtful drifted each earlier elsewhere ends events evicted expected fast few
+disturbed divided do doubtful drifted each earlier effect elsewhere ends events evicted expected
+fast few
 fewer finished first float for free from group had has have here hide host how huge hypervisor
 hypervisors if impossible in incomplete inherited instead instructions interrupted interval is it
 its kind kinds known lack last layout least left lie lies limit line lines list locus long longer
@@ -32,8 +33,8 @@ variant variants virtual was were what when where which while wide with without 
 workers you zero zeros allocate allow allows already alone ask aslr brackets branch calls choose
 combinations complete contradicts core cores cpu cpus decides disjoint estimated file flushed gave
 give giving held if left let like localalloc make most move oversubscribe oversubscribed pe pinning
-prepare prepared probe quoted removed rounds see sees sit slot suite sums supported turn was were
-watchdog writing written need sysctl vm.nr_hugepages ns us ms ps s b kib mib gib tib kb mb
+prepare prepared probe probed quoted removed rounds see sees sit slot suite sums supported turn was
+were watchdog writing written need sysctl vm.nr_hugepages ns us ms ps s b kib mib gib tib kb mb
 gb iteration load loads tick ticks message messages op ops operation operations lookup lookups key
 keys point points update updates pass passes byte step steps sigint sigterm sighup
 """

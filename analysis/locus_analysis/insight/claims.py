@@ -250,7 +250,7 @@ def _told(value: Judged, values: Sequence[Valued]) -> str:
     if value["value"] is None:
         return ""
     noisy = next((v for v in values if is_noisy(v)), None)
-    return f"{noisy['variant']} is noisy: value not told" if noisy else evidence.told(value)
+    return f"{noisy['variant']} is noisy: value not given" if noisy else evidence.told(value)
 
 
 def bounds(expected: str) -> tuple[float, float]:
