@@ -303,7 +303,7 @@ struct benchmark {
 		const char *source; /* publications it goes back to; NULL: none */
 		enum scored scored;
 	} protocol;
-	/* What each worker counts ("tick", "load", "message"), or all together ("pass"). */
+	/* The unit of work: of each worker ("tick", "load"), or of all together ("pass"). */
 	struct {
 		const char *name;
 		bool cycles; /* it is an access: tables show its time in core cycles, too */

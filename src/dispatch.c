@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the command line to a command or a benchmark. */
+/* Calls the command or the benchmark that the command line names. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -363,7 +363,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE|DIR",
         type=Path,
         help=(
-            "write this file, or locus.EXTENSION in this folder, which never holds a part only; "
+            "write this file, or locus.EXTENSION in this folder: it appears once it is complete; "
             "default: standard output"
         ),
     )

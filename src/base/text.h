@@ -38,7 +38,7 @@ int names_nearest(const char *typed, const char *const *names, size_t n);
  */
 char *names_next(const char **list, char *word, size_t size);
 
-/* The glossary. */
+/* --- the glossary --- */
 
 /* The meaning of a term. Up to its first ";" it can stand alone. NULL: there is no such term. */
 const char *glossary_meaning(const char *term);

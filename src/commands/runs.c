@@ -216,7 +216,7 @@ int runs_all(const struct program *p, const struct options *o, const char *name)
 			o->argv[0]);
 	watched(&set);
 	sigprocmask(SIG_BLOCK, &set, &r.before);
-	/* the first run waits, which costs none of the time */
+	/* the series' time begins at the moment of --begin-at, for which its first run waits */
 	r.began += fmax(0, run_moment_left(o));
 	r.scratch = o->scratch ? o->scratch : RECORD_STDOUT;
 	status = run_all(&r);

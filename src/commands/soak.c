@@ -43,7 +43,7 @@ struct load {
 
 struct soak {
 	const struct program *program;
-	double seconds; /* asked for */
+	double seconds; /* the requested duration */
 	const char *output;
 	bool quiet;
 	struct options options;

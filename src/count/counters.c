@@ -139,7 +139,7 @@ double counters_value(const struct counters *c, unsigned worker, unsigned event)
 		       : NAN;
 }
 
-/* Duties. */
+/* --- duties --- */
 
 /* Where the processes of this host run. */
 struct host {

@@ -9,7 +9,7 @@
 #include "count/counting.h"
 #include "kit/agree.h"
 
-/* Wishes. */
+/* --- wishes --- */
 
 static void candidates_free(struct candidates *c)
 {
@@ -161,7 +161,7 @@ bool wishes_mean(const struct wishes *w, unsigned event, const struct benchmark 
 	return false;
 }
 
-/* Counting. */
+/* --- counting --- */
 
 void counting_close(struct counting *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reasons, and packages of CPUs. */
+/* Reasons why an event can't be counted, and the packages to which CPUs belong. */
 #include "count/event.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "machine/threads/affinity.h"
 
-/* Data from likwid-perfctr. */
+/* --- data from likwid-perfctr --- */
 
 enum { MOST_CPU = 65535 };
 
@@ -121,7 +121,7 @@ void perfctr_free(struct perfctr *p)
 	free(p->text);
 }
 
-/* The library. */
+/* --- the library --- */
 
 enum { EVENTS = 64 };
 

@@ -141,7 +141,7 @@ const char *papi_version(const void *library)
 	return ((const struct papi *)library)->version;
 }
 
-/* Names. */
+/* --- names --- */
 
 /* Why a component is disabled: its own reason and the kernel's. */
 static void disabled(const PAPI_component_info_t *c, struct reason *why)

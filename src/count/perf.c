@@ -226,7 +226,7 @@ static void perf_explain_taken(struct reason *why)
 	}
 }
 
-/* Sets of events. */
+/* --- sets of events --- */
 
 /* As read() returns it: a count, and for how many ns the event was enabled and on a counter. */
 struct reading {

@@ -53,7 +53,7 @@ struct station {
 	struct wanted **list; /* room for all events */
 };
 
-/* For n events; false: ENOMEM, and nothing is left to free. */
+/* Makes a station for n events; false: ENOMEM, and nothing is left to free. */
 bool station_make(struct station *, unsigned n);
 void station_free(struct station *, unsigned n);
 
@@ -63,10 +63,10 @@ void station_free(struct station *, unsigned n);
  */
 bool station_start(struct station *, const struct pass *, unsigned worker, int cpu);
 
-/* Before and after a task; after it, `value` has the task's counts. */
+/* To be called before and after a task; after it, `value` has the task's counts. */
 void station_read(struct station *, bool after);
 
-/* On the same thread; values and reasons stay valid until the next start. */
+/* To be called on the same thread; values and reasons stay valid until the next start. */
 void station_stop(struct station *, unsigned n);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Providers, and one worker's counters in a pass. */
+/* The table of providers, and one worker's counters in a pass. */
 #include "count/schedule.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "count/perf.h"
 #include "kit/opaque.h"
 
-/* Providers. */
+/* --- providers --- */
 
 const struct provider *const provider_table[PROVIDERS] = { [PROVIDER_KERNEL] = &kernel_provider,
 							   [PROVIDER_SOFTWARE] = &perf_software,
@@ -50,7 +50,7 @@ void providers_names(const struct providers *p, void (*each)(void *, const char 
 			provider_table[i]->names(p->of[i].library, each, argument);
 }
 
-/* Stations. */
+/* --- stations --- */
 
 bool station_make(struct station *s, unsigned n)
 {

@@ -27,7 +27,7 @@ struct start {
 	_Alignas(APART) _Atomic unsigned begun;
 };
 
-/* Before each sample, by reset(). */
+/* To be called before each sample, by reset(). */
 static inline void start_reset(struct start *s)
 {
 	atomic_store_explicit(&s->begun, 0, memory_order_relaxed);

@@ -104,7 +104,7 @@ const char *npy_header_parse(struct npy_header *h, char **at, const char *end)
 	return expected;
 }
 
-/* Types. */
+/* --- types --- */
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "values of NPY files in little endian are read and written as they are");

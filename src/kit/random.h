@@ -26,7 +26,7 @@ static inline uint64_t random_word(uint64_t stream, uint64_t i)
 	return random_mix(stream + (i + 1) * RANDOM_GOLDEN);
 }
 
-/* In [0,1): the upper 53 bits of a word. */
+/* A number in [0,1): the upper 53 bits of a word. */
 static inline double random_unit(uint64_t word)
 {
 	return (double)(word >> 11) * 0x1p-53;
@@ -67,7 +67,7 @@ struct zipf {
 	double begin, end, sure;
 };
 struct zipf zipf_of(uint64_t n, double exponent);
-/* From a random number of 64 bits, which also seeds further tries. */
+/* Draws a number by a random number of 64 bits, which also seeds further tries. */
 uint64_t zipf_draw(const struct zipf *, uint64_t random);
 
 #endif

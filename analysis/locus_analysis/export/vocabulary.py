@@ -10,33 +10,33 @@ from typing import Optional
 
 # Of sentences in trials: reasons and notes.
 SENTENCES = """
-about after again all allocation allocations an and another any apart are as aside at available
-back batch batches be because been before begin begins benchmark between both bound budget but by
-bytes cache can't cannot changed changes check checked claimed clock close completed continue could
-count counted counters counting counts covers created cut cycle data described describes did differs
+about after again all allocation allocations an and another any apart are as aside at available back
+batch batches be because been before begin begins benchmark between both bound budget but by bytes
+cache can't cannot changed changes check checked claimed clock close completed continue could count
+counted counters counting counts covers created cut cycle data described describes did differs
 disturbed divided do doubtful drifted each earlier effect elsewhere ends events evicted expected
-fast few
-fewer finished first float for free from group had has have here hide host how huge hypervisor
-hypervisors if impossible in incomplete inherited instead instructions interrupted interval is it
-its kind kinds known lack last layout least left lie lies limit line lines list locus long longer
-machine machines many matter may mean means measure measured median meetings memory memory's
-migrations miss mmap more most moved moves mpi names needed needs never no node nodes none not notes
-nothing number numbers of off on once one only open or other others out output outside over own page
-pages pair pairs parameters part pass per pinned placement policy preemptions process processes
-profile protocol ran range rank ranks rate read reading reads reason record regions remote repeats
-reported requested rerun result resume root row run runs same sample sampled samples saw says second
-set sets share shared shares shift shifted shortest shows side single size sizes slow smaller so
-some spent spread stays stolen stop stopped sum sums switches table take taken takes target text
-than that the their them then there these they third this thread threads time times tlb to too took
-topology touch transparent trial trials trusted two unit unless unverified up use used value values
-variant variants virtual was were what when where which while wide with without work worked worker
-workers you zero zeros allocate allow allows already alone ask aslr brackets branch calls choose
-combinations complete contradicts core cores cpu cpus decides disjoint estimated file flushed gave
-give giving held if left let like localalloc make most move oversubscribe oversubscribed pe pinning
-prepare prepared probe probed quoted removed rounds see sees sit slot suite sums supported turn was
-were watchdog writing written need sysctl vm.nr_hugepages ns us ms ps s b kib mib gib tib kb mb
-gb iteration load loads tick ticks message messages op ops operation operations lookup lookups key
-keys point points update updates pass passes byte step steps sigint sigterm sighup
+fast few fewer finished first float for free from group had has have here hide host how huge
+hypervisor hypervisors if impossible in incomplete inherited instead instructions interrupted
+interval is it its kind kinds known lack last layout least left lie lies limit line lines list locus
+long longer machine machines many matter may mean means measure measured median meetings memory
+memory's migrations miss mmap more most moved moves mpi names needed needs never no node nodes none
+not notes nothing number numbers of off on once one only open or other others out output outside
+over own page pages pair pairs parameters part pass per pinned placement policy preemptions process
+processes profile protocol ran range rank ranks rate read reading reads reason record regions remote
+repeats reported requested rerun result resume root row run runs same sample sampled samples saw
+says second set sets share shared shares shift shifted shortest shows side single size sizes slow
+smaller so some spent spread stays stolen stop stopped sum sums switches table take taken takes
+target text than that the their them then there these they third this thread threads time times tlb
+to too took topology touch transparent trial trials trusted two unit unless unverified up use used
+value values variant variants virtual was were what when where which while wide with without work
+worked worker workers you zero zeros allocate allow allows already alone ask aslr brackets branch
+calls choose combinations complete contradicts core cores cpu cpus decides disjoint estimated file
+flushed gave give giving held if left let like localalloc make most move oversubscribe
+oversubscribed pe pinning prepare prepared probe probed quoted removed rounds see sees sit slot
+suite sums supported turn was were watchdog writing written need sysctl vm.nr_hugepages ns us ms ps
+s b kib mib gib tib kb mb gb iteration load loads tick ticks message messages op ops operation
+operations lookup lookups key keys point points update updates pass passes byte step steps sigint
+sigterm sighup
 """
 # Of processors, machines, and what is on them.
 HARDWARE = """

@@ -38,7 +38,7 @@ static inline void biased_wait(const _Atomic bool *other)
 		relax(turn, SPINS);
 }
 
-/* For the owner only. */
+/* Takes the lock; for the owner only. */
 static inline void biased_acquire(struct biased_lock *l)
 {
 	for (;;) {

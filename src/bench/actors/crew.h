@@ -153,7 +153,7 @@ static inline unsigned crew_draw(struct crew_hand *h, unsigned n)
 	return (unsigned)((h->random >> 32) * n >> 32);
 }
 
-/* For executors. */
+/* ---- for executors ---- */
 
 /* Puts an actor into a thread's inbox, and wakes the thread; false: it was not asleep. */
 bool crew_deliver(struct crew *, unsigned thread, struct actor *);

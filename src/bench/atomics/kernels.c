@@ -177,7 +177,7 @@ MEASURED store_16(void *job, uint64_t n)
 	j->value = value;
 }
 
-/* By a pair of exclusive accesses, which every CPU has. */
+/* Exchanges by a pair of exclusive accesses, which every CPU has. */
 static inline bool exchanged(void *word, uint64_t expected[2], const uint64_t desired[2])
 {
 	uint64_t low, high;

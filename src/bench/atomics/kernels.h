@@ -30,7 +30,7 @@ struct job {
  * the address of the next, so that each waits for the one before.
  */
 typedef void kernel(void *job, uint64_t n);
-/* By log2 of the word's bytes; NULL: not on this architecture. */
+/* The loops by operation and log2 of the word's bytes; NULL: not on this architecture. */
 extern kernel *const atomics_kernels[OPERATIONS][SIZES];
 
 /* Why this CPU does not do this in one access; NULL: it does. */

@@ -78,7 +78,7 @@ struct stream {
 	_Alignas(APART) _Atomic uint64_t taken;
 };
 
-/* Before each sample. */
+/* To be called before each sample. */
 void stream_restart(struct stream *);
 /* Writes, or reads, so many parts, while the other thread calls the other function. */
 void stream_write(struct stream *, uint64_t parts);
@@ -87,7 +87,7 @@ void stream_read(struct stream *, uint64_t parts);
 uint64_t stream_sum(const char *part, size_t bytes);
 
 /* The memory of a trial's pairs, and how their lines get into the requested state. */
-/* In the order of the parameter's choices. */
+/* States in the order of the parameter's choices. */
 enum state {
 	STATE_MODIFIED,
 	STATE_EXCLUSIVE,

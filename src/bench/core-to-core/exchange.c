@@ -14,7 +14,7 @@
  */
 enum { LOOKS = 1 << 14 };
 
-/* After each failed look. */
+/* To be called after each failed look. */
 static inline void look_again(unsigned *looks)
 {
 	if (++*looks % LOOKS == 0)

@@ -42,7 +42,7 @@ struct fabric {
 
 /* One way to put ranks together: fills in what this rank measured in a sample; rounds done. */
 struct way {
-	unsigned least; /* ranks */
+	unsigned least; /* ranks that it needs */
 	unsigned (*measure)(struct fabric *);
 };
 extern const struct way way_loopback, way_pairs, way_bisection, way_ring, way_loaded;

@@ -41,7 +41,7 @@ static struct free_entry *take_batch(struct entries *e)
 	return batch;
 }
 
-/* Not by pool_take(), which fails the trial: the map decides whether it fails. */
+/* Does without pool_take(), which fails the trial: the map decides whether it fails. */
 static void *take_fresh(const struct entries *e, const struct worker *self)
 {
 	struct pool_part *part = &e->pool->part[self->index];

@@ -21,7 +21,7 @@
 #include "kit/spin.h"
 #include "machine/clock.h"
 
-/* As published: a Java object with its header as the lock, an int as the count. */
+/* Bytes as published: a Java object with its header as the lock, an int as the count. */
 enum { STRIPES_LOCK = 16, STRIPES_COUNT = 4 };
 
 struct stripes {

@@ -190,7 +190,7 @@ static uint32_t count(struct waitfree *m, unsigned stripe, int more)
 	return entries;
 }
 
-/* Under the lock. */
+/* Puts an entry; to be called with the stripe's lock held. */
 static bool put_entry(struct waitfree *m, struct worker *self, const struct at *at, uint64_t key,
 		      const uint64_t *value, uint32_t *entries)
 {
@@ -272,7 +272,7 @@ static bool fill_table(struct waitfree *m, struct worker *self, const struct wai
 	return true;
 }
 
-/* Under all locks. */
+/* Doubles the table; to be called with all locks held. */
 static void double_table(struct waitfree *m, struct worker *self, struct waitfree_table *old)
 {
 	struct waitfree_table *new = old + 1;

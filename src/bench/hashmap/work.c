@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sample: blocks of operations, drawn first, then done. */
+/* The work of a sample: blocks of operations, which are drawn first, then done. */
 #include "bench/hashmap/hashmap.h"
 #include "kit/loop.h"
 #include "kit/opaque.h"

@@ -94,11 +94,11 @@ struct data {
 	struct matrix *file; /* of points; NULL: they are generated */
 	struct recipe recipe;
 	size_t first;		  /* row of this rank's first point */
-	atomic_flag told;	  /* a worker has taken `why` */
+	atomic_flag told;	  /* a worker has set `why`, or is about to */
 	char why[PATH_MAX + 256]; /* why there are no points; "": there are */
 };
 
-/* From any worker: the first to fail says why. */
+/* May be called by any worker: keeps the reason of the first that fails. */
 static void tell(struct data *d, const char *why)
 {
 	if (!atomic_flag_test_and_set(&d->told))

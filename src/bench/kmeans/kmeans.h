@@ -84,7 +84,7 @@ enum { FROM_FILE = SHAPE_BLOBS + 1 };
 #define NONE  "none"
 #define DRAWN "drawn"
 
-/* For parameters whose value is a text. */
+/* Whether a parameter whose value is a text has this word. */
 static inline bool is(const union value *value, unsigned parameter, const char *word)
 {
 	return !strcmp(value[parameter].text, word);

@@ -142,7 +142,7 @@ struct visitor {
 	unsigned index, threads;
 	unsigned char *posts; /* a struct post for each thread, `size` bytes apart */
 	size_t size;
-	struct cohort_node *cohort;    /* of its node */
+	struct cohort_node *cohort;    /* of the thread's node */
 	uint64_t *from;		       /* sections that wrote, by the thread that wrote before */
 	const unsigned char *distance; /* to the thread that wrote before: enum distance */
 	/* constant: how much a section does */

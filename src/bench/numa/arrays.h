@@ -43,7 +43,7 @@ static inline size_t dealt_begin(const struct dealt *d, size_t chunk)
 	return smaller(chunk * d->chunk, d->elements);
 }
 
-/* Before a worker's part of the n-th loop. */
+/* To be called before a worker's part of the n-th loop. */
 static inline void dealt_enter(struct dealt *d, uint64_t n, const struct worker *self)
 {
 	if (self->index == 0)

@@ -85,7 +85,7 @@ struct stream {
 	/* number of keys, a multiple of a packet; index of the next packet's first key */
 	size_t keys, at;
 	uint64_t dealt;	 /* packets since the start */
-	uint32_t packet; /* keys */
+	uint32_t packet; /* keys in a packet */
 	unsigned width;	 /* bytes of a key */
 };
 

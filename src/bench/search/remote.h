@@ -49,7 +49,7 @@ struct remote {
 	struct stream *stream;	   /* by thread */
 	struct searcher *searcher; /* likewise */
 	unsigned threads;
-	uint32_t packets; /* of a thread in a round */
+	uint32_t packets; /* packets that a thread sends in a round */
 	struct remote_round round[ROUNDS_AT_ONCE];
 	struct remote_own *own; /* by thread */
 	/* bytes sent to other ranks, keys and answers, in this sample */

@@ -40,7 +40,7 @@ static inline const struct way *way_of(const struct trial *t)
 	return t->variant->data;
 }
 
-/* Counts and sizes. */
+/* --- counts and sizes --- */
 unsigned dispatchers_of(const struct trial *); /* workers before the searchers */
 unsigned searchers_of(const struct trial *);
 unsigned streams_of(const struct trial *); /* streams of keys of this process */

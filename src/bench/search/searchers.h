@@ -39,12 +39,12 @@ struct searcher {
 	struct ring *ring;
 	bool holding;	     /* the ring's first packet is being searched */
 	struct packet *copy; /* a copy of a packet that came from a ring with several consumers */
-	uint32_t *answers;   /* to the last packet's keys */
+	uint32_t *answers;   /* answers to the last packet's keys */
 	const void *last;    /* the last packet's keys; NULL: none */
 	size_t last_keys;
 	/* answers in all samples since the start: how many, and their sum */
 	uint64_t keys, sum;
-	double fetched; /* best: key/s, see limit_of_memory() */
+	double fetched; /* for `best`: key/s that memory allows, see limit_of_memory() */
 };
 
 /* Begins a sample: returns clock_ticks(). Not inlined, for the sake of the loops after it. */
@@ -77,9 +77,9 @@ struct flow;
 
 /* The next packet for a searcher, and its owner; NULL: none. Valid until the next call. */
 typedef const struct packet *take(struct flow *, unsigned me, unsigned *owner);
-/* From the searcher's own ring, as its only consumer. */
+/* Takes a packet from the searcher's own ring, as its only consumer. */
 take take_own;
-take take_any; /* from others' rings if its own is empty */
+take take_any; /* takes one from another's ring if its own is empty */
 
 struct flow {
 	unsigned searchers;

@@ -29,7 +29,7 @@
 	}
 /* lesson ends */
 
-/* Until the exchange succeeds. */
+/* Repeats the update until the exchange succeeds. */
 #define COMPARE_EXCHANGE(WORD)                                                                \
 	_Atomic(WORD) *word = place;                                                          \
                                                                                               \

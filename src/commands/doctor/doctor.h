@@ -18,7 +18,7 @@ struct machine;
 
 /* The data that checks examine. */
 struct patient {
-	const char *root; /* of /proc and /sys (sysfs.h) */
+	const char *root; /* where /proc and /sys are read (sysfs.h) */
 	const struct machine *machine;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words for the results of checks. */
+/* Builds the texts that report the results of checks. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

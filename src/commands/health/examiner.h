@@ -9,7 +9,7 @@
 #include "commands/health/finding.h"
 #include "harness/ask/options.h"
 
-/* The command line. */
+/* What the command line says. */
 struct asked {
 	const struct program *program;
 	const char *expect, *record; /* record: NULL: none */
@@ -22,7 +22,7 @@ struct asked {
 struct foreign {
 	double wall;
 	double busy; /* CPU time that all CPUs of the host spent on work; 0: unknown */
-	double own;  /* of this program */
+	double own;  /* CPU time of this program */
 };
 
 /* The memory that parent and child share. */

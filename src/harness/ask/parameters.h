@@ -30,7 +30,7 @@ const char *profile_override(const struct variant *, unsigned parameter, enum pr
  */
 enum { VALUE_ROOM = UTF8_ROOM(PATH_MAX) };
 char *value_print(const struct parameter *, union value, char *text, size_t size);
-/* For people: "1 GiB"; the parameter's word for 0. */
+/* Writes the value for people: "1 GiB", or the parameter's word for 0. */
 char *value_show(const struct parameter *, union value, char *text, size_t size);
 
 bool value_same(const struct parameter *, union value, union value);

@@ -144,7 +144,9 @@ static bool differ(const struct parameter *p, union value a, union value b)
 struct varying varying_find(const struct plan *plan)
 {
 	const struct benchmark *b = plan->benchmark;
-	const struct trial *first[MOST_PARAMETERS] = { NULL }; /* to have the parameter */
+	const struct trial *first[MOST_PARAMETERS] = {
+		NULL
+	}; /* the first trial that has the parameter */
 	bool lacked[MOST_PARAMETERS] = { false };
 	struct varying varies = { 0 };
 

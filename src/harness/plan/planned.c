@@ -176,7 +176,7 @@ static void note_guesses(struct planned *p, const struct plan *plan)
 	}
 }
 
-/* 0, or an exit status after a message. */
+/* Sets the trial's identity. 0, or an exit status after a message. */
 static int identify(struct planned *p, const struct plan *plan, const struct request *r)
 {
 	const char *why;

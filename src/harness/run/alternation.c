@@ -177,7 +177,7 @@ static bool has_time_to_double(const struct alternation *a, double now)
 	return now + 0.9 * (now - a->began) < a->end;
 }
 
-/* For a trial without a fixed number of samples. */
+/* Whether to stop, for a trial without a fixed number of samples. */
 static enum stopped after_allocations(struct alternation *a, unsigned allocations)
 {
 	const double now = budget_now(&a->run->budget);

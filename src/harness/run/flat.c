@@ -91,7 +91,7 @@ static const json_t *local_of(const json_t *trial)
 	return json_object_get(json_object_get(trial, "placement"), "local_share");
 }
 
-/* When the trial was measured; ends the line. */
+/* Prints when the trial was measured, and ends the line. */
 static void print_time(const json_t *trial, FILE *f)
 {
 	const json_t *measured = json_object_get(trial, "measured");

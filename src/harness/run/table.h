@@ -165,9 +165,9 @@ void table_open(struct table *, FILE *to, FILE *errors, enum format);
 void table_begin(struct table *, const struct plan *);
 /* Prints the row of a trial, from its line of the record. */
 void table_row(struct table *, const struct planned *, const json_t *trial);
-/* After the last row of a benchmark; does nothing if none was begun. */
+/* To be called after the last row of a benchmark; does nothing if none was begun. */
 void table_end(struct table *);
-/* After the last table. */
+/* To be called after the last table. */
 void table_close(struct table *);
 /* Whether the format is for people, so that sentences may come before or after the table. */
 bool table_is_read(const struct table *);

@@ -30,7 +30,7 @@ struct noise {
 /* The places of pages in the allocation with the most misplaced pages. */
 struct placements {
 	struct placement now; /* the current allocation's, before its samples; pages 0: none */
-	struct placement before, after; /* its samples */
+	struct placement before, after; /* the samples of that allocation */
 	bool known;			/* before and after are known */
 };
 

@@ -121,7 +121,7 @@ struct quarantine {
  * is marked, since it may get the same memory again.
  */
 void quarantine_keep(struct quarantine *, struct series *, struct arena *, double bytes);
-/* Gives all back. */
+/* Frees the quarantine, and gives all its memory back. */
 void quarantine_free(struct quarantine *);
 
 /* --- batch.c: the amount of work in a sample, and batches of samples --- */

@@ -15,7 +15,7 @@
 #include "base/sysfs.h"
 #include "base/text.h"
 
-/* Hierarchies. */
+/* --- hierarchies --- */
 
 /*
  * This process's place in a hierarchy of control groups, version 1 or 2: from its own group up to
@@ -161,7 +161,7 @@ static const char *hierarchy_group(const struct hierarchy *h)
 	return *name ? name : "/";
 }
 
-/* Limits. */
+/* --- limits --- */
 
 void limit_begin(struct memory_limit *l)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The least of all limits of memory. */
+/* Finds the lowest limit of memory that applies. */
 #include "machine/limits/limits.h"
 
 #include <stdbool.h>

@@ -83,7 +83,7 @@ void *region_on_node(struct arena *a, const char *name, size_t bytes, int node)
 	return memset(region_base(r), 0, bytes);
 }
 
-/* Migration. */
+/* --- migration --- */
 
 /* Keeps only the pages that are present, but not on their user's node. */
 static int keep_remote(struct page_list *c)

@@ -102,7 +102,7 @@ int page_list_ask(struct page_list *c)
 	return move_pages(0, c->n, c->address, NULL, c->status, 0) ? -1 : 0;
 }
 
-/* Counts and claims. */
+/* --- counts and claims --- */
 
 /*
  * Counts for one region, by node: pages found with a claimed home, pages claimed, pages found

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On which nodes an arena's pages lie, according to the kernel, compared with the claims. */
+/* Compares the nodes on which an arena's pages lie, according to the kernel, with its claims. */
 #ifndef LOCUS_PLACEMENT_H
 #define LOCUS_PLACEMENT_H
 

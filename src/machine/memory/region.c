@@ -156,7 +156,7 @@ int region_discard(struct region *r)
 	return madvise(r->base, r->bytes, MADV_DONTNEED);
 }
 
-/* Claims. */
+/* --- claims --- */
 
 static void claim(const struct region *r, int16_t *of, size_t offset, size_t bytes, int node)
 {

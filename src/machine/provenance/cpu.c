@@ -131,7 +131,7 @@ static void put_text_of(json_t *object, const char *name, const char *text, cons
 	source_put_value(object, name, source_text(value), "/proc/cpuinfo has no \"%s\"", key);
 }
 
-/* For x86; other architectures report less, under other names. */
+/* Puts what x86 reports; other architectures report less, under other names. */
 static void put_others(json_t *cpu, const char *cpuinfo)
 {
 	put_text_of(cpu, "vendor", cpuinfo, "vendor_id", "mvendorid");

@@ -13,7 +13,7 @@
 #include "base/why.h"
 #include "machine/topology/topology.h"
 
-/* By --bind. */
+/* --- places by --bind --- */
 
 static struct place place_of(const struct cpu *cpu)
 {
@@ -41,7 +41,7 @@ int machine_bind(const struct machine *m, const char *bind, unsigned n, bool ove
 	return status;
 }
 
-/* By layout. */
+/* --- places by a layout --- */
 
 /* most threads of a layout on one node, so that sums do not overflow */
 #define MOST_THREADS (1u << 20)

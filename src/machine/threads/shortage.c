@@ -44,7 +44,7 @@ static void find_limit(char *what, size_t size)
 		snprintf(what, size, "the kernel's threads-max or pid_max, or memory");
 }
 
-/* Not with the other functions of exit(): ranks that wait for this one would not end. */
+/* Ends by _exit(): after the functions of exit(), ranks that wait for this one would not end. */
 static void explain(void)
 {
 	const unsigned made = threads_now() - region.before + 1;

@@ -14,7 +14,7 @@
 #include "base/sysfs.h"
 #include "machine/topology/load.h"
 
-/* The policy. */
+/* --- the policy --- */
 
 /* "prefer (many):0-1" and "weighted interleave:0-1" are two words. */
 static void take_policy(const char *line, char *text, size_t size)
@@ -62,7 +62,7 @@ hwloc_bitmap_t memory_policy_nodes(const struct memory_policy *p)
 	return list ? number_list_parse(list + 1) : NULL;
 }
 
-/* Usable memory. */
+/* --- usable memory --- */
 
 const char *node_lack(const struct machine *m, const struct node *node, char text[NODE_TEXT])
 {

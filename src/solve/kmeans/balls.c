@@ -306,7 +306,7 @@ static uint32_t take_sample(struct balls *x, const struct share *s, const struct
 	return n;
 }
 
-/* Whether balls cost little enough, in a sample: to divide once, and to check in each iteration. */
+/* Whether, in a sample, balls cost little to divide once, and to check in each iteration. */
 static bool promises(struct balls *x, const struct share *s, const struct stage *g)
 {
 	const double all = (double)take_sample(x, s, g) * g->k, most = all * MOST_COST;

@@ -13,8 +13,8 @@ enum {
 };
 
 /*
- * Points that are close together. Room: how much farther away other centres are, at least. While
- * centres have moved less, they need not be examined.
+ * Points that are close together. The room is how much farther away than the nearest centre all
+ * others are, at least: while centres have moved less, the others need not be examined.
  */
 struct ball {
 	uint32_t first, n; /* its points, as a part of `order` */
@@ -50,7 +50,7 @@ struct balls {
 	double cost;		   /* cost of examining and dividing, in scores of brute force */
 };
 
-/* At most `most` balls. */
+/* Lays out memory for at most `most` balls. */
 void balls_lay_out(struct balls *, struct carver *, size_t n, unsigned d, unsigned k, enum real,
 		   size_t most);
 /* Makes a ball of n points, from place `first` of `order` on. */

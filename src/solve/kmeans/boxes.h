@@ -24,7 +24,8 @@ struct box {
 struct boxes {
 	struct rough rough;
 	bool tried, promised; /* promised: boxes should take less time than brute force */
-	struct sorted points; /* when done: by box; `row` is of doubles only */
+	/* once done, they are ordered by box; `row` is used only if points are doubles */
+	struct sorted points;
 	struct box *box, *branch;
 	uint32_t boxes, branches;
 	float *block; /* by box: its points, FULL of them */
@@ -33,8 +34,8 @@ struct boxes {
 	uint32_t *other;     /* by point */
 	float *least, *most; /* least and largest values of a box; from d on, of a branch */
 	double *exact;	     /* a block */
-	/* Of the current branch or box. */
-	float *score; /* of all centres */
+	/* Scratch for the current branch or box. */
+	float *score; /* scores of all centres */
 	uint16_t *found;
 	uint32_t *near, *listed; /* centres that may be nearest in the branch; in the box */
 	struct packed list;	 /* the centres in `near` */

@@ -176,7 +176,7 @@ static uint64_t first_bits(unsigned n)
 	return (n < 64 ? UINT64_C(1) << n : 0) - 1;
 }
 
-/* For doubles: floats first. A distance computed in float counts as half. */
+/* Points of doubles: tries floats first. A distance computed in float counts as half. */
 static void force_roughly(struct rough *r, uint32_t *label, struct share *s, const struct stage *g,
 			  size_t first, size_t last)
 {

@@ -313,7 +313,7 @@ static void settle(const struct index *x, const struct stage *g, struct tile *of
 #define LOOPS "solve/kmeans/cells_build.h"
 #include "solve/kmeans/vectors.h"
 
-/* Widest first. */
+/* Forms, the widest vectors first. */
 static const struct {
 	enum isa needs;
 	const struct form *of[2]; /* by type */

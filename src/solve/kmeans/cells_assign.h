@@ -99,7 +99,7 @@ INLINE struct NAME(rival) NAME(rival)(const float *rival, uint32_t id, unsigned 
 	return r;
 }
 
-/* For some points: the least score, the second least, and the centre with the least. */
+/* A vector of points' least scores, second least scores, and centres with the least. */
 struct NAME(nearest) {
 	NAME(vector) best, other, which;
 };

@@ -68,7 +68,7 @@ struct joint {
 	uint32_t *label;
 };
 
-/* For exact.c: a relative row, the scores of all centres, and the candidates for the nearest. */
+/* Memory for exact.c: a relative row, the scores of all centres, the candidates for the nearest. */
 struct scratch {
 	void *row, *score;
 	uint32_t *near;
@@ -153,7 +153,7 @@ struct choice {
 	bool joint, deals;
 };
 
-/* If no method fits: the pruning does not suit the problem. The same on all ranks. */
+/* Chooses methods, the same on all ranks. None fits: the pruning does not suit the problem. */
 struct choice choice_make(const struct problem *, enum prune);
 
 #endif

@@ -78,7 +78,7 @@ struct rough {
 };
 
 void rough_lay_out(struct rough *, struct carver *, size_t n, unsigned d, unsigned k, enum real);
-/* Before each iteration. */
+/* To be called before each iteration. */
 void rough_pack(struct rough *, const struct stage *);
 /*
  * Brute force on all points. For doubles with `floats`: by floats first, until these have decided

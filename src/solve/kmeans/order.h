@@ -108,7 +108,7 @@ struct cut {
 };
 
 struct tree {
-	unsigned levels; /* of the top */
+	unsigned levels; /* of cuts in `top` */
 	struct cut *top; /* a heap: the root is 1 */
 	double whole;	 /* mean logarithm of the sides of the sample's box */
 	float *sample;	 /* rows */

@@ -9,7 +9,7 @@
 #define LOOPS "solve/kmeans/tiles_loops.h"
 #include "solve/kmeans/vectors.h"
 
-/* The widest first. */
+/* Tiles, the widest vectors first. */
 static const struct {
 	enum isa needs;
 	const struct tiles *of[2];

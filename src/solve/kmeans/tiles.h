@@ -109,7 +109,7 @@ enum {
 	CHAINS = 16,
 };
 
-/* For rows in an order that the CPU cannot predict. */
+/* Prefetches a row, where rows come in an order that the CPU cannot predict. */
 static inline void prefetch_row(const void *row, size_t bytes)
 {
 	enum { LINE = 64 };
@@ -126,7 +126,7 @@ static inline struct packed packed_first(const struct packed *p, const struct ti
 {
 	return (struct packed){ p->d, k, (k + t->group - 1) / t->group, p->value, p->half };
 }
-/* Room for centres. */
+/* Carves memory for k packed centres. */
 struct packed packed_carve(struct carver *, unsigned d, unsigned k, enum real);
 
 #endif

@@ -7,7 +7,7 @@
  * block for ROWS centres are in registers: a centre's value, broadcast once, serves VECTORS
  * multiplications, and a point's value ROWS. The nearest centre is tracked by GROUP of centres.
  */
-/* As registers allow: of 32, 24 for scores, 3 for points' values, 1 for a centre's. */
+/* Sizes that the registers allow: of 32, 24 hold scores, 3 points' values, 1 a centre's. */
 #if WIDTH == 64
 #define VECTORS	      3
 #define ROWS	      8

@@ -5,7 +5,7 @@
  * recomputed for each point, by the same operations but with centres in lanes: the first score that
  * equals the least belongs to the nearest centre. Part of tiles_loops.h.
  */
-/* In lanes where s is less: least = s, where = g. */
+/* Sets least = s and where = g in the lanes where s is less. */
 #define NOTE(least, where, s, g)                                                        \
 	do {                                                                            \
 		__extension__ const __auto_type less = GREATER(least, s);               \

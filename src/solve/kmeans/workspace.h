@@ -33,7 +33,7 @@ void frame_begin(struct frame *, const struct problem *, double *given, double *
  */
 double frame_put_centre(struct frame *, unsigned c, const double *value);
 
-/* From relative to given coordinates. */
+/* Converts a relative coordinate to a given one. */
 double frame_given(const struct frame *, double relative, unsigned j);
 
 struct workspace {

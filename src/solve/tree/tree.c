@@ -367,7 +367,7 @@ static inline unsigned rank_u64_neon(const uint64_t *line, uint64_t key)
 	return -(unsigned)vaddvq_u64(less);
 }
 
-/* By the sign of a difference, as with AVX2. */
+/* Compares by the sign of a difference, as with AVX2. */
 static inline unsigned rank_narrow_neon(const uint16_t *line, uint16_t bits)
 {
 	const uint16x8_t q = vdupq_n_u16(bits);
