@@ -144,7 +144,7 @@ static inline double threads_together(const struct trial *t)
 {
 	return t->threads;
 }
-/* report_by_worker(): the units of each thread. */
+/* A metric for report_by_worker(), which gets the units that each thread did. */
 #define FAIRNESS_METRIC(UNIT)                                                              \
 	{                                                                                  \
 		"fairness", "1", UNIT "s of the slowest thread over those of the fastest", \

@@ -87,11 +87,11 @@ struct core {
 	_Alignas(APART) uint64_t *ticks; /* by quantum */
 	double cycle;			 /* s; 0: unknown */
 	uint64_t wrong;			 /* quanta of this sample */
-	uint64_t wrong_ever;		 /* of all samples */
+	uint64_t wrong_ever;		 /* quanta of all samples */
 	double median;			 /* s of a quantum, in the last sample */
 	int cpu;
 	double start;	     /* the value with which its quanta start */
-	struct parking turn; /* alone: it may begin */
+	struct parking turn; /* where a worker of `alone` waits */
 };
 
 struct state {

@@ -15,7 +15,7 @@
  */
 #define OUTSTANDING_SHARE   0.05
 #define OUTSTANDING_SCATTER 5.0
-/* ... if a level has at least this many workers. */
+/* Workers stand out only at levels with at least this many workers. */
 enum { LEAST_WORKERS = 5 };
 /* Standard deviation over median absolute deviation, of a normal distribution. */
 #define NORMAL_MAD 1.4826

@@ -18,11 +18,11 @@ enum { MOST_PER_BATCH = 32, MOST_TURNS = 64 };
 
 /* A sample of several workers lasts this many times the usual skew of their starts. */
 #define SKEW_FACTOR 1000.0
-/* ... with a deadline, this many times as long as the work that is done after it. */
+/* With a deadline, it also lasts this many times as long as the work after it takes. */
 #define LATE_FACTOR 100.0
 /*
- * ... but at most this many times the benchmark's target length: a larger skew comes from the
- * scheduler, not from the barrier.
+ * For these two reasons it lasts at most this many times the benchmark's target length: a larger
+ * skew comes from the scheduler, not from the barrier.
  */
 #define LONGEST_FACTOR 20.0
 
@@ -37,7 +37,7 @@ enum { MOST_PER_BATCH = 32, MOST_TURNS = 64 };
  * are never quiet.
  */
 #define RETRY_FACTOR 5
-/* ... and no longer than this (s): a sample that takes seconds is always disturbed. */
+/* It does so for at most this time (s): a sample that takes seconds is always disturbed. */
 #define RETRY_MOST 1.0
 
 /* A sample of at least this share of its target is long enough. */

@@ -102,7 +102,7 @@ void rows_add(struct rows *r, unsigned metric, unsigned with, double value)
 		m->value[column][m->samples[column]++ % ROWS_KEPT] = (float)value;
 }
 
-/* The median of the samples. */
+/* A cell for the rank that was met: the median of its samples for each column. */
 static struct row_cell cell_of(const struct met *m, unsigned columns)
 {
 	struct row_cell cell = { .with = m->with };

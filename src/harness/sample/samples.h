@@ -76,8 +76,8 @@ void samples_leave_out_cut(struct samples *);
  * least this share of its samples.
  */
 #define SAMPLES_LEAST_CLEAN 0.25
-bool samples_has_clean(const struct samples *,
-		       unsigned allocation); /* this share, and at least one */
+/* Whether an allocation has at least this share of samples that are not noisy, and at least one. */
+bool samples_has_clean(const struct samples *, unsigned allocation);
 bool samples_sets_noise_aside(const struct samples *);
 
 /* Estimates a statistic from its values by batch. */

@@ -99,7 +99,7 @@ void *arena_cannot(struct arena *a, const char *format, ...)
 	return NULL;
 }
 
-/* Room on the nodes. */
+/* --- room on the nodes --- */
 
 /*
  * The two needs of a node: pages placed by first touch, which may fall back to another node, and by

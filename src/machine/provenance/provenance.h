@@ -101,9 +101,9 @@ void conditions_read(const char *root, struct conditions *);
 void conditions_free(struct conditions *);
 
 /*
- * The changes since then that may be the cause: "the CPUs online changed from 0-3 to 0-1 during the
- * run". Also unchanged conditions that are an obstacle. To be freed; NULL: none, or the conditions
- * are NULL.
+ * The conditions that may be the cause of a trial's failure: those that changed since they were
+ * read, "the CPUs online changed from 0-3 to 0-1 during the run", and unchanged ones that are an
+ * obstacle. To be freed; NULL: there are none, or the conditions are NULL.
  */
 char *conditions_cause(const struct conditions *, enum conditions_of);
 

@@ -47,7 +47,7 @@ static void find_hwmon(struct sensors *s)
 	}
 }
 
-/* The packages: psys is the machine, which holds them. */
+/* Finds the zones of packages, not psys, which is the whole machine. */
 static void find_zones(struct sensors *s)
 {
 	for (unsigned i = 0; i < SENSORS_ZONES; i++) {

@@ -36,7 +36,7 @@ struct cpu {
 	unsigned kind; /* index of its machine's kinds, if it has any */
 };
 
-/* A kind of cores. */
+/* A kind of cores, such as fast ones or slow ones. */
 struct core_kind {
 	char name[64];	      /* "IntelCore 3900 MHz", "capacity 1024": different for each kind */
 	char type[32];	      /* "IntelCore", "capacity 1024": without the frequency; "": unknown */
