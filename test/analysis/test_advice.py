@@ -18,6 +18,7 @@ from make_records import (
     Line,
     Machine,
     Point,
+    kmeans,
     latency,
     numa,
     of_lines,
@@ -178,6 +179,14 @@ def test_where_only_one_cpu_may_be_used_nothing_takes_two() -> None:
     assert (line.text, line.sure) == ("one CPU: cannot matter", CERTAIN)
     assert "core to core: there is one CPU" in made.missing
     assert "caches, bandwidth, workloads: locus suite measures all" in made.missing
+
+
+def test_a_workload_that_compares_threads_says_that_there_is_one_cpu() -> None:
+    alone = [p for p in kmeans() if p.threads == 1]
+    for point in alone:
+        point.ratios = []
+    assert untold(card_of(ONE, alone, "kmeans"), "kmeans").startswith("nothing to compare")
+    assert untold(card_of(ONE, alone, "kmeans", allowed="0"), "kmeans") == "one CPU: cannot be had"
 
 
 def test_a_suite_is_not_told_to_run_a_suite() -> None:

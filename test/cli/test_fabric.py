@@ -96,7 +96,7 @@ def test_a_rank_that_stands_still(mpi, tmp_path, read):
     """The others wait for it, and the run goes on."""
     file, pid = tmp_path / "fabric.jsonl", tmp_path / "pid"
     own = f'[ "${{OMPI_COMM_WORLD_RANK-$PMI_RANK}}" != 1 ] || echo $$ >{pid}; exec "$0" "$@"'
-    # On busy CPUs ranks of MPICH, which poll, take minutes for so many samples: the budget ends them.
+    # Ranks of MPICH poll: on busy CPUs so many samples take minutes, so the budget ends them.
     words = f"{WORDS.replace('repeats 2', 'repeats 500')} --time-budget 20s --variant pairs"
     with mpi.start(words, "--output", file, ranks=3, prefix=["sh", "-c", own]) as process:
         wait_for(written(file, "benchmark"), "the run begins")

@@ -123,6 +123,8 @@ def _then(host: Host, benchmark: str) -> advice.Advice:
 
 def _in_one(host: Host, benchmark: str, gains: Sequence[Gain]) -> Line:
     if not gains:
+        if advice.has_one_cpu(host.machine):
+            return untold("work", benchmark, "one CPU: cannot be had", advice.Advice())
         return untold("work", benchmark, "nothing to compare", _then(host, benchmark))
     first, *others = gains
     best = max((g for g in others if _clear(g.found)), key=_greatest, default=None)
