@@ -18,8 +18,8 @@ UNKNOWN = re.compile(r"unrecognized arguments: (.*)", re.DOTALL)
 
 
 class Parser(argparse.ArgumentParser):
-    """Parses the words of a program, or of one of its commands: argparse makes those of the same
-    class."""
+    """Parses the arguments of a program, or of one of its commands, for which argparse makes
+    parsers of the same class."""
 
     chosen: Optional[Parser] = None  # the command whose arguments are read
 

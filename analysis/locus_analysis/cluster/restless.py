@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts whose runs scatter much more than those of the others do, and what else had their CPUs."""
+"""Hosts whose runs scatter much more than the other hosts' runs, and what else used their CPUs."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Look:
 
 
 def of_host(y: Array) -> Array:
-    """The values of a host from those of its runs: the median; of two runs the better."""
+    """The values of a host, from its runs' values: their median; the better of two."""
     if len(y) == 1:
         return np.asarray(y[0])
     two = np.isfinite(y).sum(0) == 2

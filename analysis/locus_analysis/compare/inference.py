@@ -64,8 +64,8 @@ def shown(old: Array, new: Array, kinds: Sequence[str], paired: bool = False) ->
 def statistics(
     old: Array, new: Array, kinds: Sequence[str], paired: bool, most: int = MOST
 ) -> tuple[Array, Array, Array, Array]:
-    """The statistic of each labeling and metric, that of the real one first; and of this the
-    change, its standard error and the degrees of freedom."""
+    """The statistic of each labeling and metric, the real labeling first; and for the real labeling
+    the change, its standard error and the degrees of freedom."""
     y = new - old if paired else np.vstack((old, new))
     group = _groups(kinds)
     t = []

@@ -139,8 +139,8 @@ def found(curve: Curve, place: Place) -> Finding:
 
 
 def _beyond(last: Level, points: Sequence[Sized], reported: dict[int, list[float]]) -> None:
-    """Without a plateau of memory its time is that of the largest size, if the caches are small
-    beside it."""
+    """Without a plateau of memory, takes the time at the largest size as memory's, if that size far
+    exceeds the caches."""
     most = max(points, key=lambda p: float(p["size"]))
     if last.time is not None or value_of(most) < FASTEST_MEMORY:
         return

@@ -146,7 +146,7 @@ class _Doubt(TypedDict):
 
 
 def drop_notes(db: duckdb.DuckDBPyConnection, trials: Iterable[Shown]) -> None:
-    """Removes those of the trials' `notes` that the page gives once for all trials."""
+    """Removes from the trials' `notes` what the page says once for all trials."""
     doubts = select(db, _Doubt, "SELECT whole, id, name, why FROM counter WHERE NOT trusted")
     said = {(c["whole"], c["id"], f"{c['name']} is not to be trusted: {c['why']}") for c in doubts}
     for t in trials:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPUs beside each other: the time of fixed work on each over that of the median CPU, which is
-slow, and which computes wrong."""
+"""Compares CPUs: the time of fixed work on each over the median CPU's time; which CPU is slow, and
+which computes wrong."""
 
 from __future__ import annotations
 

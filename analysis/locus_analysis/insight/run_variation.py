@@ -70,8 +70,8 @@ def about(runs: int) -> str:
 
 
 def judged(trials: Sequence[Trial], given: Series) -> list[Trial]:
-    """What conclusions rest on: for a series its merged trials, as those of its last run; else the
-    trials of a run."""
+    """The trials on which conclusions rest: for a series its merged trials, named as its last
+    run's; else the trials of a run."""
     of = {whole: wholes for wholes in given for whole in wholes}
     found: list[Trial] = []
     for whole, own in by_run(trials):

@@ -102,7 +102,7 @@ def _find_in_pages(points: Sequence[Sized], page: int) -> Steps:
 
 
 def _both(alone: Sequence[Edge], apart: Sequence[Edge], remarks: list[str]) -> list[Edge]:
-    """The edges that huge pages remove, and those of the curve itself that are not a cache's."""
+    """The edges that huge pages remove, and the curve's own edges that are not a cache's."""
     edges = list(apart)
     for edge in alone:
         near = [e for e in apart if edge.low <= e.high and e.low <= edge.high]

@@ -119,7 +119,7 @@ def _marked(db: duckdb.DuckDBPyConnection) -> dict[str, list[Marked]]:
 def _by_trial(
     marked: dict[str, list[Marked]], tables: Sequence[Counted], notes: list[str]
 ) -> Iterator[tuple[Marked, list[Counted]]]:
-    """Trials with their tables, each from one file: of a job that was restarted, from that of its
+    """Trials with their tables, each from one file: if a job was restarted, from the file of its
     last start."""
     by_region: dict[tuple[str, str], list[Counted]] = {}
     for table in tables:
@@ -238,8 +238,8 @@ def _line(marked: Marked, table: Counted) -> Line:
 
 
 def _lost(marked: Marked, table: Counted) -> list[str]:
-    """CPUs of the trial that LIKWID has no counts of: a sum over the others would not be that of
-    the trial."""
+    """CPUs of the trial for which LIKWID has no counts: a sum over the others would not be the
+    trial's."""
     by_locus = [f"HWThread {cpu}" for cpu in marked.region.get("uncounted", [])]
     found = dict.fromkeys([*by_locus, *table.silent], "all its counters read zero")
     found.update(dict.fromkeys(table.absent(marked.cpus), "did not enter the region"))

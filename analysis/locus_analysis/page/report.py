@@ -336,8 +336,8 @@ def digest(text: str) -> str:
 
 
 def _within(title: str, section: str, names: dict[str, str]) -> str:
-    """The title of a picture in a section: without its name, and that of the run if there is one
-    alone."""
+    """The title of a picture in a section, without the section's name and, if there is only one
+    run, without the name of the run."""
     for name in names.values():
         rest = title.removeprefix(f"{section} on {name}")
         if rest != title and rest[:1] in (":", ","):

@@ -193,8 +193,8 @@ def _alike(of: Described, trials: Sequence[Trial]) -> dict[str, str]:
 
 
 def _not_drawn(told: Sequence[claims.Told], trials: Sequence[Trial]) -> list[claims.Told]:
-    """Claims whose picture would not be that of the ratios once more: with published figures, or
-    with values that are no declared ratio."""
+    """Claims whose picture would show more than the picture of the ratios does: published figures,
+    or values that are no declared ratio."""
     ratios = {r["value"] for t in trials for r in t["ratios"]}
     return [c for c in told if c["theirs"] or any(r["value"] not in ratios for r in c["rows"])]
 

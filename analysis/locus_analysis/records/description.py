@@ -336,7 +336,7 @@ def unlike_pages(of: Described, trials: Sequence[Trial], among: Sequence[Trial])
 
 
 def lines(of: Described, trials: Sequence[Trial], among: Sequence[Trial]) -> list[Line]:
-    """The lines of one group. Their colours and shapes are those of their place in `among`, so that
+    """The lines of one group. Colours and shapes follow from a line's place in `among`, so that
     they are the same in all panels."""
     kinds, unlike = {of.line_by.get(t["variant"]) for t in trials}, unlike_pages(of, trials, among)
     among = [t for t in among if of.line_by.get(t["variant"]) in kinds]
