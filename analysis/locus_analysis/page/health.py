@@ -73,15 +73,14 @@ def _by_host(campaigns: Sequence[Campaign]) -> dict[str, list[Cell]]:
     """The cells of each host, in order of its name."""
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for one in campaigns:
-        over = one.seen.score / one.class_.limit
-        for h, host in enumerate(one.hosts):
-            for c, name in enumerate(one.class_.components):
-                pair = float(one.seen.effect[h, c]), float(over[h, c])
-                own = found.setdefault((host, name), [])
-                own += [pair] if np.isfinite(pair).all() else []
+        pairs = np.stack([one.seen.effect, one.seen.score / one.class_.limit], axis=-1)
+        known = np.isfinite(pairs).all(-1)
+        for host, of_host, there in zip(one.hosts, pairs.tolist(), known.tolist()):
+            for name, pair, is_known in zip(one.class_.components, of_host, there):
+                found.setdefault((host, name), []).extend([pair] if is_known else [])
     cells: dict[str, list[Cell]] = {}
-    for (host, name), pairs in sorted(found.items()):
-        middle = map(median, zip(*pairs)) if pairs else (np.nan, np.nan)
+    for (host, name), own in sorted(found.items()):
+        middle = map(median, zip(*own)) if own else (np.nan, np.nan)
         cells.setdefault(host, []).append(Cell(host, name, *middle))
     return cells
 

@@ -74,7 +74,7 @@ def join(
 ) -> dict[str, list[Group]]:
     """By benchmark, the counts: a dictionary for each group, with its metrics and a line for each
     trial. Notes say what was left out."""
-    marked = _marked(db)
+    marked = _marked(db) if _has_regions(db) else {}
     found: dict[str, dict[str, Group]] = {}
     for marked_trial, own in _by_trial(marked, tables, notes):
         for table in own:
@@ -96,6 +96,11 @@ def join(
         ]
         for benchmark, groups in found.items()
     }
+
+
+def _has_regions(db: duckdb.DuckDBPyConnection) -> bool:
+    query = "SELECT 1 FROM parsed.trial WHERE json_type(region) = 'OBJECT' LIMIT 1"
+    return bool(db.execute(query).fetchall())
 
 
 def _marked(db: duckdb.DuckDBPyConnection) -> dict[str, list[Marked]]:

@@ -29,28 +29,36 @@ HELP = (
     " name on hover in the page. At the right the median, and how many hosts have a value."
 )
 
-# A host with repeats counts by their median, and as sound if all of them are.
+# What a trial is, its first run says. A host with repeats counts by their median, and as sound if
+# all of them are.
 QUERY = f"""
+CREATE OR REPLACE TEMP TABLE first AS
+SELECT id, arg_min(whole, position) AS whole, arg_min(benchmark, position) AS benchmark,
+	arg_min(variant, position) AS variant, arg_min(alike, position) AS alike
+FROM shown GROUP BY id;
+
+CREATE OR REPLACE TEMP TABLE described AS
+SELECT id, benchmark, variant, setting, everything, name AS metric, unit, better
+FROM first JOIN label USING (alike) JOIN (FROM metric WHERE place = 1) USING (whole, id);
+
 CREATE OR REPLACE TEMP TABLE of_host AS
-SELECT id, host, min(place) AS place, any_value(benchmark) AS benchmark,
-	any_value(variant) AS variant, any_value(setting) AS setting,
-	any_value(everything) AS everything, any_value(metric) AS metric, any_value(unit) AS unit,
-	any_value(better) AS better, median(value) AS value,
+SELECT id, host, min(shown.place) AS place, median(value) AS value,
 	bool_and(status IN ('ok', 'unconverged')) AS sound, max(status) AS status
-FROM headline GROUP BY id, host;
+FROM shown JOIN (SELECT whole, id, value FROM metric WHERE place = 1) USING (whole, id)
+	JOIN (SELECT run AS whole, host FROM run) USING (whole)
+GROUP BY id, host;
 
 CREATE OR REPLACE TEMP TABLE of_trial AS
-SELECT id, min(place) AS place, any_value(benchmark) AS benchmark, any_value(variant) AS variant,
-	any_value(setting) AS setting,
-	any_value(everything) AS everything, any_value(metric) AS metric,
-	any_value(unit) AS unit, any_value(better) AS better, count(value) AS hosts,
-	median(value) AS middle, quantile_cont(value, 0.05) AS low5,
-	quantile_cont(value, 0.25) AS low,
-	quantile_cont(value, 0.75) AS high, quantile_cont(value, 0.95) AS high95,
-	mad(value) * 1.4826 AS deviation, arg_min(host, value) AS least_host, min(value) AS least,
-	arg_max(host, value) AS most_host, max(value) AS most,
-	count(*) FILTER (NOT sound) AS unsound
-FROM of_host GROUP BY id;
+WITH own AS (
+	SELECT id, min(place) AS place, count(value) AS hosts, median(value) AS middle,
+		quantile_cont(value, 0.05) AS low5, quantile_cont(value, 0.25) AS low,
+		quantile_cont(value, 0.75) AS high, quantile_cont(value, 0.95) AS high95,
+		mad(value) * 1.4826 AS deviation, arg_min(host, value) AS least_host,
+		min(value) AS least, arg_max(host, value) AS most_host, max(value) AS most,
+		count(*) FILTER (NOT sound) AS unsound
+	FROM of_host GROUP BY id)
+SELECT own.*, benchmark, variant, setting, everything, metric, unit, better
+FROM own JOIN described USING (id);
 
 CREATE OR REPLACE TEMP TABLE outstanding AS
 SELECT o.host, t.id, t.benchmark, o.value, o.value / t.middle AS ratio, o.status, o.sound,

@@ -44,6 +44,7 @@ from .sections import Section
 # A link from a page to one of its pictures.
 LINK = re.compile(r'href="[^"/]*/([A-Za-z0-9_-]+\.(?:svg|png|pdf|vl\.json))"')
 
+PASSING = ("free", "available", "environment")  # of a machine: what changes by itself
 FLAWED = (
     "noisy", "bimodal", "unconverged", "misplaced", "wrong", "impossible", "failed", "interrupted"
 )  # fmt: skip
@@ -185,7 +186,7 @@ def _compose(
     names = {r["run"]: r["name"] for r in runs}
     benchmarks = column(
         db,
-        "SELECT benchmark AS name FROM (SELECT benchmark, place FROM headline UNION ALL SELECT"
+        "SELECT benchmark AS name FROM (SELECT benchmark, place FROM shown UNION ALL SELECT"
         " benchmark, NULL FROM peer) GROUP BY benchmark ORDER BY min(place) NULLS LAST, name",
     )
     many = database.of_many(db)
@@ -223,7 +224,7 @@ def _compose(
     )
     shown, template = [] if many else cards(db)[:MOST], _template()
     statuses = Counter(
-        dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall())
+        dict(db.execute("SELECT status, count(*) FROM shown GROUP BY status").fetchall())
     )
     return template.render(
         cards=shown,
@@ -324,10 +325,11 @@ def _machines(runs: Sequence[ShownRun], many: bool) -> Sequence[Machine]:
 
 def _lasting(machine: object) -> object:
     """Without values that change by the minute or by the shell."""
-    passing = {"free", "available", "environment"}
     if isinstance(machine, dict):
-        return {key: _lasting(value) for key, value in machine.items() if key not in passing}
-    return [_lasting(item) for item in machine] if isinstance(machine, list) else machine
+        return {key: _lasting(value) for key, value in machine.items() if key not in PASSING}
+    if isinstance(machine, list) and machine and isinstance(machine[0], (dict, list)):
+        return [_lasting(item) for item in machine]
+    return machine
 
 
 def digest(text: str) -> str:

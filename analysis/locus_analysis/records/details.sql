@@ -30,25 +30,30 @@ SELECT whole, id, position, place, d.name, d.parameter, d.metric,
 FROM each_one e JOIN declared ON run = part AND declared.benchmark = e.benchmark
 	AND which = r.ratio + 1;
 
+-- Trials that differ in no parameter, as one of them.
+CREATE TABLE setting AS
+SELECT alike, any_value(benchmark) AS benchmark, any_value(in_matrix) AS in_matrix,
+	any_value(laid_out) AS laid_out, any_value(parameters) AS parameters,
+	any_value(threads) AS threads, any_value(bind) AS bind
+FROM trial GROUP BY alike;
+
 -- Values of parameters, each once. Threads and their binding vary like parameters, but a layout
 -- ("8+0") already tells the threads.
 CREATE TABLE parameter AS
-WITH own AS (
-	SELECT DISTINCT alike, benchmark, in_matrix, laid_out, parameters, threads, bind
-	FROM trial),
-name AS (SELECT *, unnest(json_keys(parameters)) AS name,
-	generate_subscripts(json_keys(parameters), 1) AS place FROM own),
+WITH name AS (SELECT *, unnest(json_keys(parameters)) AS name,
+	generate_subscripts(json_keys(parameters), 1) AS place FROM setting),
 units AS (
 	SELECT benchmark, d.name, any_value(d.unit) AS unit
-	FROM (SELECT benchmark, unnest(from_json(json->'$.parameters',
-		'[{"name": "VARCHAR", "unit": "VARCHAR"}]')) AS d FROM benchmark)
+	FROM (SELECT benchmark, unnest(from_json(any_value(json)->'$.parameters',
+		'[{"name": "VARCHAR", "unit": "VARCHAR"}]')) AS d
+		FROM benchmark GROUP BY benchmark, hash)
 	GROUP BY benchmark, d.name),
 named AS (
 	SELECT alike, benchmark, in_matrix, name,
 		json_extract_string(parameters, '$."' || name || '"') AS value, place FROM name
 	UNION ALL SELECT alike, benchmark, in_matrix, 'threads', threads::VARCHAR, 100
-		FROM own WHERE NOT laid_out
+		FROM setting WHERE NOT laid_out
 	UNION ALL SELECT alike, benchmark, in_matrix, 'bind', bind, 101
-		FROM own WHERE bind <> 'layout')
+		FROM setting WHERE bind <> 'layout')
 SELECT named.*, coalesce(unit, '') AS unit FROM named LEFT JOIN units USING (benchmark, name)
 WHERE value IS NOT NULL;

@@ -20,37 +20,41 @@ SELECT alike,
 	coalesce(string_agg(label, ', ' ORDER BY place)
 		FILTER (varies AND role <> 'axis'), '') AS setting,
 	coalesce(string_agg(label, ', ' ORDER BY place), '') AS everything
-FROM (SELECT DISTINCT alike FROM trial) LEFT JOIN named USING (alike)
+FROM setting LEFT JOIN named USING (alike)
 GROUP BY alike;
 
 -- The order of everything that is shown; `flag` is the number under which a trial that is not ok
 -- stands in the table of flaws, and in every picture. The order is found from few columns: a window
--- would copy all of them.
+-- would copy all of them. A trial has a headline if its benchmark has a metric.
 CREATE TABLE shown AS
-WITH named AS (
-	SELECT whole, id, position, benchmark, in_matrix, variant, status, panel, ordinal
+WITH named AS MATERIALIZED (
+	SELECT whole, id, position, t.benchmark, in_matrix, variant, status, alike, panel, ordinal
 	FROM trial t JOIN label USING (alike) JOIN run w ON w.run = whole
-		SEMI JOIN metric o ON o.whole = t.whole AND o.id = t.id AND o.place = 1),
+		SEMI JOIN (FROM benchmark WHERE json_array_length(metrics) > 0) b
+			ON b.run = t.part AND b.benchmark = t.benchmark),
+benchmarks AS (SELECT benchmark, min(position) AS benchmark_place FROM named GROUP BY ALL),
+panels AS (SELECT ordinal, benchmark, in_matrix, panel, min(position) AS panel_place
+	FROM named GROUP BY ALL),
+variants AS (SELECT ordinal, benchmark, in_matrix, variant, min(position) AS variant_place
+	FROM named GROUP BY ALL),
 ordered AS (
-	SELECT *, min(position) OVER (PARTITION BY benchmark) AS benchmark_place,
-		min(position) OVER (PARTITION BY whole, benchmark, in_matrix, panel) AS panel_place,
-		min(position) OVER (PARTITION BY whole, benchmark, in_matrix, variant)
-			AS variant_place
-	FROM named),
+	FROM named JOIN benchmarks USING (benchmark)
+		JOIN panels USING (ordinal, benchmark, in_matrix, panel)
+		JOIN variants USING (ordinal, benchmark, in_matrix, variant)),
 placed AS (
-	SELECT whole, id, status, row_number() OVER (
+	SELECT whole, id, position, benchmark, variant, status, alike, row_number() OVER (
 		ORDER BY benchmark_place, ordinal, in_matrix, panel_place, variant_place, position)
 		AS place
 	FROM ordered)
-SELECT whole, id, place, CASE WHEN status <> 'ok'
+SELECT whole, id, position, place, benchmark, variant, status, alike, CASE WHEN status <> 'ok'
 	THEN row_number() OVER (PARTITION BY status <> 'ok' ORDER BY place) END AS flag
 FROM placed;
 
 -- What pictures and tables show of a trial: its headline, the first metric.
 CREATE VIEW headline AS
 WITH own AS (SELECT * EXCLUDE (place), modes AS two FROM metric WHERE place = 1)
-SELECT whole, part, id, place, t.benchmark, variant, status, reasons, notes, in_matrix, parameters,
-	threads, panel, point, setting, everything, host,
+SELECT whole, part, id, place, t.benchmark, t.variant, t.status, reasons, notes, in_matrix,
+	parameters, threads, panel, point, setting, everything, host,
 	name AS metric, unit, better, value, low, high, range, with_noise, why, two AS modes, flag,
 	(samples->>'$.n')::BIGINT AS n, batches,
 	(samples->>'$.noisy')::BIGINT AS noisy,
@@ -58,7 +62,8 @@ SELECT whole, part, id, place, t.benchmark, variant, status, reasons, notes, in_
 	CASE WHEN json_type(placement) = 'OBJECT'
 		THEN coalesce(placement->>'$.how', 'verified') END AS how,
 	(placement->>'$.local_share')::DOUBLE AS local_share
-FROM shown JOIN trial t USING (whole, id) JOIN label USING (alike) JOIN own USING (whole, id)
+FROM shown JOIN trial t USING (whole, id) JOIN label ON label.alike = shown.alike
+	JOIN own USING (whole, id)
 	JOIN (SELECT run AS whole, host FROM run) USING (whole);
 
 -- Where the pages lay after the timed part.
