@@ -11,7 +11,6 @@ import random
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -358,34 +357,3 @@ def test_killed_at_any_moment_it_is_run_again(tmp_path: Path) -> None:
         assert tables(store) == fresh
         assert not [*store.rglob("*.tmp"), *store.rglob("lock")]
     assert set(ended) <= {0, -9} and -9 in ended
-
-
-# The columns of each line given to DuckDB: those that parse.sql takes from a trial.
-STATED = {
-    **dict.fromkeys(("type", "run", "id", "benchmark", "variant", "bind", "status"), "VARCHAR"),
-    **dict.fromkeys(("parameters", "samples", "placement", "batches", "ratios"), "JSON"),
-    **dict.fromkeys(("pairs", "counters", "kernel", "counting", "region"), "JSON"),
-    **dict.fromkeys(("reasons", "notes"), "VARCHAR[]"),
-    **{"threads": "BIGINT", "cpus": "BIGINT[]", "metrics": "JSON"},
-    **dict.fromkeys(("scale", "cycle"), "DOUBLE"),
-}
-
-
-def test_what_aggregate_takes_beside_duckdb_alone(tmp_path: Path) -> None:
-    """Both find the same trials. The CPU times of both are printed, and not judged."""
-    folder, store = tmp_path / "results", tmp_path / "store"
-    folder.mkdir()
-    for i in range(60):
-        (folder / f"{i}.jsonl").write_bytes(named(str(i)))
-    begin = time.process_time()
-    assert aggregate(folder, into=store) == 0
-    own = time.process_time() - begin
-    db, begin = database.connect(), time.process_time()
-    db.execute(f"CREATE TABLE alone AS FROM read_ndjson('{folder}/*.jsonl', columns = {STATED})")
-    alone = time.process_time() - begin
-    query = "SELECT run, id, status FROM {} ORDER BY ALL"
-    found = db.execute(query.format("alone WHERE type = 'trial'")).fetchall()
-    stored = db.execute(query.format(f"'{store}/trial/*/*.parquet'")).fetchall()
-    assert found == stored != []
-    size = sum(file.stat().st_size for file in folder.iterdir())
-    print(f"{size / 1e6:.1f} MB: {own:.2f} CPU s, read_ndjson {alone:.2f}: {alone / own:.2f}")

@@ -74,7 +74,7 @@ def _by_host(campaigns: Sequence[Campaign]) -> dict[str, list[Cell]]:
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for one in campaigns:
         pairs = np.stack([one.seen.effect, one.seen.score / one.class_.limit], axis=-1)
-        known = np.isfinite(pairs).all(-1)
+        known = np.asarray(np.isfinite(pairs).all(-1))
         for host, of_host, there in zip(one.hosts, pairs.tolist(), known.tolist()):
             for name, pair, is_known in zip(one.class_.components, of_host, there):
                 found.setdefault((host, name), []).extend([pair] if is_known else [])

@@ -153,7 +153,7 @@ def sections(db: duckdb.DuckDBPyConnection) -> dict[str, Section]:
         db,
         Outstanding,
         "FROM outstanding QUALIFY row_number() OVER (PARTITION BY id ORDER BY far DESC, host) <= ?"
-        " ORDER BY id, ratio",
+        " ORDER BY id, ratio, host",
         TOLD,
     ):
         points.setdefault(row["id"], []).append(row)
