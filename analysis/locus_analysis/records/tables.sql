@@ -26,6 +26,7 @@ GROUP BY alike;
 -- The order of everything that is shown; `flag` is the number under which a trial that is not ok
 -- stands in the table of flaws, and in every picture. The order is found from few columns: a window
 -- would copy all of them. A trial has a headline if its benchmark has a metric.
+-- Many hosts are described from this table alone: joining their trials takes longer.
 CREATE TABLE shown AS
 WITH named AS MATERIALIZED (
 	SELECT whole, id, position, t.benchmark, in_matrix, variant, status, alike, panel, ordinal
