@@ -51,8 +51,8 @@ def find_stand_in():
 def test_what_one_rank_can_not_count_takes_no_room_on_the_others(mpi, tmp_path, read, stand_in):
     file = tmp_path / "counted.jsonl"
     lacking_one = (
-        'test $OMPI_COMM_WORLD_RANK = 0 || PAPI_STAND_IN="counters=1 absent=PAPI_TOT_INS"; exec'
-        ' "$@"'
+        'test "${OMPI_COMM_WORLD_RANK-$PMI_RANK}" = 0 ||'
+        ' PAPI_STAND_IN="counters=1 absent=PAPI_TOT_INS"; exec "$@"'
     )
     words = (
         "dummy --variant sums --repeats 4 --oversubscribe --threads 1 --counters"
