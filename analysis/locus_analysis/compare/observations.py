@@ -153,8 +153,7 @@ FROM a_trial JOIN trial t ON first = position
 # `shift`: what is to be added to the logarithm of a bimodal time. The median of two modes is either
 # of them, by chance: the mean over modes, by their shares, moves as the shares do.
 RESULTS = """
-SELECT r, t, list_position($statuses, status) - 1 AS status,
-	ln(time.value / (time.value / cycle)) AS cycle,
+SELECT r, t, list_position($statuses, status) - 1 AS status, ln(cycle) AS cycle,
 	list_sum([m.share * ln(m.time) FOR m IN modes]) / list_sum([m.share FOR m IN modes])
 		- ln(time.value) AS shift
 FROM parsed.trial JOIN placed USING (shard, run, line, id)
@@ -225,8 +224,7 @@ class Side:
 
 
 def varying(trials: Sequence[Trial]) -> list[dict[str, Optional[Value]]]:
-    """What tells each trial from others of its variant: parameters, threads and binding that
-    vary."""
+    """Parameters, threads and binding that distinguish a trial from others of its variant."""
     told = [{**t["parameters"], "threads": t["threads"], "bind": t["bind"]} for t in trials]
     of = [(t["benchmark"], t["variant"]) for t in trials]
     values: dict[tuple[str, str, str], set[str]] = {}
