@@ -224,7 +224,7 @@ static void test_when_neighbours_are_noise(void **state)
 		/* busy from start to end, so only their CPU time shows them */
 		{ 64 * MIB, 0.97, 0, slow,
 		  "other work used 0.97 s of CPU time per second on CPUs 1-3, "
-		  "which share its memory: how fast" },
+		  "which share its memory: its effect is unknown" },
 		{ 64 * MIB, 0.97, 0, NULL, "other work used 0.97 s" },
 		/* they are busy, and the run knows how fast memory is while they rest */
 		{ 64 * MIB, 0.97, 1, fast, NULL },
@@ -236,12 +236,12 @@ static void test_when_neighbours_are_noise(void **state)
 		{ 8 * MIB, 0.97, 0, kept, NULL },
 		{ 8 * MIB, 0.97, 0, half_gone, NULL },
 		{ 8 * MIB, 0.37, 0, gone,
-		  "lines were evicted from L3 in 5 of 8 batches (one "
-		  "took 0.88 of memory's time); other work used 0.37 s of "
+		  "lines were evicted from L3 in 5 of 8 batches (a line "
+		  "took 0.88 of the time from memory); other work used 0.37 s of "
 		  "CPU time per second on CPUs 1-3, which share its L3" },
 		{ 8 * MIB, 0, 1, slow, "lines were evicted from L3 in 8 of 8 batches" },
 		/* no probe */
-		{ 8 * MIB, 0.97, 0, NULL, "which share its L3: its lines can't be flushed here" },
+		{ 8 * MIB, 0.97, 0, NULL, "which share its L3: its effect can't be probed" },
 		{ 8 * MIB, 0.3, 0, NULL, NULL },
 		/* lines in L1 and L2: only the other CPU of the core matters */
 		{ 16384, 0, 1, slow, NULL },

@@ -149,9 +149,7 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 	const double left = cell->gone - cell->margin;
 	const float sure = (float)cell->margin * (1 + FLT_EPSILON),
 		    lowered = (float)(left - FLT_EPSILON * fabs(left));
-	/* the last tile's lanes that are no padding */
-	const uint32_t last = (cell->points - 1) / TILE,
-		       tail = (2u << (cell->points - 1) % TILE) - 1;
+	const uint32_t last = cell->points - 1; /* point; what follows it in its tile is padding */
 	float *const until = x->until + (size_t)(cell - x->cell) * x->stride;
 	float *const first = tile_of(x, cell, 0, d);
 	struct NAME(rival) rival[FEW];
@@ -163,9 +161,10 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 			NAME(rival)(x->rival + (size_t)i * (d + 1), ids[i], d);
 	for (; due; due &= due - 1) {
 		const uint32_t t = (uint32_t)__builtin_ctzll(due);
-		float *const tile = first + t * (TILE * (d + 1)), *const label = tile + d * TILE;
+		float *const tile = first + (size_t)t * TILE * (d + 1);
+		float *const label = tile + (size_t)d * TILE;
 		NAME(vector) apart = SPLAT(INFINITY), gap[TILE / LANES];
-		uint32_t changed = 0, unsure = 0;
+		uint32_t changed = 0, unsure = 0, used;
 		float nearest;
 
 		for (unsigned v = 0; v < TILE; v += LANES) {
@@ -196,8 +195,8 @@ INLINE struct tile *NAME(tiles)(struct index *x, const struct cell *cell, uint64
 				fetch_rows(x, cell, t, unsure, d * sizeof(float));
 		}
 		until[t] = (nearest + lowered) * (1 - 4 * FLT_EPSILON);
-		next = NAME(note)(next, cell, t, t == last ? tail : (1u << TILE) - 1, changed,
-				  unsure);
+		used = t == last / TILE ? (2u << last % TILE) - 1 : (1u << TILE) - 1;
+		next = NAME(note)(next, cell, t, used, changed, unsure);
 	}
 	return next;
 }
