@@ -87,12 +87,11 @@ def told(made: Card, name: str) -> content.Line:
 def screen(made: Card) -> list[str]:
     """The card's lines as printed, which must fit the width, as narrower ones do."""
     lines = content.text(made, content.COLUMNS).splitlines()
-    for columns in (content.LEAST_COLUMNS, 80, content.COLUMNS):
-        narrow = content.text(made, columns).splitlines()
-        assert max(map(len, some(narrow))) <= columns, max(narrow, key=len)
     whole = replace(made, lines=[replace(line, more=()) for line in made.lines])
     letters = sorted("".join(content.text(whole).split()))
     for columns in (content.LEAST_COLUMNS, 80, content.COLUMNS):
+        narrow = content.text(made, columns).splitlines()
+        assert max(map(len, some(narrow))) <= columns, max(narrow, key=len)
         narrow = content.text(whole, columns).splitlines()
         assert not [line for line in narrow if re.match(r" +(ns|cycles|[KMG]i?B|GB/s|%)\b", line)]
         assert sorted("".join("".join(narrow).split())) == letters

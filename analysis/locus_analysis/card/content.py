@@ -57,7 +57,7 @@ class Line:
         return re.sub(" {2,}", " · ", self.within(TOLD).strip())
 
     def within(self, columns: int) -> str:
-        """The text, with as much of what else is known as fits beside it into one row."""
+        """The text, followed by the parts of `more` that still fit into one row."""
         told = self.text
         for text in self.more:
             told += f", {text}" if len(f"{told}, {text}") <= columns else ""
@@ -244,7 +244,7 @@ def noisy(block: str, name: str, then: Advice, safe: str = "") -> Line:
 
 
 def advised(line: Line, then: Advice, text: str) -> Line:
-    """The line with a text that has this advice."""
+    """The line with a longer text, which contains this advice."""
     return replace(line, text=text, brief=line.text if then.longer else None, why=then.why)
 
 
@@ -298,7 +298,7 @@ def _text(rows: Iterable[str]) -> str:
 
 
 def _foot(lines: Sequence[Line], longer: str, statuses: Sequence[str], width: int) -> list[str]:
-    """What decides the lines that are open, and what the words on trust and on results mean."""
+    """What to run for the open lines, and what the words on trust and on results mean."""
     rows = _paragraph("next", longer, width) if longer else []
     used = [word for word in MEANING if word in {line.sure for line in lines}]
     used += [status for status in statuses if status not in (*used, "ok")]

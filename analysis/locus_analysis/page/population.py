@@ -29,8 +29,8 @@ HELP = (
     " name on hover in the page. At the right the median, and how many hosts have a value."
 )
 
-# What a trial is, its first run says. A host with repeats counts by their median, and as sound if
-# all of them are.
+# The first run of a trial describes it. A host with repeats counts by their median, and as sound
+# if all of them are.
 QUERY = f"""
 CREATE OR REPLACE TEMP TABLE first AS
 SELECT id, arg_min(whole, position) AS whole, arg_min(benchmark, position) AS benchmark,

@@ -192,7 +192,7 @@ def log_axis(title: str, low: float, high: float, unit: float) -> Axis:
     """A logarithmic axis with round numbers of the unit, at most eight or so: a browser's letters
     are wider than Vega takes them to be, so that it would leave too many."""
     span = math.log10(high / low)
-    step = 1 if span <= MOST_DECADES else math.ceil(span / MOST_DECADES)
+    step = max(1, math.ceil(span / MOST_DECADES))
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     marks = next((of for most, of in MARKS if span <= most), (1,))
     ticks = [m * 10.0**e for e in decades if e % step == 0 for m in marks]

@@ -310,6 +310,11 @@ static void settle(const struct index *x, const struct stage *g, struct tile *of
 	}
 }
 
+/* The labels of a new tile: none is known. */
+#define FOUR -1, -1, -1, -1
+static const float unlabelled[TILE] = { FOUR, FOUR, FOUR, FOUR };
+#undef FOUR
+
 #define LOOPS "solve/kmeans/cells_build.h"
 #include "solve/kmeans/vectors.h"
 

@@ -241,10 +241,6 @@ INLINE uint32_t NAME(along)(const struct NAME(grid) * g, const REAL *relative, u
 	return path;
 }
 
-#define FOUR -1, -1, -1, -1
-static const float NAME(unlabelled)[TILE] = { FOUR, FOUR, FOUR, FOUR };
-#undef FOUR
-
 /* No label is known yet: all tiles must be examined. */
 INLINE void NAME(begin)(struct index *x, struct cell *cell, float *tile, unsigned d)
 {
@@ -258,7 +254,7 @@ INLINE void NAME(begin)(struct index *x, struct cell *cell, float *tile, unsigne
 	for (uint32_t t = 0; t < x->stride; t++)
 		until[t] = t < room / TILE ? -1 : INFINITY;
 	for (uint32_t to = 0; to < room; to += TILE)
-		memcpy(&LANE(tile, to, d), NAME(unlabelled), sizeof(NAME(unlabelled)));
+		memcpy(&LANE(tile, to, d), unlabelled, sizeof(unlabelled));
 	cell->spent = cell->gone = cell->margin = cell->candidates = 0;
 	cell->allowed = -1;
 }
