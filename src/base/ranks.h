@@ -45,6 +45,11 @@ struct ranks {
 	void (*receive)(unsigned from, void *, size_t);
 	void (*swap)(unsigned to, const void *out, unsigned from, void *in, size_t size);
 	/*
+	 * Tells the launcher that this process ends as it means to, without meeting the others:
+	 * the last call, which any thread may make, also while worker 0 is in another.
+	 */
+	void (*leave)(void);
+	/*
 	 * library: "Open MPI v4.1.4"; transport: what moves its messages, if the library says so;
 	 * else transport_why
 	 */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,22 @@ static double spent(void)
 	return spent_so_far;
 }
 
+/*
+ * Only the main thread may call MPI_Finalize(), and it may be inside MPI. What launchers wait for
+ * is the call of PMIx in it, which any thread may make. An MPI without PMIx, or with a PMIx of its
+ * own in its component, has no such library: its launcher then tells of an error.
+ */
+static void leave(void)
+{
+	void *library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
+	void *symbol = library ? dlsym(library, "PMIx_Finalize") : NULL;
+	int (*finalize)(const void *info, size_t n);
+
+	memcpy(&finalize, &symbol, sizeof(finalize));
+	if (finalize)
+		finalize(NULL, 0);
+}
+
 static struct ranks ranks = { .sum = sum,
 			      .most = most,
 			      .copy = copy,
@@ -123,6 +140,7 @@ static struct ranks ranks = { .sum = sum,
 			      .send = send,
 			      .receive = receive,
 			      .swap = swap,
+			      .leave = leave,
 			      .spent = spent };
 
 /* --- what moves the messages, as far as MPI says so --- */

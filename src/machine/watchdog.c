@@ -67,7 +67,8 @@ static struct {
 	/* the watchdog's /proc/thread-self/stat; -1: it does not have the books */
 	_Atomic int stat;
 	_Atomic unsigned looks;
-} dog = { .books = PTHREAD_MUTEX_INITIALIZER, .stat = -1 };
+	_Atomic int status; /* of the exit, when the books are closed; before: -1 */
+} dog = { .books = PTHREAD_MUTEX_INITIALIZER, .stat = -1, .status = -1 };
 
 static void wake(void)
 {
@@ -112,8 +113,8 @@ static bool is_ready(void)
 }
 
 /*
- * Handles SIGALRM, at each look: exits if the books cannot be closed in time. The record then has
- * whole lines, but no end line.
+ * Handles SIGALRM, at each look: exits if the books cannot be closed, or others told, in time. A
+ * record that is not closed has whole lines, but no end line.
  */
 static void look(int number)
 {
@@ -121,12 +122,15 @@ static void look(int number)
 		"locus: ended before its record could be closed: its last lines are missing\n";
 	const int signal = atomic_load(&caught.signal), error = errno;
 	const unsigned looks = atomic_fetch_add(&dog.looks, 1) + 1;
+	const int status = atomic_load(&dog.status);
 
 	(void)number;
 	if ((has_worked() || is_ready() || looks < LEAST_LOOKS) && looks < MOST_LOOKS) {
 		errno = error;
 		return;
 	}
+	if (status >= 0)
+		_exit(status);
 	(void)!write(STDERR_FILENO, words, sizeof(words) - 1);
 	_exit(signal ? SIGNALLED + signal : EXIT_FAILURE);
 }
@@ -186,6 +190,9 @@ static void *keep_watch(void *unused)
 	atomic_store(&dog.stat, open("/proc/thread-self/stat", O_RDONLY | O_CLOEXEC));
 	if (!atomic_load(&dog.over)) {
 		status = dog.watch.cut(dog.watch.argument, atomic_load(&caught.signal), dog.what);
+		atomic_store(&dog.status, status);
+		if (dog.watch.leave)
+			dog.watch.leave();
 		/* ThreadSanitizer's _exit() takes a second */
 		setitimer(ITIMER_REAL, &no_look, NULL);
 		_exit(status);

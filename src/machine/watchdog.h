@@ -23,6 +23,7 @@ struct watch {
 	 * `signal` is 0 for the budget, `what` is main's activity. Returns the exit status.
 	 */
 	int (*cut)(void *argument, int signal, const char *what);
+	void (*leave)(void); /* the last call, when the books are closed; NULL: none */
 	void *argument;
 };
 

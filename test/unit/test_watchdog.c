@@ -51,13 +51,28 @@ static int hangs(void *argument, int signal, const char *what)
 	return CLOSED;
 }
 
+static int closes(void *argument, int signal, const char *what)
+{
+	(void)argument, (void)signal, (void)what;
+	return CLOSED;
+}
+
+/* A launcher that does not answer. */
+static void never(void)
+{
+	for (;;)
+		pause();
+}
+
+static void (*leave)(void); /* the watch's */
+
 /* Whether main works on the books before it leaves them. */
 static bool busy;
 
 /* The exit status of a process whose main thread does not come back. */
 static int status_of(int (*cut)(void *, int, const char *))
 {
-	const struct watch watch = { .deadline = clock_now(), .cut = cut };
+	const struct watch watch = { .deadline = clock_now(), .cut = cut, .leave = leave };
 	const pid_t child = fork();
 	int status;
 
@@ -105,6 +120,14 @@ static void what_hangs_is_given_up(void **state)
 	assert_int_equal(status_of(hangs), EXIT_FAILURE);
 }
 
+static void a_deaf_launcher_does_not_change_the_status(void **state)
+{
+	(void)state;
+	leave = never;
+	assert_int_equal(status_of(closes), CLOSED);
+	leave = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,6 +135,7 @@ int main(void)
 		cmocka_unit_test(main_is_waited_for),
 		cmocka_unit_test(what_waits_for_a_cpu_is_waited_for),
 		cmocka_unit_test(what_hangs_is_given_up),
+		cmocka_unit_test(a_deaf_launcher_does_not_change_the_status),
 	};
 
 	return cmocka_run_group_tests(tests, begin_bounded, end_bounded);

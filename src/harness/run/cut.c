@@ -125,7 +125,10 @@ static int cut(void *argument, int signal, const char *what)
 void cut_start(struct run *r)
 {
 	const double grace = rank_is_first(r->ranks) ? GRACE : GRACE_OF_OTHERS;
-	struct watch watch = { .grace = grace, .cut = cut, .argument = r };
+	struct watch watch = { .grace = grace,
+			       .cut = cut,
+			       .leave = r->ranks ? r->ranks->leave : NULL,
+			       .argument = r };
 	struct budget *b = &r->budget;
 
 	/* However long planning took, there is time left to measure. */
