@@ -36,13 +36,14 @@ double statistics_quantile(const double *sorted, size_t n, double q)
 	return i + 1 < n ? sorted[i] + (rank - below) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
 }
 
-double statistics_quantile_known(const double *x, const unsigned char *left_out, size_t n, double q)
+double statistics_quantile_without(const double *x, const unsigned char *flags, unsigned without,
+				   size_t n, double q)
 {
 	double *sorted = calloc(n + 1, sizeof(*sorted)), value = NAN;
 	size_t known = 0;
 
 	for (size_t i = 0; sorted && i < n; i++)
-		if (isfinite(x[i]) && !(left_out && left_out[i]))
+		if (isfinite(x[i]) && !(flags && flags[i] & without))
 			sorted[known++] = x[i];
 	if (known) {
 		statistics_sort(sorted, known);
@@ -50,6 +51,11 @@ double statistics_quantile_known(const double *x, const unsigned char *left_out,
 	}
 	free(sorted);
 	return value;
+}
+
+double statistics_quantile_known(const double *x, size_t n, double q)
+{
+	return statistics_quantile_without(x, NULL, 0, n, q);
 }
 
 /*
@@ -183,7 +189,7 @@ double estimate_typical(const double *scatter, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		known += isfinite(scatter[i]);
-	return known < LEAST_TYPICAL ? 0 : statistics_quantile_known(scatter, NULL, n, 0.5);
+	return known < LEAST_TYPICAL ? 0 : statistics_quantile_known(scatter, n, 0.5);
 }
 
 struct estimate estimate_widened(struct estimate e, double typical)

@@ -19,11 +19,12 @@ void statistics_sort(double *x, size_t n);
 double statistics_quantile(const double *sorted, size_t n, double q);
 
 /*
- * The quantile of unsorted values. Ignores values that are not finite or have left_out[i] set
- * (NULL: none). NAN if no value remains, or out of memory.
+ * The quantile of unsorted values. Ignores values that are not finite, and with flags (NULL: none)
+ * values of which flags[i] has a bit of `without`. NAN if no value remains, or out of memory.
  */
-double statistics_quantile_known(const double *x, const unsigned char *left_out, size_t n,
-				 double q);
+double statistics_quantile_known(const double *x, size_t n, double q);
+double statistics_quantile_without(const double *x, const unsigned char *flags, unsigned without,
+				   size_t n, double q);
 
 /*
  * The confidence interval of the population's median, of at least 95 % (binomial; Hahn and Meeker

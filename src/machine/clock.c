@@ -86,10 +86,12 @@ double clock_tick(void)
  */
 #if defined(__x86_64__)
 #define LINK	    "xor %1, %0\n\t"
+#define ONE(x)	    "xor %8, %" #x "\n\t"
 #define LINK_CYCLES 1
 #define LINK_NAME   "xor, 1 cycle"
 #elif defined(__aarch64__)
 #define LINK	    "eor %0, %0, %1\n\t"
+#define ONE(x)	    "eor %" #x ", %" #x ", %8\n\t"
 #define LINK_CYCLES 1
 #define LINK_NAME   "eor, 1 cycle"
 #else
@@ -97,33 +99,80 @@ double clock_tick(void)
 #define LINK_NAME   "none known for this architecture"
 #endif
 
+#define EIGHT ONE(0) ONE(1) ONE(2) ONE(3) ONE(4) ONE(5) ONE(6) ONE(7)
+
 const char *clock_chain(void)
 {
 	return LINK_NAME;
 }
 
+#if LINK_CYCLES
+
+/* s for this many times 16 links. */
+__attribute__((always_inline)) static inline double time_chain(unsigned sixteens)
+{
+	uint64_t x = 3, y = 5;
+	const double begin = clock_now();
+
+	for (unsigned i = 0; i < sixteens; i++)
+		__asm__ volatile(LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK
+					 LINK LINK LINK
+				 : "+r"(x)
+				 : "r"(y));
+	return clock_now() - begin;
+}
+
+/* s for this many times 16 operations, each of which depends on the eighth before it. */
+static double time_independent(unsigned sixteens)
+{
+	uint64_t a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7, h = 8;
+	const uint64_t y = 9;
+	const double begin = clock_now();
+
+	for (unsigned i = 0; i < sixteens; i++)
+		__asm__ volatile(EIGHT EIGHT
+				 : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g),
+				   "+r"(h)
+				 : "r"(y));
+	return clock_now() - begin;
+}
+
 double clock_cycle(unsigned links)
 {
-#if LINK_CYCLES
 	const unsigned sixteens = links / 16;
 	double least = 1;
 
 	for (int try = 0; try < 3; try++) {
-		uint64_t x = 3, y = 5;
-		double begin = clock_now(), took;
+		const double took = time_chain(sixteens) / (16.0 * sixteens * LINK_CYCLES);
 
-		for (unsigned i = 0; i < sixteens; i++)
-			__asm__ volatile(LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK
-						 LINK LINK LINK LINK
-					 : "+r"(x)
-					 : "r"(y));
-		took = (clock_now() - begin) / (16.0 * sixteens * LINK_CYCLES);
 		if (took < least)
 			least = took;
 	}
 	return least;
+}
+
+/* An interrupt lengthens one of the two chains, or makes the core seem narrower. */
+double clock_width(unsigned links)
+{
+	const unsigned sixteens = links / 16;
+	const double before = time_chain(sixteens), both = time_independent(4 * sixteens),
+		     after = time_chain(sixteens);
+
+	return 4 * LINK_CYCLES * (before < after ? before : after) / both;
+}
+
 #else
+
+double clock_cycle(unsigned links)
+{
 	(void)links;
 	return 0;
-#endif
 }
+
+double clock_width(unsigned links)
+{
+	(void)links;
+	return 0;
+}
+
+#endif

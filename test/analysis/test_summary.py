@@ -420,6 +420,15 @@ def test_a_quiet_machine_has_nothing_that_spoils() -> None:
     assert not spoiled(frequency=frequency, numa_balancing=0)
 
 
+def test_cores_that_others_share_spoil() -> None:
+    line: Any = header(TWO, RUN, random.Random(1))
+    quiet: Any = [{"status": "ok", "crowded": share} for share in (0.0, 0.05, 0.9, None, None)]
+    crowded: Any = [{"status": "ok", "crowded": share} for share in (0.3, 0.5, 0.9, 0.0, None)]
+    assert not [s for s in problems.spoilers(line, quiet) if "cores are shared" in s.what]
+    (said,) = [s.what for s in problems.spoilers(line, crowded) if "cores are shared" in s.what]
+    assert "in 40 % of samples" in said
+
+
 def test_what_is_more_than_fits_is_counted() -> None:
     line = said_of(TWO)
     line["frequency"].update(governor="powersave", turbo=True)

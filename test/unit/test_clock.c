@@ -70,6 +70,22 @@ static void the_quickest_try_counts(void **state)
 	}
 }
 
+/* Four times as many independent operations as links, by the quicker of two chains. */
+static void the_width_is_operations_a_cycle(void **state)
+{
+	(void)state;
+	if (!is_known())
+		skip();
+	tries_take(1000, 1000, 1000);
+	assert_true(fabs(clock_width(2048) / 4 - 1) < 1e-9);
+	tries_take(1000, 2000, 1000);
+	assert_true(fabs(clock_width(2048) / 2 - 1) < 1e-9);
+	tries_take(9000, 2000, 1000);
+	assert_true(fabs(clock_width(2048) / 2 - 1) < 1e-9);
+	tries_take(1000, 2000, 9000);
+	assert_true(fabs(clock_width(2048) / 2 - 1) < 1e-9);
+}
+
 /* The chain is a loop of sixteen links, and contains nothing slower than the loop's own count. */
 static void a_turn_of_the_chain_has_sixteen_links(void **state)
 {
@@ -92,6 +108,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cycle_is_the_time_of_a_link),
 		cmocka_unit_test(the_quickest_try_counts),
+		cmocka_unit_test(the_width_is_operations_a_cycle),
 		cmocka_unit_test(a_turn_of_the_chain_has_sixteen_links),
 	};
 

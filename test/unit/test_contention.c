@@ -28,7 +28,7 @@ struct bench {
 	int cpu[2];
 	struct planned planned;
 	struct batch batch[BATCHES];
-	double quiet[CPUS];
+	struct undisturbed quiet[CPUS];
 	struct series series;
 };
 
@@ -180,7 +180,7 @@ static void invent(struct bench *b, size_t bytes, double busy, const double *lin
 		.samples = { .batch = b->batch, .batches = BATCHES, .n = BATCHES },
 	};
 	assert_int_equal(neighbours_open(&b->series.evidence.neighbours, &b->planned), 0);
-	b->series.evidence.neighbours.quiet = b->quiet;
+	b->series.evidence.neighbours.undisturbed = b->quiet;
 	b->series.evidence.noise.beside = 2 * busy;
 	b->series.evidence.noise.watched = 2;
 	memset(b->batch, 0, sizeof(b->batch));
@@ -255,7 +255,7 @@ static void test_when_neighbours_are_noise(void **state)
 		json_t *object, *said;
 
 		invent(b, table[i].bytes, table[i].busy, table[i].line);
-		b->quiet[0] = table[i].quiet;
+		b->quiet[0].line = table[i].quiet;
 		contention_judge(&b->series, &v);
 		said = table[i].reason && strstr(table[i].reason, "evicted") ? v.notes : v.reasons;
 		assert_int_equal(v.status,
@@ -291,12 +291,12 @@ static void test_a_moment_of_rest_is_enough(void **state)
 		struct verdict v = { STATUS_OK, json_array(), json_array() };
 
 		invent(b, 64 * MIB, 0.7, fast);
-		b->quiet[0] = 0;
+		b->quiet[0].line = 0;
 		b->batch[4].rested = rested;
 		contention_judge(&b->series, &v);
 		assert_int_equal(v.status, rested ? STATUS_OK : STATUS_NOISY);
 		contention_learn(&b->series);
-		assert_true(b->quiet[0] == (rested ? fast[4] : 0));
+		assert_true(b->quiet[0].line == (rested ? fast[4] : 0));
 		json_decref(v.reasons);
 		json_decref(v.notes);
 		neighbours_close(&b->series.evidence.neighbours);
@@ -318,10 +318,10 @@ static void test_memory_learns_nothing_from_l3(void **state)
 {
 	struct bench *b = *state;
 
-	b->quiet[0] = 0;
+	b->quiet[0].line = 0;
 	invent(b, 8 * MIB, 0, kept);
 	contention_learn(&b->series);
-	assert_true(b->quiet[0] == 0);
+	assert_true(b->quiet[0].line == 0);
 	neighbours_close(&b->series.evidence.neighbours);
 }
 
@@ -340,7 +340,7 @@ static void test_what_a_run_learns(void **state)
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		invent(b, 64 * MIB, table[i].busy, table[i].line);
 		contention_learn(&b->series);
-		assert_true(b->quiet[0] == table[i].quiet && b->quiet[1] == 0);
+		assert_true(b->quiet[0].line == table[i].quiet && b->quiet[1].line == 0);
 		neighbours_close(&b->series.evidence.neighbours);
 	}
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "harness/sample/evidence.h"
+#include "harness/sample/samples.h"
 
 enum { CPU = 3, OTHER = 4 };
 
@@ -83,9 +84,10 @@ static void what_disturbs_a_sample(void **state)
 		const struct attendance a = of(&events[i]);
 		struct noise n = { 0 };
 
-		if (noise_witness(&n, &a, CPU) != events[i].disturbs)
+		if ((noise_witness(&n, &a, CPU, NULL) == SAMPLE_DISTURBED) != events[i].disturbs)
 			fail_msg("event %zu", i);
-		if (noise_witness(&n, &a, ANY_CPU) != events[i].disturbs_floating)
+		if ((noise_witness(&n, &a, ANY_CPU, NULL) == SAMPLE_DISTURBED) !=
+		    events[i].disturbs_floating)
 			fail_msg("event %zu, of a thread that may move", i);
 	}
 }
@@ -100,9 +102,9 @@ static void an_unknown_delay_is_no_disturbance(void **state)
 	struct noise n = { 0 };
 
 	(void)state;
-	assert_false(noise_witness(&n, &a, CPU));
+	assert_false(noise_witness(&n, &a, CPU, NULL));
 	a = of(&off);
-	assert_true(noise_witness(&n, &a, CPU));
+	assert_true(noise_witness(&n, &a, CPU, NULL));
 }
 
 /*
@@ -117,8 +119,8 @@ static void evidence_is_added_up(void **state)
 	struct noise n = { 0 };
 
 	(void)state;
-	noise_witness(&n, &a, CPU);
-	noise_witness(&n, &b, CPU);
+	noise_witness(&n, &a, CPU, NULL);
+	noise_witness(&n, &b, CPU, NULL);
 	assert_true(fabs(n.off_cpu - 1e-3) < 1e-9 && fabs(n.delay - 3e-3) < 1e-9);
 	assert_int_equal(n.involuntary, 11);
 	assert_int_equal(n.voluntary, 22);
@@ -127,12 +129,50 @@ static void evidence_is_added_up(void **state)
 	assert_int_equal(n.migrations, 1);
 }
 
+/*
+ * A core is crowded if it is narrow before a sample or after it, compared with the widest so far.
+ * An interrupt may make it seem wider, but not twice in a row.
+ */
+static void a_crowded_core_is_counted(void **state)
+{
+	static const struct {
+		double before, after, widest;
+		bool counted, crowded;
+	} samples[] = {
+		{ 2.6, 2.6, 2.6, true, false }, /* nothing wider was seen yet */
+		{ 4.0, 4.1, 4.0, true, false }, { 3.5, 4.0, 4.0, true, false },
+		{ 2.6, 4.0, 4.0, true, true },	{ 4.0, 2.6, 4.0, true, true },
+		{ 2.4, 2.6, 4.0, true, true },	{ 41, 3.9, 4.0, true, false },
+		{ 4.0, 0, 4.0, false, false }, /* there is no chain for this architecture */
+	};
+	const struct event none = { .wall = 0.01, .from = CPU, .to = CPU };
+	struct noise n = { 0 };
+	uint64_t counted = 0, crowded = 0;
+	double widest = 0;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(samples); i++) {
+		struct attendance a = of(&none);
+
+		a.width[0] = samples[i].before;
+		a.width[1] = samples[i].after;
+		assert_int_equal(noise_witness(&n, &a, CPU, &widest),
+				 samples[i].crowded ? SAMPLE_CROWDED : 0);
+		counted += samples[i].counted;
+		crowded += samples[i].crowded;
+		if (widest != samples[i].widest || n.seats != counted || n.crowded != crowded)
+			fail_msg("sample %zu", i);
+	}
+	assert_true(fabs(n.narrow - (2.6 + 2.6 + 2.4) / 4.0) < 1e-12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_disturbs_a_sample),
 		cmocka_unit_test(an_unknown_delay_is_no_disturbance),
 		cmocka_unit_test(evidence_is_added_up),
+		cmocka_unit_test(a_crowded_core_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

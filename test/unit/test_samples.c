@@ -67,14 +67,75 @@ static void test_noisy_samples_are_set_aside(void **state)
 	struct estimate e;
 
 	(void)state;
-	assert_true(samples_sets_noise_aside(&s));
+	assert_true(samples_aside(&s));
 	e = estimates_time(&s).kept;
 	assert_true(e.value == 6.5 && isnan(e.low) && e.least == 1.5 && e.most == 11.5);
 	assert_int_equal(e.groups, 2);
 	noisy[3] = noisy[4] = 1;
-	assert_true(samples_has_clean(&s, 0) && !samples_has_clean(&s, 1));
+	assert_true(samples_has_without(&s, 0, SAMPLE_DISTURBED) &&
+		    !samples_has_without(&s, 1, SAMPLE_DISTURBED));
 	assert_true(estimates_time(&s).kept.value == 7);
 	assert_true(samples_estimate(&s, (double[]){ 1, 3 }).value == 2);
+}
+
+/* Crowded samples are set aside, too, where each allocation has others. */
+static void test_crowded_samples_are_set_aside_if_others_remain(void **state)
+{
+	double time[] = { 1, 2, 90, 11, 12, 80 };
+	unsigned char noisy[] = { 0, SAMPLE_CROWDED, SAMPLE_DISTURBED, 0, 0, 3 };
+	struct batch batch[] = {
+		{ .samples = 3, .estimate = 2, .clean = 1.5, .quiet = 1 },
+		{ .first = 3,
+		  .samples = 3,
+		  .allocation = 1,
+		  .estimate = 12,
+		  .clean = 11.5,
+		  .quiet = 11.5 },
+	};
+	struct samples s = {
+		.time = time, .n = 6, .noisy = noisy, .batch = batch, .batches = 2, .allocations = 2
+	};
+
+	(void)state;
+	assert_int_equal(samples_aside(&s), SAMPLE_DISTURBED | SAMPLE_CROWDED);
+	assert_true(estimates_time(&s).kept.value == (1 + 11.5) / 2);
+	assert_true(estimates_batch(&s, 0, time, samples_aside(&s)) == 1);
+	noisy[3] = noisy[4] = SAMPLE_CROWDED; /* the second allocation has no others */
+	assert_int_equal(samples_aside(&s), SAMPLE_DISTURBED);
+	assert_true(estimates_time(&s).kept.value == (1.5 + 11.5) / 2);
+	noisy[3] = noisy[4] = SAMPLE_DISTURBED;
+	assert_int_equal(samples_aside(&s), 0);
+}
+
+/* An allocation may be crowded as a whole, if half of them, and enough for an interval, are not. */
+static void test_crowded_allocations_do_not_count(void **state)
+{
+	enum { MOST = 14 };
+	double time[MOST];
+	unsigned char noisy[MOST] = { 0 };
+	struct batch batch[MOST];
+	struct samples s = { .time = time, .noisy = noisy, .batch = batch };
+
+	(void)state;
+	for (unsigned i = 0; i < MOST; i++) {
+		noisy[i] = i % 2 ? SAMPLE_CROWDED : 0;
+		time[i] = i % 2 ? 9 : 5;
+		batch[i] = (struct batch){ .first = i,
+					   .samples = 1,
+					   .allocation = i,
+					   .estimate = time[i],
+					   .clean = time[i],
+					   .quiet = i % 2 ? NAN : time[i] };
+	}
+	for (unsigned n = 2; n <= MOST; n++) {
+		s.n = s.batches = s.allocations = n;
+		assert_int_equal(samples_aside(&s) & SAMPLE_CROWDED,
+				 (n + 1) / 2 >= LEAST_VALUES ? SAMPLE_CROWDED : 0);
+	}
+	assert_true(estimates_time(&s).kept.value == 5 && estimates_time(&s).all == 7);
+	assert_int_equal(estimates_time(&s).kept.groups, MOST / 2);
+	noisy[0] = SAMPLE_CROWDED;
+	assert_int_equal(samples_aside(&s), SAMPLE_DISTURBED);
 }
 
 /* An allocation needs a quarter of its samples to be clean. */
@@ -89,11 +150,11 @@ static void test_a_quarter_of_an_allocation_has_to_be_clean(void **state)
 	};
 
 	(void)state;
-	assert_true(samples_has_clean(&s, 0)); /* 2 of 8 */
+	assert_true(samples_has_without(&s, 0, SAMPLE_DISTURBED)); /* 2 of 8 */
 	batch[1].samples = 5;
-	assert_false(samples_has_clean(&s, 0)); /* 2 of 9 */
-	time[8] = NAN;				/* a sample without a time does not count */
-	assert_true(samples_has_clean(&s, 0));
+	assert_false(samples_has_without(&s, 0, SAMPLE_DISTURBED)); /* 2 of 9 */
+	time[8] = NAN; /* a sample without a time does not count */
+	assert_true(samples_has_without(&s, 0, SAMPLE_DISTURBED));
 }
 
 /* The CPU of worker 0 in a trial; the second sample of each batch is said to have lost it. */
@@ -200,6 +261,8 @@ int main(void)
 		cmocka_unit_test(test_batches_become_lines),
 		cmocka_unit_test(test_workers_that_never_met_make_a_line_without_quantiles),
 		cmocka_unit_test(test_noisy_samples_are_set_aside),
+		cmocka_unit_test(test_crowded_samples_are_set_aside_if_others_remain),
+		cmocka_unit_test(test_crowded_allocations_do_not_count),
 		cmocka_unit_test(test_a_quarter_of_an_allocation_has_to_be_clean),
 		cmocka_unit_test(test_the_clean_time_leaves_noisy_samples_out),
 		cmocka_unit_test(test_cycles_are_those_of_each_batch),

@@ -262,12 +262,12 @@ static void test_what_is_known_has_a_quantile(void **state)
 	const unsigned char left_out[] = { 0, 0, 0, 1, 0, 0 }, all[] = { 1, 1, 1, 1, 1, 1 };
 
 	(void)state;
-	assert_true(statistics_quantile_known(x, NULL, 6, 0.5) == 4);
-	assert_true(statistics_quantile_known(x, left_out, 6, 0.5) == 3);
-	assert_true(statistics_quantile_known(x, left_out, 6, 0) == 1);
-	assert_true(isnan(statistics_quantile_known(x, all, 6, 0.5)) &&
-		    isnan(statistics_quantile_known(x, NULL, 0, 0.5)) &&
-		    isnan(statistics_quantile_known(x + 1, NULL, 1, 0.5)));
+	assert_true(statistics_quantile_known(x, 6, 0.5) == 4);
+	assert_true(statistics_quantile_without(x, left_out, 1, 6, 0.5) == 3);
+	assert_true(statistics_quantile_without(x, left_out, 1, 6, 0) == 1);
+	assert_true(isnan(statistics_quantile_without(x, all, 1, 6, 0.5)) &&
+		    isnan(statistics_quantile_known(x, 0, 0.5)) &&
+		    isnan(statistics_quantile_known(x + 1, 1, 0.5)));
 	assert_true(x[0] == 5 && x[5] == 3); /* x is not sorted in place */
 }
 

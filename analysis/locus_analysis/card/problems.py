@@ -4,17 +4,22 @@ finds more, because it tests the machine itself."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Sequence
 
+from ..base import units
 from ..records.lines import Header, Machine
 from ..records.rows import Trial
 from .content import Spoiler
+
+MOST_CROWDED = 0.1  # of the samples: fewer hardly move a median
 
 
 def spoilers(header: Header, trials: Sequence[Trial]) -> list[Spoiler]:
     """The gravest first."""
     return [
         *_load(trials),
+        *_crowd(trials),
         *_limits(header["machine"]),
         *_clocks(header),
         *_pages(header["machine"]),
@@ -28,6 +33,16 @@ def _load(trials: Sequence[Trial]) -> Iterator[Spoiler]:
         yield Spoiler(
             f"other work disturbed {noisy} of {measured} results",
             "ps -eo pcpu,pid,user,comm --sort=-pcpu | head",
+        )
+
+
+def _crowd(trials: Sequence[Trial]) -> Iterator[Spoiler]:
+    watched = [t["crowded"] for t in trials if t["crowded"] is not None]
+    share = statistics.median(watched) if watched else 0
+    if share >= MOST_CROWDED:
+        yield Spoiler(
+            f"cores are shared: in {units.percent(round(share, 2))} of samples another hardware"
+            " thread worked on the same core, perhaps another guest"
         )
 
 

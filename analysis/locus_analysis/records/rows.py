@@ -190,6 +190,7 @@ class Shown(Value, Verdict, InRun):
     n: Optional[int]
     batches: Optional[int]
     noisy: Optional[int]
+    crowded: Optional[float]
     spread_within: Optional[float]
     spread_between: Optional[float]
     how: Optional[str]

@@ -58,7 +58,7 @@ SELECT whole, part, id, place, t.benchmark, t.variant, t.status, reasons, notes,
 	parameters, threads, panel, point, setting, everything, host,
 	name AS metric, unit, better, value, low, high, range, with_noise, why, two AS modes, flag,
 	(samples->>'$.n')::BIGINT AS n, batches,
-	(samples->>'$.noisy')::BIGINT AS noisy,
+	(samples->>'$.noisy')::BIGINT AS noisy, (samples->>'$.crowded.share')::DOUBLE AS crowded,
 	spread_within, spread_between,
 	CASE WHEN json_type(placement) = 'OBJECT'
 		THEN coalesce(placement->>'$.how', 'verified') END AS how,

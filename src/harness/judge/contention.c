@@ -14,12 +14,10 @@
 /* Where the run keeps its observations from worker 0's CPU; NULL: nowhere. */
 static double *quiet_of(const struct series *s)
 {
-	const struct trial *t = &s->planned->trial;
-	const struct cpu *cpu = s->evidence.neighbours.quiet && t->place
-					? machine_cpu(t->machine, t->place[0].cpu)
-					: NULL;
+	struct undisturbed *u =
+		neighbours_undisturbed(&s->evidence.neighbours, &s->planned->trial, 0);
 
-	return cpu ? s->evidence.neighbours.quiet + (cpu - t->machine->cpu) : NULL;
+	return u ? &u->line : NULL;
 }
 
 /* The fastest probe of memory, in all batches or in those whose neighbours rested; 0: none. */
@@ -83,9 +81,9 @@ static void sum_up(const struct series *s, struct contention *seen, double *line
 	}
 	if (!seen->looks)
 		return;
-	seen->line = statistics_quantile_known(lines, NULL, seen->looks, 0.5);
+	seen->line = statistics_quantile_known(lines, seen->looks, 0.5);
 	if (s->evidence.neighbours.level == NEIGHBOURS_L3)
-		seen->memory = statistics_quantile_known(memory, NULL, seen->looks, 0.5);
+		seen->memory = statistics_quantile_known(memory, seen->looks, 0.5);
 }
 
 struct contention contention_seen(const struct series *s)

@@ -88,7 +88,8 @@ static const struct metric *metric_of(const struct ratio *r, const struct benchm
 }
 
 /* A trial's number in a batch: the metric, or the time if it is NULL. */
-static double in_batch(const struct series *s, unsigned batch, const struct metric *m, bool aside)
+static double in_batch(const struct series *s, unsigned batch, const struct metric *m,
+		       unsigned aside)
 {
 	const struct trial *t = &s->planned->trial;
 	const double *value = m ? s->samples.value[m - t->benchmark->metrics] : NULL;
@@ -116,8 +117,7 @@ static unsigned batch_of_round(const struct samples *s, unsigned round)
 static struct estimate estimate_rounds(const struct series *of, const struct series *to,
 				       const struct metric *m)
 {
-	const bool aside[] = { samples_sets_noise_aside(&of->samples),
-			       samples_sets_noise_aside(&to->samples) };
+	const unsigned aside[] = { samples_aside(&of->samples), samples_aside(&to->samples) };
 	double *x = calloc(of->samples.batches + 1, sizeof(*x));
 	struct estimate e = ESTIMATE_UNKNOWN;
 

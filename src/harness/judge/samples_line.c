@@ -43,12 +43,12 @@ static json_t *list_of(const double *values, size_t n)
 	return list;
 }
 
-static json_t *noisy_json(const struct samples *s, size_t first, size_t n)
+static json_t *noisy_json(const struct samples *s, size_t first, size_t n, unsigned cause)
 {
 	json_t *noisy = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		if (s->noisy[first + i])
+		if (s->noisy[first + i] & cause)
 			json_array_append_new(noisy, json_integer((json_int_t)i));
 	return noisy;
 }
@@ -126,14 +126,16 @@ json_t *samples_line(const struct series *s, unsigned first, unsigned n)
 	const struct batch *b = &s->samples.batch[first], *last = &b[n - 1];
 	const size_t samples = last->first + last->samples - b->first;
 	const bool raw = is_raw(s, b);
-	json_t *line =
-		json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "trial", s->planned->id,
-			  "allocation", (int)b->allocation, "batch", (int)first, "at",
-			  record_number(b->at), "units", units_json(s, b), "times",
-			  raw ? list_of(s->samples.time + b->first, samples) : json_null(), "noisy",
-			  raw ? noisy_json(&s->samples, b->first, samples) : json_array(), "cycle",
-			  b->cycle > 0 ? record_number(b->cycle) : json_null(), "counters",
-			  counts_batch_json(&s->tally, first));
+	json_t *line = json_pack(
+		"{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trial", s->planned->id,
+		"allocation", (int)b->allocation, "batch", (int)first, "at", record_number(b->at),
+		"units", units_json(s, b), "times",
+		raw ? list_of(s->samples.time + b->first, samples) : json_null(), "noisy",
+		raw ? noisy_json(&s->samples, b->first, samples, SAMPLE_DISTURBED) : json_array(),
+		"crowded",
+		raw ? noisy_json(&s->samples, b->first, samples, SAMPLE_CROWDED) : json_array(),
+		"cycle", b->cycle > 0 ? record_number(b->cycle) : json_null(), "counters",
+		counts_batch_json(&s->tally, first));
 
 	if (!raw)
 		json_object_set_new(line, "sketch", sketch_json(&s->samples, b->first, samples));
@@ -151,7 +153,7 @@ json_t *samples_line(const struct series *s, unsigned first, unsigned n)
  */
 static json_t *column_json(const struct samples *s, const double *value)
 {
-	const bool aside = samples_sets_noise_aside(s);
+	const unsigned aside = samples_aside(s);
 	json_t *list = json_array();
 	double first = NAN;
 	bool same = value;

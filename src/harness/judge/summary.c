@@ -126,8 +126,8 @@ static double change(const double *x, size_t n)
 {
 	const size_t third = n / 3;
 
-	return statistics_quantile_known(x + n - third, NULL, third, 0.5) /
-	       statistics_quantile_known(x, NULL, third, 0.5);
+	return statistics_quantile_known(x + n - third, third, 0.5) /
+	       statistics_quantile_known(x, third, 0.5);
 }
 
 /* If the machine changes meanwhile, the value holds only for the time of measurement. */
@@ -173,7 +173,10 @@ static void judge_samples(const struct series *s, struct estimates time, struct 
 static void judge_pace(const struct series *s, struct verdict *v)
 {
 	char *cause[] = { conditions_quota(s->task.conditions, s->planned->trial.threads),
-			  conditions_cause(s->task.conditions, CONDITIONS_PACE) };
+			  conditions_cause(s->task.conditions, CONDITIONS_PACE),
+			  samples_aside(&s->samples) & SAMPLE_CROWDED
+				  ? NULL
+				  : noise_crowded(&s->evidence.noise) };
 
 	for (unsigned i = 0; i < sizeof(cause) / sizeof(*cause); i++) {
 		if (cause[i])

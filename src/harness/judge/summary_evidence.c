@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "harness/ask/options.h"
 #include "harness/judge/contention.h"
@@ -156,7 +157,7 @@ size_t noise_samples(const struct samples *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		n += s->noisy[i];
+		n += s->noisy[i] & SAMPLE_DISTURBED;
 	return n;
 }
 
@@ -173,13 +174,34 @@ json_t *noise_json(const struct series *s)
 			 record_number(n->wall), "beside", contention_json(s));
 }
 
+json_t *noise_crowded_json(const struct noise *n)
+{
+	if (!n->seats)
+		return NULL;
+	return json_pack("{s:o, s:o}", "share",
+			 record_number((double)n->crowded / (double)n->seats), "width",
+			 record_number(n->narrow / (double)n->crowded));
+}
+
+char *noise_crowded(const struct noise *n)
+{
+	const double share = (double)n->crowded / (double)n->seats;
+
+	if (!(share > NOISE_MOST_SAMPLES))
+		return NULL;
+	return text_of("its cores were crowded in %.0f %% of samples, and then did %.2f of the "
+		       "operations a cycle that they do at most: another hardware thread worked "
+		       "there",
+		       100 * share, n->narrow / (double)n->crowded);
+}
+
 /* How many allocations have too few samples without noise. */
 static unsigned allocations_lost(const struct samples *s)
 {
 	unsigned n = 0;
 
 	for (unsigned a = 0; a < s->allocations; a++)
-		n += !samples_has_clean(s, a);
+		n += !samples_has_without(s, a, SAMPLE_DISTURBED);
 	return n;
 }
 
@@ -190,6 +212,8 @@ void noise_judge(const struct series *s, struct estimates time, struct verdict *
 	const double share = (double)noise_samples(&s->samples) / (double)s->samples.n;
 	const unsigned lost = allocations_lost(&s->samples);
 	double steal = n->steal > 2 * TICK ? n->steal : 0; /* NAN, unknown, counts as 0 */
+	const double shift = 100 * fabs(time.all / time.kept.value - 1);
+	char *crowded = noise_crowded(n);
 	char seen[160], migrations[48] = "", stolen[48] = "";
 
 	if (n->migrations)
@@ -206,7 +230,11 @@ void noise_judge(const struct series *s, struct estimates time, struct verdict *
 		verdict_add(v, STATUS_NOISY, "%s", seen);
 	else if (share > NOISE_MOST_SAMPLES)
 		verdict_add(v, STATUS_OK, "%s; set aside, they shift the result by %.1f %%", seen,
-			    100 * fabs(time.all / time.kept.value - 1));
+			    shift);
+	if (crowded && samples_aside(&s->samples) & SAMPLE_CROWDED)
+		verdict_add(v, STATUS_OK, "%s; set aside, they shift the result by %.1f %%",
+			    crowded, shift);
+	free(crowded);
 	contention_judge(s, v);
 }
 

@@ -35,13 +35,14 @@ static struct modes find_modes(const struct series *s)
 	double *time = calloc(s->samples.n + 1, sizeof(*time));
 	unsigned *allocation = calloc(s->samples.n + 1, sizeof(*allocation));
 	struct modes m = { MODES_NONE };
+	const unsigned aside = SAMPLE_DISTURBED | (samples_aside(&s->samples) & SAMPLE_CROWDED);
 	unsigned batch = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; time && allocation && i < s->samples.n; i++) {
 		while (batch + 1 < s->samples.batches && s->samples.batch[batch + 1].first <= i)
 			batch++;
-		if (!isfinite(s->samples.time[i]) || s->samples.noisy[i])
+		if (!isfinite(s->samples.time[i]) || s->samples.noisy[i] & aside)
 			continue;
 		time[n] = s->samples.time[i];
 		allocation[n++] = s->samples.batch[batch].allocation;
@@ -112,15 +113,17 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 	note_modes(s, &modes, v);
 	if (n) {
 		statistics_sort(sorted, n);
-		object = json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o*, s:s*}", "n",
-				   (int)s->samples.n, "batches", (int)s->samples.batches, "noisy",
-				   (int)noise_samples(&s->samples), "duration",
-				   record_number(s->duration), "units", samples_units(s), "parts",
-				   record_count(s->tally.done * tally_amount(&s->tally)),
-				   "quantiles", samples_quantiles(sorted, n), "mean",
-				   record_number(statistics_mean(sorted, n)), "deviation",
-				   record_number(statistics_deviation(sorted, n)), "modes",
-				   modes_json(&modes), "modes_of", kinds_of_modes[modes.of]);
+		object =
+			json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o*, s:s*, s:o*}",
+				  "n", (int)s->samples.n, "batches", (int)s->samples.batches,
+				  "noisy", (int)noise_samples(&s->samples), "duration",
+				  record_number(s->duration), "units", samples_units(s), "parts",
+				  record_count(s->tally.done * tally_amount(&s->tally)),
+				  "quantiles", samples_quantiles(sorted, n), "mean",
+				  record_number(statistics_mean(sorted, n)), "deviation",
+				  record_number(statistics_deviation(sorted, n)), "modes",
+				  modes_json(&modes), "modes_of", kinds_of_modes[modes.of],
+				  "crowded", noise_crowded_json(&s->evidence.noise));
 	}
 	free(sorted);
 	return object;
@@ -167,7 +170,7 @@ void samples_note_doubts(const struct series *s, struct verdict *v)
 
 double samples_cycle(const struct series *s, double time)
 {
-	const bool aside = samples_sets_noise_aside(&s->samples);
+	const unsigned aside = samples_aside(&s->samples);
 	double *cycles = calloc(s->samples.batches + 1, sizeof(*cycles)), own = NAN;
 	unsigned timed = 0, known = 0;
 

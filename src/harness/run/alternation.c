@@ -34,7 +34,7 @@ static void open_series(struct alternation *a, struct planned *p)
 	if (!all_open(s, p, r->counting))
 		return;
 	s->task.overhead = r->clock.overhead;
-	s->evidence.neighbours.quiet = r->quiet;
+	s->evidence.neighbours.undisturbed = r->undisturbed;
 	s->task.within = effort_within(r->options);
 	s->task.quarantine = &a->quarantine;
 	s->task.conditions = &r->setting.conditions;

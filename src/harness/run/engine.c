@@ -154,7 +154,7 @@ static int perform(struct run *r)
 	progress_begin(&r->progress, o->quiet || !rank_is_first(r->ranks));
 	open_table(r);
 	r->clock = clock_measure();
-	r->quiet = calloc(r->setting.machine->cpus, sizeof(*r->quiet));
+	r->undisturbed = calloc(r->setting.machine->cpus, sizeof(*r->undisturbed));
 	status = open_team(r);
 	cut_stop();
 	return record_close(r->record) && status == EXIT_GOOD ? EXIT_BAD : status;
@@ -218,7 +218,7 @@ int engine_run(const struct options *o, const struct benchmark *const *table,
 	if (!status && !o->dry_run)
 		status = perform(&r);
 	counting_close(r.counting);
-	free(r.quiet);
+	free(r.undisturbed);
 	plans_free(&r.plans);
 	regions_free(&r.regions);
 	setting_free(&r.setting);

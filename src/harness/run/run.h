@@ -42,8 +42,8 @@ struct run {
 	struct counting *counting; /* NULL: no events were requested */
 	struct regions regions;
 	struct clock_quality clock;
-	double *quiet;	 /* s per line of memory, by CPU: see neighbours.h */
-	uint64_t random; /* state of the generator that shuffles */
+	struct undisturbed *undisturbed; /* by CPU */
+	uint64_t random;		 /* state of the generator that shuffles */
 	/* where its results go */
 	struct record *record;
 	struct progress progress;

@@ -111,7 +111,7 @@ static void find_units(struct series *s, struct team *team, double began, double
 		if (s->evidence.failure)
 			return;
 		spent = agree_most(s->planned->trial.ranks, clock_now() - began);
-		if (sample.noisy && spent < fmin(RETRY_FACTOR * aim, RETRY_MOST))
+		if (sample.noisy & SAMPLE_DISTURBED && spent < fmin(RETRY_FACTOR * aim, RETRY_MOST))
 			continue; /* an interrupted sample seems long enough, and is not */
 		skews[turn++] = sample.skew;
 		s->skew = batch_usual_skew(skews, (size_t)turn);
@@ -210,7 +210,7 @@ static void keep(struct series *s, unsigned batch, const struct sample *sample)
 	tally_add(&s->tally, batch, sample->done, s->pairs ? 1 : roles_leading(t));
 	s->samples.time[s->samples.n] = sample->time;
 	s->samples.skews[s->samples.n] = sample->skew;
-	s->samples.noisy[s->samples.n] = sample->noisy;
+	s->samples.noisy[s->samples.n] = (unsigned char)sample->noisy;
 	throughput_keep(s->throughput, t, sample, s->samples.n);
 	reports_collect(s->reports, &s->samples, t, s->state, sample);
 	s->marked += sample->wall;
@@ -247,10 +247,10 @@ static void warm_again(struct series *s, struct team *team)
 		sample_take(s, team, &unused, sample_turn(s, 0), false);
 }
 
-static double batch_quantile(const struct samples *s, const struct batch *b, bool clean)
+static double median_without(const struct samples *s, const struct batch *b, unsigned causes)
 {
-	return statistics_quantile_known(s->time + b->first, clean ? s->noisy + b->first : NULL,
-					 b->samples, 0.5);
+	return statistics_quantile_without(s->time + b->first, s->noisy + b->first, causes,
+					   b->samples, 0.5);
 }
 
 /* A batch of pairs has an estimate only if `whole`: all its samples were taken. */
@@ -260,10 +260,11 @@ static void estimate(struct series *s, struct team *team, struct batch *b, bool 
 		const double mean = pairs_batch(s->pairs);
 
 		take_alone(s, team);
-		b->estimate = b->clean = whole ? mean : NAN;
+		b->estimate = b->clean = b->quiet = whole ? mean : NAN;
 	} else {
-		b->estimate = batch_quantile(&s->samples, b, false);
-		b->clean = batch_quantile(&s->samples, b, true);
+		b->estimate = median_without(&s->samples, b, 0);
+		b->clean = median_without(&s->samples, b, SAMPLE_DISTURBED);
+		b->quiet = median_without(&s->samples, b, SAMPLE_DISTURBED | SAMPLE_CROWDED);
 	}
 }
 

@@ -232,7 +232,7 @@ json_t *counts_batch_json(const struct tally *t, unsigned batch)
 /* The time per unit in the batches that counted events, or in the others. */
 static struct estimate time_of(const struct series *s, bool counted)
 {
-	const bool aside = samples_sets_noise_aside(&s->samples);
+	const unsigned aside = samples_aside(&s->samples);
 	double *x = calloc(s->samples.batches + 1, sizeof(*x));
 	struct estimate e = ESTIMATE_UNKNOWN;
 

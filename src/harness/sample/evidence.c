@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "harness/sample/evidence.h"
+#include "harness/sample/samples.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
 #include "machine/usage.h"
@@ -26,14 +27,33 @@ static bool lost(double seconds, double wall)
 	return seconds > DISTURBED_LEAST + DISTURBED_SHARE * wall;
 }
 
-bool noise_witness(struct noise *n, const struct attendance *a, int cpu)
+/*
+ * The lesser of two readings counts: an interrupt within one may make the core seem wider than it
+ * is.
+ */
+static bool is_crowded(struct noise *n, const struct attendance *a, double *widest)
+{
+	const double width = fmin(a->width[0], a->width[1]);
+
+	if (!widest || !(width > 0))
+		return false;
+	*widest = fmax(*widest, width);
+	n->seats++;
+	if (width >= NOISE_CROWDED * *widest)
+		return false;
+	n->crowded++;
+	n->narrow += width / *widest;
+	return true;
+}
+
+unsigned noise_witness(struct noise *n, const struct attendance *a, int cpu, double *widest)
 {
 	const struct usage *x = &a->before, *y = &a->after;
 	double wall = y->wall - x->wall, off = fmax(0, wall - (y->cpu - x->cpu)),
 	       delay = y->delay - x->delay;
 	bool moved = cpu == ANY_CPU ? x->on_cpu != y->on_cpu : x->on_cpu != cpu || y->on_cpu != cpu;
 	/* then the time off the CPU is the work's own */
-	bool blocked = y->voluntary != x->voluntary;
+	bool blocked = y->voluntary != x->voluntary, disturbed;
 
 	n->off_cpu += off;
 	n->delay += delay;
@@ -42,10 +62,11 @@ bool noise_witness(struct noise *n, const struct attendance *a, int cpu)
 	n->minor_faults += y->minor_faults - x->minor_faults;
 	n->major_faults += y->major_faults - x->major_faults;
 	n->migrations += moved;
-	if (cpu == ANY_CPU)
-		return y->major_faults != x->major_faults;
-	return moved || y->involuntary != x->involuntary || y->major_faults != x->major_faults ||
-	       lost(delay, wall) || (!blocked && lost(off, wall));
+	disturbed = y->major_faults != x->major_faults;
+	if (cpu != ANY_CPU)
+		disturbed |= moved || y->involuntary != x->involuntary || lost(delay, wall) ||
+			     (!blocked && lost(off, wall));
+	return (disturbed ? SAMPLE_DISTURBED : 0) | (is_crowded(n, a, widest) ? SAMPLE_CROWDED : 0);
 }
 
 static double process_cpu(void)

@@ -25,6 +25,12 @@ struct noise {
 	 */
 	double beside, watched;
 	uint64_t involuntary, voluntary, minor_faults, major_faults, migrations;
+	/*
+	 * Samples of workers whose cores were watched; in which they were crowded; and the sum of
+	 * their widths in these, relative to the widest.
+	 */
+	uint64_t seats, crowded;
+	double narrow;
 };
 
 /* The places of pages in the allocation with the most misplaced pages. */
@@ -57,8 +63,14 @@ extern const struct noise_counter {
 
 /* The CPU of a worker that may move: switches and migrations do not disturb it. */
 #define ANY_CPU (-1)
-/* Adds the evidence of a worker on this CPU in a sample; true if the sample was disturbed. */
-bool noise_witness(struct noise *, const struct attendance *, int cpu);
+/*
+ * Adds the evidence of a worker on this CPU in a sample, and returns its causes (SAMPLE_...).
+ * *widest: the largest width of the CPU's core in this run (clock_width()), which is kept up to
+ * date; NULL: the core is not watched. A core is crowded if it had less than NOISE_CROWDED of it
+ * before the sample or after it.
+ */
+#define NOISE_CROWDED 0.87
+unsigned noise_witness(struct noise *, const struct attendance *, int cpu, double *widest);
 
 /*
  * Reads the CPU time that others use during a batch: on the trial's CPUs, the host (`steal`) and

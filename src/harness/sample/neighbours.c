@@ -99,6 +99,29 @@ static int list(struct neighbours *b, hwloc_const_bitmap_t set)
 	return 0;
 }
 
+/* Whether no two threads of the trial are on one core. `seen`: an empty set. */
+static bool apart(const struct planned *p, hwloc_bitmap_t seen)
+{
+	bool all = !p->trial.oversubscribed;
+
+	for (unsigned i = 0; all && i < p->cpus; i++) {
+		hwloc_obj_t core = above(p->trial.machine, p->cpu[i], HWLOC_OBJ_CORE);
+
+		all = !hwloc_bitmap_isset(seen, (unsigned)p->cpu[i]);
+		add_cpus(core, seen);
+	}
+	return all;
+}
+
+struct undisturbed *neighbours_undisturbed(const struct neighbours *b, const struct trial *t,
+					   unsigned worker)
+{
+	const struct cpu *cpu =
+		b->undisturbed && t->place ? machine_cpu(t->machine, t->place[worker].cpu) : NULL;
+
+	return cpu ? b->undisturbed + (cpu - t->machine->cpu) : NULL;
+}
+
 int neighbours_open(struct neighbours *b, const struct planned *p)
 {
 	const struct trial *t = &p->trial;
@@ -112,6 +135,7 @@ int neighbours_open(struct neighbours *b, const struct planned *p)
 	if (!set)
 		return -1;
 	b->level = level_of(p);
+	b->apart = apart(p, set);
 	for (unsigned i = 0; i < p->cpus; i++)
 		add_sharing(t->machine, p->cpu[i], b->level, set);
 	for (unsigned i = 0; i < p->cpus; i++)

@@ -7,9 +7,11 @@
 #ifndef LOCUS_NEIGHBOURS_H
 #define LOCUS_NEIGHBOURS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct planned;
+struct trial;
 
 /* The level at which the trial's lines lie, and so what it shares with neighbours. */
 enum neighbours_level { NEIGHBOURS_CORE, NEIGHBOURS_L3, NEIGHBOURS_MEMORY };
@@ -26,17 +28,20 @@ struct neighbours_look {
 	double memory; /* time of L3's lines after a flush */
 };
 
+/* What a CPU can do while neighbours rest; 0: not seen in this run yet. */
+struct undisturbed {
+	double line;  /* s per line of memory */
+	double width; /* clock_width() of its core */
+};
+
 struct neighbours {
 	int *cpu; /* CPUs that share it, except the trial's own, ascending; NULL: none is watched */
 	unsigned cpus;
 	enum neighbours_level level; /* beyond the core, a probe reads it after each batch */
 	void *lines;		     /* the probe's lines (probe.h); NULL: none yet, or none here */
 	double spent;		     /* s spent on probes */
-	/*
-	 * s per line of memory while neighbours rest, by CPU of the machine; 0: not seen in this
-	 * run yet. NULL: not kept.
-	 */
-	double *quiet;
+	struct undisturbed *undisturbed; /* by CPU of the machine; NULL: not kept */
+	bool apart;			 /* each thread has a core of its own, as far as is known */
 };
 
 /*
@@ -45,6 +50,10 @@ struct neighbours {
  */
 int neighbours_open(struct neighbours *, const struct planned *);
 void neighbours_close(struct neighbours *);
+
+/* What the CPU of a worker can do undisturbed; NULL: nowhere kept. */
+struct undisturbed *neighbours_undisturbed(const struct neighbours *, const struct trial *,
+					   unsigned worker);
 
 /* Worker 0 calls these before a batch, and after it. A look is 0 if nothing can be probed. */
 void neighbours_ready(struct neighbours *);

@@ -80,7 +80,7 @@ static double median_now(const struct by_worker *b)
 		return NAN;
 	for (unsigned i = 0; i < b->workers; i++)
 		values[i] = b->of[i].now;
-	median = statistics_quantile_known(values, NULL, b->workers, 0.5);
+	median = statistics_quantile_known(values, b->workers, 0.5);
 	free(values);
 	return median;
 }
@@ -114,7 +114,7 @@ static double of_worker(const struct by_worker *b, const struct by_worker_values
 {
 	if (!w->samples)
 		return NAN;
-	return b->kind == M_MEDIAN ? statistics_quantile_known(w->value, NULL, w->samples, 0.5)
+	return b->kind == M_MEDIAN ? statistics_quantile_known(w->value, w->samples, 0.5)
 	       : b->kind == M_MOST ? w->most
 				   : w->sum / (double)w->samples;
 }

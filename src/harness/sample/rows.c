@@ -115,7 +115,7 @@ static struct row_cell cell_of(const struct met *m, unsigned columns)
 			x[n] = (double)m->value[i][n];
 			n++;
 		}
-		cell.value[i] = n ? (float)statistics_quantile_known(x, NULL, n, 0.5) : NAN;
+		cell.value[i] = n ? (float)statistics_quantile_known(x, n, 0.5) : NAN;
 	}
 	return cell;
 }

@@ -88,6 +88,16 @@ bool sample_seat(struct series *s, struct team *team)
 /* A sample of pairs is noisy if more than this share of its pairs was disturbed. */
 #define NOISY_PAIRS 0.1
 
+/* The widest core of a worker; NULL: its core is not watched. */
+static double *widest_of(const struct series *s, unsigned worker)
+{
+	const struct neighbours *b = &s->evidence.neighbours;
+	struct undisturbed *u =
+		b->apart ? neighbours_undisturbed(b, &s->planned->trial, worker) : NULL;
+
+	return u ? &u->width : NULL;
+}
+
 /*
  * Times each pair from when both workers have begun until both are done; the sample is the median
  * of the pairs. Adds their noise, too. `keep`: the series keeps the pairs' times.
@@ -101,7 +111,6 @@ static void score_pairs(struct series *s, struct team *team, struct turn turn, s
 
 	for (unsigned slot = 0, a, b; slot < tournament_slots(t->threads); slot++) {
 		const struct attendance *one, *other;
-		bool disturbed_one, disturbed_other;
 		double time, units;
 
 		if ((turn.slot != TURN_EVERY_SLOT && turn.slot != slot) ||
@@ -111,9 +120,9 @@ static void score_pairs(struct series *s, struct team *team, struct turn turn, s
 		other = team_attendance(team, b);
 		units = (double)team_worker(team, a)->done;
 		time = fmax(one->end, other->end) - fmax(one->begin, other->begin);
-		disturbed_one = noise_witness(noise, one, t->place[a].cpu);
-		disturbed_other = noise_witness(noise, other, t->place[b].cpu);
-		disturbed += disturbed_one || disturbed_other;
+		disturbed += (noise_witness(noise, one, t->place[a].cpu, widest_of(s, a)) |
+			      noise_witness(noise, other, t->place[b].cpu, widest_of(s, b))) &
+			     SAMPLE_DISTURBED;
 		noise->wall += 2 * time;
 		sample->wall = fmax(sample->wall, time);
 		if (times && units > 0)
@@ -125,7 +134,7 @@ static void score_pairs(struct series *s, struct team *team, struct turn turn, s
 	}
 	statistics_sort(times, n);
 	sample->time = n ? statistics_quantile(times, n, 0.5) : NAN;
-	sample->noisy = (double)disturbed > NOISY_PAIRS * (double)n;
+	sample->noisy = (double)disturbed > NOISY_PAIRS * (double)n ? SAMPLE_DISTURBED : 0;
 	free(times);
 }
 
@@ -150,7 +159,8 @@ static void score_all(struct series *s, struct team *team, struct noise *noise,
 		const struct attendance *a = team_attendance(team, i);
 		const struct worker *w = team_worker(team, i);
 
-		sample->noisy |= noise_witness(noise, a, t->floating ? ANY_CPU : t->place[i].cpu);
+		sample->noisy |= noise_witness(noise, a, t->floating ? ANY_CPU : t->place[i].cpu,
+					       widest_of(s, i));
 		if (i < begin) {
 			first = fmin(first, a->begin);
 			late = fmax(late, a->begin);
@@ -224,7 +234,8 @@ static void agree_sample(const struct ranks *ranks, struct sample *s, char **fai
 		       -s->communicated, *failure != NULL };
 
 	agree_largest(ranks, x, sizeof(x) / sizeof(*x));
-	*s = (struct sample){ x[0], isfinite(x[1]) ? x[1] : NAN, x[2], -x[4], s->done, x[3] > 0 };
+	*s = (struct sample){ x[0],    isfinite(x[1]) ? x[1] : NAN,    x[2], -x[4],
+			      s->done, x[3] > 0 ? SAMPLE_DISTURBED : 0 };
 	if (x[5] > 0)
 		agree_words(ranks, failure);
 }

@@ -96,9 +96,9 @@ void samples_leave_out_cut(struct samples *s)
 
 /* --- results --- */
 
-bool samples_has_clean(const struct samples *s, unsigned allocation)
+bool samples_has_without(const struct samples *s, unsigned allocation, unsigned causes)
 {
-	size_t clean = 0, all = 0;
+	size_t kept = 0, all = 0;
 
 	for (unsigned i = 0; i < s->batches; i++) {
 		const struct batch *b = &s->batch[i];
@@ -106,18 +106,39 @@ bool samples_has_clean(const struct samples *s, unsigned allocation)
 		for (size_t j = b->first; b->allocation == allocation && j < b->first + b->samples;
 		     j++) {
 			all += isfinite(s->time[j]);
-			clean += isfinite(s->time[j]) && !s->noisy[j];
+			kept += isfinite(s->time[j]) && !(s->noisy[j] & causes);
 		}
 	}
-	return !all || (clean && (double)clean >= SAMPLES_LEAST_CLEAN * (double)all);
+	return !all || (kept && (double)kept >= SAMPLES_LEAST_CLEAN * (double)all);
 }
 
-bool samples_sets_noise_aside(const struct samples *s)
+/* Allocations that keep enough samples without these causes. */
+static unsigned keeping(const struct samples *s, unsigned causes)
 {
+	unsigned n = 0;
+
 	for (unsigned a = 0; a < s->allocations; a++)
-		if (!samples_has_clean(s, a))
-			return false;
-	return true;
+		n += samples_has_without(s, a, causes);
+	return n;
+}
+
+static bool any_crowded(const struct samples *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->noisy[i] & SAMPLE_CROWDED)
+			return true;
+	return false;
+}
+
+unsigned samples_aside(const struct samples *s)
+{
+	static const unsigned both = SAMPLE_DISTURBED | SAMPLE_CROWDED;
+	const unsigned quiet = any_crowded(s) ? keeping(s, both) : 0;
+
+	if (quiet &&
+	    (quiet == s->allocations || (quiet >= LEAST_VALUES && 2 * quiet >= s->allocations)))
+		return both;
+	return keeping(s, SAMPLE_DISTURBED) == s->allocations ? SAMPLE_DISTURBED : 0;
 }
 
 /* The allocation of each batch; to be freed. NULL: no memory. */
@@ -140,18 +161,19 @@ struct estimate samples_estimate(const struct samples *s, const double *of)
 	return e;
 }
 
-double estimates_batch(const struct samples *s, unsigned batch, const double *value, bool aside)
+double estimates_batch(const struct samples *s, unsigned batch, const double *value,
+		       unsigned causes)
 {
 	const struct batch *b = &s->batch[batch];
 
 	if (!value)
-		return aside ? b->clean : b->estimate;
-	return statistics_quantile_known(value + b->first, aside ? s->noisy + b->first : NULL,
-					 b->samples, 0.5);
+		return causes & SAMPLE_CROWDED ? b->quiet : causes ? b->clean : b->estimate;
+	return statistics_quantile_without(value + b->first, s->noisy + b->first, causes,
+					   b->samples, 0.5);
 }
 
 /* The median of each batch, to be freed. NULL: no memory. */
-static double *by_batch(const struct samples *s, const double *value, bool aside)
+static double *by_batch(const struct samples *s, const double *value, unsigned aside)
 {
 	double *x = calloc(s->batches + 1, sizeof(*x));
 
@@ -161,7 +183,7 @@ static double *by_batch(const struct samples *s, const double *value, bool aside
 }
 
 /* The estimate by order statistics alone. */
-static struct estimate ordered(const struct samples *s, const double *value, bool aside)
+static struct estimate ordered(const struct samples *s, const double *value, unsigned aside)
 {
 	double *x = by_batch(s, value, aside);
 	const struct estimate e = x ? samples_estimate(s, x) : ESTIMATE_UNKNOWN;
@@ -171,14 +193,14 @@ static struct estimate ordered(const struct samples *s, const double *value, boo
 }
 
 /* Only times end trials, so only a time's interval is compared with other trials'. */
-static struct estimate estimate_of(const struct samples *s, const double *value, bool aside)
+static struct estimate estimate_of(const struct samples *s, const double *value, unsigned aside)
 {
 	return estimate_widened(ordered(s, value, aside), value ? 0 : s->typical);
 }
 
 size_t estimates_allocations(const struct samples *s, double *medians)
 {
-	double *x = by_batch(s, NULL, samples_sets_noise_aside(s));
+	double *x = by_batch(s, NULL, samples_aside(s));
 	unsigned *group = allocations_of(s);
 	const size_t n =
 		x && group ? statistics_group_medians(x, group, s->batches, medians, NULL) : 0;
@@ -190,15 +212,14 @@ size_t estimates_allocations(const struct samples *s, double *medians)
 
 double estimates_scatter(const struct samples *s)
 {
-	return estimate_scatter(ordered(s, NULL, samples_sets_noise_aside(s)));
+	return estimate_scatter(ordered(s, NULL, samples_aside(s)));
 }
 
 struct estimates estimates_values(const struct samples *s, const double *value)
 {
-	const bool aside = samples_sets_noise_aside(s);
+	const unsigned aside = samples_aside(s);
 
-	return (struct estimates){ estimate_of(s, value, aside),
-				   estimate_of(s, value, false).value };
+	return (struct estimates){ estimate_of(s, value, aside), estimate_of(s, value, 0).value };
 }
 
 struct estimates estimates_time(const struct samples *s)
@@ -209,5 +230,5 @@ struct estimates estimates_time(const struct samples *s)
 bool estimates_converged(const struct samples *s, double within)
 {
 	/* false if it is NAN */
-	return estimate_reach(estimate_of(s, NULL, samples_sets_noise_aside(s))) <= within;
+	return estimate_reach(estimate_of(s, NULL, samples_aside(s))) <= within;
 }

@@ -10,6 +10,12 @@
 #include "base/statistics.h"
 #include "harness/sample/neighbours.h"
 
+/*
+ * Outside causes of which a sample has evidence, as bits. Disturbed: its thread was preempted, lost
+ * its CPU or was moved. Crowded: another hardware thread worked on its core.
+ */
+enum { SAMPLE_DISTURBED = 1, SAMPLE_CROWDED = 2 };
+
 /* One timed execution of a trial's work. */
 struct sample {
 	double wall, time, skew; /* wall and skew: s; time: s per unit */
@@ -19,15 +25,18 @@ struct sample {
 	 * of each
 	 */
 	double done;
-	bool noisy;
+	unsigned noisy; /* SAMPLE_... */
 };
 
 struct batch {
 	size_t first, samples; /* in the arrays of struct samples */
 	unsigned allocation;
 	unsigned round; /* the group's sweep that it belongs to, in which each trial has a batch */
-	/* the median of its samples; the median without noisy samples, NAN if all are noisy */
-	double estimate, clean;
+	/*
+	 * The median of its samples; without the disturbed ones; without the crowded ones, too. NAN
+	 * if none remains.
+	 */
+	double estimate, clean, quiet;
 	/* s per core cycle, the same before and after its samples, on all workers; 0: unknown */
 	double cycle;
 	struct neighbours_look look; /* right after its samples */
@@ -38,9 +47,9 @@ struct batch {
 
 struct samples {
 	size_t n, room;
-	double *time;  /* s per unit */
-	double *skews; /* s from the first start to the last */
-	unsigned char *noisy;
+	double *time;	      /* s per unit */
+	double *skews;	      /* s from the first start to the last */
+	unsigned char *noisy; /* SAMPLE_... */
 	/* by metric that collect() reports, by sample; NULL for the others */
 	double **value;
 	struct batch *batch;
@@ -71,30 +80,34 @@ void samples_close(struct samples *, const struct benchmark *);
 void samples_leave_out_cut(struct samples *);
 
 /*
- * Noisy samples have evidence of an outside cause: their thread was preempted, lost its CPU or was
- * moved. They are set aside for the result, whatever their values, if each allocation keeps at
- * least this share of its samples.
+ * Samples with evidence of an outside cause are set aside for the result, whatever their values:
+ * disturbed ones if each allocation keeps at least this share of its samples; crowded ones, too, if
+ * each allocation does, or half of them, LEAST_VALUES or more. Another guest may crowd a core for
+ * longer than an allocation, which then does not count.
  */
 #define SAMPLES_LEAST_CLEAN 0.25
-/* Whether an allocation has at least this share of samples that are not noisy, and at least one. */
-bool samples_has_clean(const struct samples *, unsigned allocation);
-bool samples_sets_noise_aside(const struct samples *);
+/* Whether an allocation has at least this share, and one, of samples without these causes. */
+bool samples_has_without(const struct samples *, unsigned allocation, unsigned causes);
+unsigned samples_aside(const struct samples *); /* the causes for which samples are set aside */
 
 /* Estimates a statistic from its values by batch. */
 struct estimate samples_estimate(const struct samples *, const double *of);
 
 /*
- * A number without the noisy samples, if they are set aside (samples_sets_noise_aside), and a
- * number with them; NAN: no number.
+ * A number without the samples that are set aside (samples_aside), and a number with them; NAN: no
+ * number.
  */
 struct estimates {
 	struct estimate kept;
 	double all;
 };
 
-/* The median of a batch's samples; `value`: by sample, NULL: the time. `aside`: without noisy ones.
+/*
+ * The median of a batch's samples without these causes: 0, SAMPLE_DISTURBED or both. `value`: by
+ * sample, NULL: the time.
  */
-double estimates_batch(const struct samples *, unsigned batch, const double *value, bool aside);
+double estimates_batch(const struct samples *, unsigned batch, const double *value,
+		       unsigned causes);
 /* Estimates from the batches' medians of a value (by sample); NULL: of the time. */
 struct estimates estimates_values(const struct samples *, const double *value);
 struct estimates estimates_time(const struct samples *);

@@ -182,7 +182,7 @@ double pairs_batch(struct pairs *p)
 
 		if (l->n == l->before)
 			continue;
-		sum += statistics_quantile_known(l->time + l->before, NULL, l->n - l->before, 0.5);
+		sum += statistics_quantile_known(l->time + l->before, l->n - l->before, 0.5);
 		pairs++;
 		l->before = l->n;
 	}

@@ -27,6 +27,8 @@
  */
 #define YIELDS 50
 
+#define WIDTH_LINKS 2048 /* steps of clock_width(): 3 us, twice a sample */
+
 struct order {
 	void (*task)(void *, struct worker *);
 	void *argument;
@@ -77,6 +79,7 @@ void team_barrier(struct team *t)
 
 static void work(struct team *t, struct worker *w, struct attendance *a)
 {
+	a->width[0] = clock_width(WIDTH_LINKS);
 	team_barrier(t);
 	/* after a first barrier, so that waiting for the others does not count as noise */
 	usage_read(&a->before);
@@ -95,6 +98,7 @@ static void work(struct team *t, struct worker *w, struct attendance *a)
 	if (t->read)
 		t->read(t->reader, w, true);
 	usage_read(&a->after);
+	a->width[1] = clock_width(WIDTH_LINKS);
 }
 
 static void obey(struct team *t, unsigned index)

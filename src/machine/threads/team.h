@@ -107,6 +107,7 @@ void team_barrier(struct team *);
 struct attendance {
 	_Alignas(APART) double begin, end; /* s, clock_now() */
 	struct usage before, after;	   /* around begin and end, barrier included */
+	double width[2];		   /* clock_width() before and after all this; 0: unknown */
 };
 
 /*
