@@ -54,6 +54,36 @@ static void hidden_siblings_are_named(void **state)
 	}
 }
 
+static void others_on_a_core_are_counted(void **state)
+{
+	static const struct {
+		double width[10];
+		enum finding_state state;
+		const char *found;
+	} rows[] = {
+		{ { 4, 4, 4, 4, 4, 4, 4, 4, 4, 4 },
+		  FINDING_GOOD,
+		  "not shared in 10 of 10 looks: 4.0 operations a cycle" },
+		/* one look seemed wider, one was crowded */
+		{ { 4, 4, 41, 4, 4, 2.6, 4, 4, 4, 4 },
+		  FINDING_GOOD,
+		  "not shared in 9 of 10 looks: 4.0 operations a cycle" },
+		{ { 2.6, 2.6, 4, 4, 4, 2.4, 4, 4, 4, 4 },
+		  FINDING_WRONG,
+		  "others worked on it in 3 of 10 looks: 2.5 instead of 4.0 operations a cycle" },
+		{ { 0 }, FINDING_UNKNOWN, "its width can't be measured on this architecture" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		struct finding f = { .state = FINDING_GOOD };
+
+		crowd_report(rows[i].width, LENGTH(rows[i].width), &f);
+		assert_int_equal(f.state, rows[i].state);
+		assert_string_equal(f.found, rows[i].found);
+	}
+}
+
 /* A CPU that does not exist ends it at once; a CPU that we may not use is unknown. */
 static void an_exchange_ends(void **state)
 {
@@ -282,13 +312,10 @@ static void python_may_hang(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(hidden_siblings_are_named),
-		TEST(an_exchange_ends),
-		TEST(an_exchange_takes_time),
-		TEST(counters_are_tried),
-		TEST(likwid_counts_by_registers_or_by_perf_event),
-		TEST(likwid_has_a_daemon),
-		TEST(python_is_tried),
+		TEST(hidden_siblings_are_named), TEST(others_on_a_core_are_counted),
+		TEST(an_exchange_ends),		 TEST(an_exchange_takes_time),
+		TEST(counters_are_tried),	 TEST(likwid_counts_by_registers_or_by_perf_event),
+		TEST(likwid_has_a_daemon),	 TEST(python_is_tried),
 		TEST(python_may_hang),
 	};
 

@@ -40,7 +40,10 @@ static const struct check {
 	  false },
 	{ "hardware threads", "siblings share a core", check_smt, NULL, false },
 	{ "hidden siblings", "two threads share one core: false sharing looks free there",
-	  check_siblings, "ask the host for whole cores, or use one of the two: locus ... --bind 0",
+	  check_siblings,
+	  "locus ... --bind 0 # uses one of the two; or ask the host for whole cores", true },
+	{ "this core", "loops are slower while another hardware thread works on their core",
+	  check_crowd, "# ask the host for whole cores: a guest can't see or stop other guests",
 	  true },
 	{ "isolated CPUs", "free of other work, and used only when named", check_isolated, NULL,
 	  false },
@@ -79,14 +82,15 @@ static const struct check {
 
 enum { COLUMN = 26 }; /* where findings are printed */
 
-/* "COMMAND # COMMENT", either of which may be missing; in one line if it fits. */
+/* "COMMAND # COMMENT", either of which may be missing; both in one line if they fit. */
 static void print_remedy(FILE *out, const char *remedy)
 {
 	const char *comment = *remedy == '#' ? remedy : strstr(remedy, " # ");
 	char head[COLUMN + 3], *command;
 
 	snprintf(head, sizeof(head), "%*s$ ", COLUMN, "");
-	if (!comment || strlen(head) + strlen(remedy) <= (size_t)message_width(out)) {
+	if (!comment ||
+	    (comment != remedy && strlen(head) + strlen(remedy) <= (size_t)message_width(out))) {
 		message_command(head, remedy, COLUMN + 4, out);
 		return;
 	}

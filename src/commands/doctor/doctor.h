@@ -89,6 +89,15 @@ struct siblings {
 /* Reports the pairs that were measured. */
 void siblings_report(const struct siblings *, unsigned pairs, struct finding *);
 
+/*
+ * Other hardware threads that work on this core, such as another guest's: looks at the core's width
+ * (clock_width()) for 0.1 s.
+ */
+void check_crowd(const struct patient *, struct finding *);
+/* Reports the widths that were seen; below this share of crowded looks the core is not shared. */
+#define CROWD_SHARE 0.1
+void crowd_report(const double *width, unsigned looks, struct finding *);
+
 /* The memory that this process may use: nodes, amount, page migration, page sizes. */
 void check_nodes(const struct patient *, struct finding *);
 void check_policy(const struct patient *, struct finding *);

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds CPUs of one core that the topology takes for two, by the time a line needs between them. */
+/*
+ * Cores that are shared unseen: finds CPUs of one core that the topology takes for two, by the time
+ * a line needs between them; and work of others on this core, by the core's width.
+ */
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/apart.h"
 #include "commands/doctor/doctor.h"
+#include "harness/sample/evidence.h"
 #include "machine/clock.h"
 #include "machine/threads/affinity.h"
 #include "machine/topology/topology.h"
@@ -135,4 +141,57 @@ void check_siblings(const struct patient *p, struct finding *f)
 	}
 	siblings_report(pair, pairs, f);
 	free(pair);
+}
+
+/* --- others on this core --- */
+
+enum { LOOKS = 200, LINKS = 2048 };
+#define BETWEEN 500000 /* ns from look to look: other guests stay for milliseconds */
+
+/* An interrupt within a look may make the core seem wider than it is, but not in two in a row. */
+static double widest(const double *width, unsigned looks)
+{
+	double most = 0;
+
+	for (unsigned i = 1; i < looks; i++)
+		most = fmax(most, fmin(width[i - 1], width[i]));
+	return most;
+}
+
+void crowd_report(const double *width, unsigned looks, struct finding *f)
+{
+	const double all = widest(width, looks);
+	double narrow = 0;
+	unsigned crowded = 0;
+
+	for (unsigned i = 0; i < looks; i++)
+		if (width[i] < NOISE_CROWDED * all) {
+			crowded++;
+			narrow += width[i];
+		}
+	if (!(all > 0))
+		finding_set(f, FINDING_UNKNOWN, "its width can't be measured on this architecture");
+	else if (crowded > CROWD_SHARE * looks)
+		finding_set(
+			f, FINDING_WRONG,
+			"others worked on it in %u of %u looks: %.1f instead of %.1f operations "
+			"a cycle",
+			crowded, looks, narrow / crowded, all);
+	else
+		finding_set(f, FINDING_GOOD,
+			    "not shared in %u of %u looks: %.1f operations a cycle",
+			    looks - crowded, looks, all);
+}
+
+void check_crowd(const struct patient *p, struct finding *f)
+{
+	const struct timespec pause = { .tv_nsec = BETWEEN };
+	double width[LOOKS];
+
+	(void)p;
+	for (unsigned i = 0; i < LOOKS; i++) {
+		nanosleep(&pause, NULL);
+		width[i] = clock_width(LINKS);
+	}
+	crowd_report(width, LOOKS, f);
 }
