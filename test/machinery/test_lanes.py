@@ -334,11 +334,12 @@ def test_more_than_three_unsteady_files_fail_the_run(lane, again, total, many):
     assert lines[-1].split(", ")[1] == f"{4 if many > 3 else 0} failed"
 
 
-def test_a_file_of_a_folder_is_run_alone(lane, again, total, tmp_path):
-    """ONLY names it, and the results of the other files stay."""
+@pytest.mark.parametrize("name", ["test/guest.test", "test/guest-2.test"])
+def test_a_file_of_a_folder_is_run_alone(lane, again, total, name):
+    """ONLY names it, and the results of the other files stay. A folder may be several tests."""
     first = "1..3\nok 1 - test_a.py::x\nnot ok 2 - test_b.py::x\nnot ok 3 - test_b.py::y\n# why"
     later = "$ echo 1..2; echo ok - $ONLY::x; echo ok - $ONLY::y"
-    lane("guest", (first, later), GOOD, names=["test/guest.test", "file"])
+    lane("guest", (first, later), GOOD, names=[name, "file"])
     lines = again()
     assert lines[1] == "guest: test/guest/test_b.py failed:" and "   > # why" in lines
     status, lines = total("guest")
