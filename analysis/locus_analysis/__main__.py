@@ -5,6 +5,7 @@ levels, export, topology, validate. pip installs them as locus-analysis."""
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import shlex
 import signal
@@ -23,6 +24,7 @@ from .export import formats
 from .records import likwid
 from .records.sources import GIVEN, BadInput, CannotWrite
 
+FEW_SEARCHES = 200_000  # objects made between searches for garbage: rows, which stay, are millions
 GOOD, CANNOT, BAD_INPUT, FAULT, INTERRUPTED = 0, 1, 2, 70, 130
 DATA = ("csv", "json")  # formats for programs
 NO_CURVE = (
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     streams.begin()
+    gc.set_threshold(FEW_SEARCHES)
     try:
         return _run(list(sys.argv[1:] if arguments is None else arguments))
     except BadInput as error:
