@@ -154,20 +154,20 @@ class Fits:
         return found
 
     def partition(self) -> list[Segment]:
-        n = len(self.x)
-        best = np.full(n + 1, np.inf)
-        best[0] = -self.penalty
-        came: list[tuple[int, bool]] = [(0, False)] * (n + 1)
         each = np.minimum(self.cost[0], self.cost[1])
         level = self.cost[1] <= self.cost[0]
-        for end in range(1, n + 1):
-            total = best[:end] + each[:end, end - 1] + self.penalty
-            begin = int(np.argmin(total))
-            best[end], came[end] = total[begin], (begin, bool(level[begin, end - 1]))
-        segments, end = [], n
+        best = [-self.penalty]
+        came: list[tuple[int, bool]] = []
+        # Lists: for so few points, numpy takes longer.
+        for costs, is_level in zip(each.T.tolist(), level.T.tolist()):
+            total = [before + cost + self.penalty for before, cost in zip(best, costs)]
+            best.append(min(total))
+            begin = total.index(best[-1])
+            came.append((begin, is_level[begin]))
+        segments, end = [], len(came)
         while end > 0:
-            begin, is_level = came[end]
-            segments.append(Segment(begin, end - 1, is_level))
+            begin, of_level = came[end - 1]
+            segments.append(Segment(begin, end - 1, of_level))
             end = begin
         return segments[::-1]
 
