@@ -29,14 +29,16 @@ def python(tmp_path):
 
 @pytest.fixture
 def suite(locus):
-    """suite("--quiet", output=FILE): a complete suite. On a busy machine one step may take longer
-    than the budget and two seconds: then the watchdog ends the suite, without a card, and says so;
-    the next one has twice the time."""
+    """suite("--quiet", output=FILE): a suite of two benchmarks without large data; of="": of all,
+    which ends by the same code. On a busy machine one step may take longer than the budget and two
+    seconds: then the watchdog ends the suite, without a card, and says so; the next one has twice
+    the time."""
 
-    def run(*words, output=None, **more):
+    def run(*words, of="cores locks", output=None, **more):
         file = ["--output", output] if output else []
         for n in tries(6, "the watchdog ended the suite"):
-            done = locus(f"suite --time-budget {MS << n}ms --repeats 1", *words, *file, **more)
+            budget = f"--time-budget {MS << n}ms --repeats 1"
+            done = locus(f"suite {of} {budget}", *words, *file, **more)
             if "locus: time budget spent: cut off while " not in done.err:
                 break
             if output:
@@ -48,7 +50,7 @@ def suite(locus):
 
 def test_a_suite_ends_with_the_card(suite, python):
     """Without --output, the record is passed on stdin only."""
-    done = suite(env=python)
+    done = suite(of="", env=python)
     made, given = done.out.splitlines()[-2:]
     assert done.status == 0 and made == "made: -I summary -"
     assert int(given.removeprefix("given: ")) > 20  # header, benchmarks, trials
@@ -124,7 +126,7 @@ LINE = r"(?m)^([a-z-]+) +(?:no|\d+) trials? in +\d+ s(?:: \d+ [a-z]+)?"
 def test_a_suite_with_a_card_has_a_line_for_each_benchmark(suite, python, tmp_path, read):
     """The record has everything that the tables would show."""
     file = tmp_path / "a.jsonl"
-    done = suite(output=file, env=python)
+    done = suite(of="", output=file, env=python)
     benchmarks = some(line["name"] for line in read(file) if line["type"] == "benchmark")
     assert re.findall(LINE, done.out) == benchmarks
     assert "status" not in done.out and len(done.out.splitlines()) < len(benchmarks) + 7
