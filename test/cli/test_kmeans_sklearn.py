@@ -2,6 +2,8 @@
 """Experiment 5 (kmeans) against scikit-learn: the same points and start centres must give the same
 answer."""
 
+import functools
+
 import pytest
 from lacking import lacking
 
@@ -90,12 +92,9 @@ def theirs(x, start, iterations):
     return found.cluster_centers_, found.labels_, found.inertia_, found.n_iter_
 
 
-@pytest.fixture(scope="module")
-def problem(request, tmp_path_factory):
+def posed(case, folder):
     """Points and start centres whose answer rounding cannot change, and files with them."""
-    if not KMeans:
-        lacking("scikit-learn", "python3 -m pip install -r analysis/requirements-dev.txt")
-    make, n, d, k, kind = request.param
+    make, n, d, k, kind = case
     for seed in range(1000):
         random = np.random.default_rng(seed)
         x = make(random, n, d).astype({"double": "f8", "float": "f4"}[kind])
@@ -105,11 +104,23 @@ def problem(request, tmp_path_factory):
             break
     else:
         pytest.fail("no seed makes a problem with one answer")
-    folder = tmp_path_factory.mktemp("problem")
     np.save(folder / "points.npy", x)
     np.save(folder / "start.npy", start)
     counts = (1000, FORCED, FORCED - 1)
     return x, start, kind, folder, [theirs(x, start, iterations) for iterations in counts]
+
+
+@pytest.fixture(scope="module")
+def problems(tmp_path_factory):
+    """problems(CASE): each is posed and solved once, for all variants."""
+    if not KMeans:
+        lacking("scikit-learn", "python3 -m pip install -r analysis/requirements-dev.txt")
+    return functools.cache(lambda case: posed(case, tmp_path_factory.mktemp("problem")))
+
+
+@pytest.fixture
+def problem(request, problems):
+    return problems(request.param)
 
 
 @pytest.fixture
@@ -154,7 +165,6 @@ def name(word):
         if variant != "best-cells" or case[2] <= CELLS
     ],
     indirect=["problem"],
-    scope="module",
     ids=name,
 )
 def test_the_same_answer_as_another_library(problem, ours, variant):
