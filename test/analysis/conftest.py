@@ -19,6 +19,7 @@ from lacking import lacking
 from locus_analysis.base.processes import Processes
 from locus_analysis.pictures import draw
 from locus_analysis.pictures.charts import Picture
+from locus_analysis.records import database
 
 
 def quoted(schema: Any) -> Any:
@@ -58,6 +59,13 @@ def pictures_are_drawn_once(request: pytest.FixtureRequest) -> Iterator[None]:
         if request.module.__name__ != "test_processes":
             patch.setattr(Processes, "call", once)
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def databases_end_with_their_file() -> Iterator[None]:
+    """Several files share a process, which would keep the last 64 databases in memory."""
+    yield
+    database._measured.cache_clear()
 
 
 @pytest.fixture(scope="session", autouse=True)
