@@ -29,7 +29,8 @@ def batches(line):
         own = {**line, "batch": line["batch"] + i, "at": line["at"][i], "cycle": line["cycle"][i]}
         del own["n"]
         own["times"] = line["times"][first : first + n]
-        own["noisy"] = [at - first for at in line.get("noisy", ()) if first <= at < first + n]
+        for cause in ("noisy", "crowded"):
+            own[cause] = [at - first for at in line.get(cause, ()) if first <= at < first + n]
         found.append(own)
         first += n
     return found
