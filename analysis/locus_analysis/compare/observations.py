@@ -117,7 +117,8 @@ SELECT row_number() OVER (ORDER BY min(position)) - 1 AS t, id, min(position) AS
 FROM placed GROUP BY id;
 CREATE TABLE a_metric AS
 WITH declared AS (
-	SELECT DISTINCT id, hash FROM parsed.trial t JOIN placed USING (shard, run, line, id)
+	SELECT DISTINCT id, hash
+	FROM parsed.trial JOIN placed USING (shard, run, line, id, benchmark)
 		JOIN (SELECT run, benchmark, hash FROM benchmark) b USING (run, benchmark)),
 named AS (
 	SELECT hash, unnest(from_json(metrics, '[{"name": "VARCHAR", "unit": "VARCHAR",

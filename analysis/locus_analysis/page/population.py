@@ -39,7 +39,8 @@ FROM shown GROUP BY id;
 
 CREATE OR REPLACE TEMP TABLE described AS
 SELECT id, benchmark, variant, setting, everything, name AS metric, unit, better
-FROM first JOIN label USING (alike) JOIN (FROM metric WHERE place = 1) USING (whole, id);
+FROM first JOIN label USING (alike)
+	JOIN (SELECT whole, id, name, unit, better FROM metric WHERE place = 1) USING (whole, id);
 
 CREATE OR REPLACE TEMP TABLE of_host AS
 SELECT id, host, min(shown.place) AS place, median(value) AS value,

@@ -23,7 +23,7 @@ each_one AS (
 		unnest(from_json(ratios, '[{"ratio": "BIGINT", "to": "VARCHAR", "trial": "VARCHAR",
 			"value": "DOUBLE", "ci": ["DOUBLE"]}]')) AS r
 	FROM trial WHERE json_type(ratios) = 'ARRAY')
-SELECT whole, id, position, place, d.name, d.parameter, d.metric,
+SELECT whole, id, e.benchmark, position, place, d.name, d.parameter, d.metric,
 	CASE WHEN r.to IS NULL THEN d.of ELSE threads::VARCHAR END AS "of",
 	coalesce(r.to, d.to) AS "to", r.trial, above_zero(r.value) AS value,
 	above_zero(r.ci[1]) AS low, above_zero(r.ci[2]) AS high

@@ -53,7 +53,7 @@ FROM placed;
 
 -- What pictures and tables show of a trial: its headline, the first metric.
 CREATE VIEW headline AS
-WITH own AS (SELECT * EXCLUDE (place), modes AS two FROM metric WHERE place = 1)
+WITH own AS (SELECT * EXCLUDE (benchmark, place), modes AS two FROM metric WHERE place = 1)
 SELECT whole, part, id, place, t.benchmark, t.variant, t.status, reasons, notes, in_matrix,
 	parameters, threads, panel, point, setting, everything, host,
 	name AS metric, unit, better, value, low, high, range, with_noise, why, two AS modes, flag,
@@ -193,15 +193,15 @@ GROUP BY b.whole, b.part, b.id, bucket;
 -- headline. `huge`: the share of the bytes that lay on huge pages.
 CREATE VIEW told AS
 WITH measured AS (
-	SELECT whole, id, object(list(to_json(name) || ':' || to_json({'value': value, 'low': low,
-		'high': high, 'range': range, 'with_noise': with_noise, 'modes': modes,
+	SELECT whole, id, benchmark, object(list(to_json(name) || ':' || to_json({'value': value,
+		'low': low, 'high': high, 'range': range, 'with_noise': with_noise, 'modes': modes,
 		'unit': unit, 'kind': kind, 'why': why}) ORDER BY place)) AS metrics
-	FROM metric GROUP BY whole, id),
+	FROM metric GROUP BY whole, id, benchmark),
 compared AS (
-	SELECT whole, id, to_json(list({'name': name, 'parameter': parameter, 'metric': metric,
-		'of': "of", 'to': "to", 'trial': trial, 'value': value, 'low': low, 'high': high}
-		ORDER BY place)) AS ratios
-	FROM ratio GROUP BY whole, id),
+	SELECT whole, id, benchmark, to_json(list({'name': name, 'parameter': parameter,
+		'metric': metric, 'of': "of", 'to': "to", 'trial': trial, 'value': value,
+		'low': low, 'high': high} ORDER BY place)) AS ratios
+	FROM ratio GROUP BY whole, id, benchmark),
 w AS MATERIALIZED (SELECT run, rank, ranks, header->>'$.machine.cpu.model' AS cpu FROM run)
 SELECT h.* EXCLUDE (parameters), t.bind, t.oversubscribed, t.parameters, t.pairs,
 	t.cycles, t.modes AS time_modes, CASE WHEN NOT json_exists(placement, '$.huge_bytes_why')
@@ -210,8 +210,8 @@ SELECT h.* EXCLUDE (parameters), t.bind, t.oversubscribed, t.parameters, t.pairs
 				* (placement->>'$.page')::DOUBLE, 0) END AS huge,
 	measured.metrics, coalesce(compared.ratios, '[]') AS ratios,
 	rank, ranks, cpu
-FROM headline h JOIN trial t USING (whole, id) JOIN measured USING (whole, id)
-	LEFT JOIN compared USING (whole, id)
+FROM headline h JOIN measured USING (whole, id, benchmark)
+	LEFT JOIN compared USING (whole, id, benchmark) JOIN trial t USING (whole, id)
 	JOIN w ON w.run = h.whole;
 
 -- What was counted while a trial was measured: what was asked for, then what the kernel counts

@@ -35,7 +35,7 @@ SELECT run, hash, benchmark, unit, protocol, metrics, counters, json, place FROM
 -- for clocks may be set back. `position`: their order, by run and line.
 CREATE TABLE placed AS
 WITH last AS (
-	SELECT whole, kept.shard, t.run, t.line, t.id, ordinal
+	SELECT whole, kept.shard, t.run, t.line, t.id, t.benchmark, ordinal
 	FROM parsed.trial t JOIN kept ON kept.run = t.run AND kept.shard = t.shard
 		JOIN part ON part.part = t.run
 	QUALIFY row_number() OVER (PARTITION BY whole, id
@@ -58,13 +58,14 @@ SELECT whole, run AS part, id, file, line AS number, position, t.benchmark, vari
 	modes, batches, batch_times, scale, varied, t.counters, kernel, kernel_unknown, counting,
 	region, oversubscribed, cpus, in_matrix, laid_out,
 	hash(t.benchmark, in_matrix, laid_out, parameters, threads, bind) AS alike
-FROM parsed.trial t JOIN placed USING (shard, run, line, id)
+FROM parsed.trial t JOIN placed USING (shard, run, line, id, benchmark)
 	JOIN (SELECT run, file FROM kept) USING (run)
 	LEFT JOIN (SELECT run, benchmark, protocol FROM benchmark) b USING (run, benchmark)
 	LEFT JOIN cells USING (shard, run, id);
 
 CREATE VIEW metric AS
-SELECT whole, id, place, name, unit, better, kind, value, low, high, range, with_noise, modes, why
+SELECT whole, id, placed.benchmark, place, name, unit, better, kind, value, low, high, range,
+	with_noise, modes, why
 FROM parsed.metric JOIN placed USING (shard, run, line, id);
 
 -- The values of metrics that were reported by worker, by the CPU of each.
