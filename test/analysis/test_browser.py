@@ -20,7 +20,7 @@ import pytest
 from lacking import lacking
 from locus_analysis import __main__ as program
 from locus_analysis.base.folders import LESSONS, TEMPLATES
-from locus_analysis.pictures import bars, colours
+from locus_analysis.pictures import bars, colours, drift
 from locus_analysis.pictures.render import SVG, as_svg
 from make_records import TWO, Machine, core_to_core, flag, numa, record, run_id, write
 from some import some
@@ -353,6 +353,18 @@ def test_numbers_of_an_axis_of_ratios_do_not_lie_on_each_other(
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_content(f"<figure class=picture>{as_svg(drawn.spec, 'ratios')}</figure>")
     assert page.locator("text", has_text=re.compile("^[0-9.]+ ×$")).count() >= 3
+    assert page.evaluate(OVERLAPS) == []
+    page.close()
+
+
+@pytest.mark.parametrize("ends", [(47.286, 47.311), (30.91, 31.47), (32.73, 33.31), (0.02, 180)])
+def test_moments_of_a_run_do_not_lie_on_each_other(browser: Any, ends: tuple[float, float]) -> None:
+    told: Any = {"ratio": 1, "least": 0.9, "greatest": 1.1, "n": 5, "noisy": 3, "flag": None}
+    trial: Any = {"status": "ok", "benchmark": "a", "variant": "b", "setting": "c"}
+    drawn = drift.drift([{"moment": end, **told, **trial} for end in ends], "drift", "a run")
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_content(f"<figure class=picture>{as_svg(drawn.spec, 'drift')}</figure>")
+    assert page.locator("text", has_text=re.compile("^[0-9.]+$")).count() >= 6
     assert page.evaluate(OVERLAPS) == []
     page.close()
 

@@ -44,6 +44,7 @@ def drift(marks: Sequence[Mark], name: str, title: str) -> Picture:
         "moment",
         title="time since the start of the run (s)",
         scale={"zero": False, "nice": False, "padding": 8},
+        axis={"tickCount": 10, "labelOverlap": True},
     )
     scale = {"domain": [least, TOP], "clamp": True, "nice": False}
     axis = {"title": "time / median of its trial", "format": ".2f", "tickCount": 6}
