@@ -241,10 +241,9 @@ def test_intervals_that_follow_are_those_of_the_table(locus, tmp_path, read):
 def without(own, causes):
     """The times of each batch without these causes; which allocations keep a quarter."""
     left = [
-        [t for i, t in enumerate(b["times"]) if not any(i in b[c] for c in causes)]
-        for b in own
+        [t for i, t in enumerate(b["times"]) if not any(i in b[c] for c in causes)] for b in own
     ]
-    sizes = {}
+    sizes: dict[int, tuple[int, int]] = {}
     for times, b in zip(left, own):
         kept, of = sizes.get(b["allocation"], (0, 0))
         sizes[b["allocation"]] = kept + len(times), of + len(b["times"])
