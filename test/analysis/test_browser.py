@@ -361,7 +361,8 @@ def test_numbers_of_an_axis_of_ratios_do_not_lie_on_each_other(
 def test_moments_of_a_run_do_not_lie_on_each_other(browser: Any, ends: tuple[float, float]) -> None:
     told: Any = {"ratio": 1, "least": 0.9, "greatest": 1.1, "n": 5, "noisy": 3, "flag": None}
     trial: Any = {"status": "ok", "benchmark": "a", "variant": "b", "setting": "c"}
-    drawn = drift.drift([{"moment": end, **told, **trial} for end in ends], "drift", "a run")
+    marks: Any = [{"moment": end, **told, **trial} for end in ends]
+    drawn = drift.drift(marks, "drift", "a run")
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_content(f"<figure class=picture>{as_svg(drawn.spec, 'drift')}</figure>")
     assert page.locator("text", has_text=re.compile("^[0-9.]+$")).count() >= 6
