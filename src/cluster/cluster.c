@@ -114,9 +114,9 @@ static double spent(void)
 }
 
 /*
- * Only the main thread may call MPI_Finalize(), and it may be inside MPI. What launchers wait for
- * is the call of PMIx in it, which any thread may make. An MPI without PMIx, or with a PMIx of its
- * own in its component, has no such library: its launcher then tells of an error.
+ * Only the main thread may call MPI_Finalize(), and it may be inside MPI. What Open MPI's launcher
+ * waits for is the call of PMIx in it, which any thread may make. Without this library nothing is
+ * called: Hydra needs no call, and an Open MPI that hides a PMIx of its own reports an error.
  */
 static void leave(void)
 {
