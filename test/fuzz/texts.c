@@ -53,12 +53,17 @@ static void read_numa_maps(const char *text)
 
 static void read_smaps(const char *text)
 {
-	char *copy = strdup(text), *rest = copy;
+	char *copy = strdup(text);
+	struct smaps s = { .file = copy && *copy ? fmemopen(copy, strlen(copy), "r") : NULL };
 	struct mapping m;
+	size_t most = 0;
 
-	must(copy);
-	while (smaps_next(&rest, &m))
-		must(rest < copy + strlen(text) + 1 || !rest);
+	must(copy && (s.file || !*copy));
+	while (s.file && smaps_next(&s, &m))
+		must(++most <= strlen(text));
+	free(s.line);
+	if (s.file)
+		(void)fclose(s.file);
 	free(copy);
 }
 

@@ -50,23 +50,30 @@ static bool begins_mapping(const char *line, uintptr_t *begin)
 	return last != end + 1 && *last == ' ';
 }
 
-bool smaps_next(char **rest, struct mapping *m)
+/* Reads the next line; at the end of the text it is empty. */
+static bool smaps_read(struct smaps *s)
+{
+	if (getline(&s->line, &s->room, s->file) > 0)
+		return true;
+	if (s->line)
+		s->line[0] = '\0';
+	return false;
+}
+
+bool smaps_next(struct smaps *s, struct mapping *m)
 {
 	unsigned long long kib;
 	uintptr_t next;
-	char *line;
 
 	*m = (struct mapping){ 0 };
-	while ((line = strsep(rest, "\n")) && !begins_mapping(line, &m->begin))
-		;
-	if (!line)
-		return false;
-	while (*rest && !begins_mapping(*rest, &next)) {
-		line = strsep(rest, "\n");
-		if (sscanf(line, "AnonHugePages: %llu", &kib) == 1)
+	while (!s->line || !begins_mapping(s->line, &m->begin))
+		if (!smaps_read(s))
+			return false;
+	while (smaps_read(s) && !begins_mapping(s->line, &next)) {
+		if (sscanf(s->line, "AnonHugePages: %llu", &kib) == 1)
 			m->transparent += kib << 10;
-		else if (sscanf(line, "Private_Hugetlb: %llu", &kib) == 1 ||
-			 sscanf(line, "Shared_Hugetlb: %llu", &kib) == 1)
+		else if (sscanf(s->line, "Private_Hugetlb: %llu", &kib) == 1 ||
+			 sscanf(s->line, "Shared_Hugetlb: %llu", &kib) == 1)
 			m->hugetlb += kib << 10; /* shared after a fork */
 	}
 	return true;
@@ -326,20 +333,19 @@ static void add_huge(uint64_t bytes, size_t page, struct placement *p)
 		p->huge_page = page;
 }
 
-static int read_huge(const struct arena *a, struct placement *p)
+/*
+ * The kernel walks the pages of each mapping for its part of this text, and lists mappings by their
+ * addresses. Those in quarantine are mostly behind the arena's, so the rest is not read.
+ */
+static void read_mappings(const struct arena *a, struct smaps *s, struct placement *p)
 {
-	char *text, *rest;
+	uintptr_t last = 0;
 	struct mapping m;
 
-	if (!a->regions) /* the kernel walks all pages of the process to write this text */
-		return 0;
-	text = rest = sysfs_text(SYSFS_ROOT, "/proc/self/smaps");
 	for (const struct region *r = a->regions; r; r = r->next)
-		p->thp += r->thp ? r->asked : 0;
-	p->huge_unknown = !text;
-	if (!text)
-		return errno == ENOMEM ? -1 : 0;
-	while (smaps_next(&rest, &m)) {
+		if ((uintptr_t)r->base > last)
+			last = (uintptr_t)r->base;
+	while (smaps_next(s, &m) && m.begin <= last) {
 		const struct region *r = region_at(a, m.begin);
 
 		if (!r)
@@ -347,8 +353,26 @@ static int read_huge(const struct arena *a, struct placement *p)
 		add_huge(m.transparent, a->machine->huge_page, p);
 		add_huge(m.hugetlb, r->granule, p);
 	}
-	free(text);
-	return 0;
+}
+
+static int read_huge(const struct arena *a, struct placement *p)
+{
+	struct smaps s = { .file = a->regions ? fopen("/proc/self/smaps", "re") : NULL };
+	int status;
+
+	if (!a->regions)
+		return 0;
+	for (const struct region *r = a->regions; r; r = r->next)
+		p->thp += r->thp ? r->asked : 0;
+	p->huge_unknown = !s.file;
+	if (!s.file)
+		return errno == ENOMEM ? -1 : 0;
+	errno = 0;
+	read_mappings(a, &s, p);
+	status = errno == ENOMEM ? -1 : 0;
+	free(s.line);
+	(void)fclose(s.file);
+	return status;
 }
 
 int arena_placement(const struct arena *a, struct placement *p)

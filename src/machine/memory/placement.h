@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct arena;
 
@@ -43,8 +44,8 @@ int arena_placement(const struct arena *, struct placement *);
 void placement_free(struct placement *);
 
 /*
- * Parsers of the kernel's description of a process's memory, mapping by mapping. The text is
- * modified; *rest is where the next call continues, NULL at the end.
+ * Parsers of the kernel's description of a process's memory, mapping by mapping. numa_maps: the
+ * text is modified; *rest is where the next call continues, NULL at the end.
  */
 
 /* The next line of /proc/self/numa_maps, and where its mapping begins; NULL at the end. */
@@ -52,11 +53,17 @@ char *numa_maps_next(char **rest, uintptr_t *begin);
 /* Adds the pages of such a line to `found`, by node, in system pages; ignores nodes >= `nodes`. */
 void numa_maps_add(char *line, size_t page, uint64_t *found, unsigned nodes);
 
-/* A mapping of /proc/self/smaps, and its bytes on large pages. */
+/* Text as in /proc/self/smaps that is being read. Free `line` and close `file` at the end. */
+struct smaps {
+	FILE *file;
+	char *line; /* the next one to be looked at; NULL at first */
+	size_t room;
+};
+/* A mapping in it, and its bytes on large pages. */
 struct mapping {
 	uintptr_t begin;
 	uint64_t transparent, hugetlb;
 };
-bool smaps_next(char **rest, struct mapping *);
+bool smaps_next(struct smaps *, struct mapping *);
 
 #endif
