@@ -363,6 +363,23 @@ def test_what_only_noise_took_out_of_its_bounds_cannot_be_told(
     assert judged(capsys, file, new, WORSE)["n0"].startswith("outside      latency/cycle/time")
 
 
+@pytest.mark.parametrize(
+    ("share", "aside", "status"),
+    [(0.72, False, CANNOT_TELL), (0.72, True, WORSE), (0.4, False, WORSE)],
+)
+def test_a_value_of_crowded_cores_is_not_held_against_a_host(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], share: float, aside: bool, status: int
+) -> None:
+    file, _, _ = exported(capsys, good(tmp_path / "good"))
+    lines = one(tmp_path / "new.jsonl", host="n0")
+    trial = changed(lines, "trial")[2]
+    trial["metrics"][0]["value"] *= 1.5
+    trial["samples"]["crowded"] = {"share": share, "width": 0.6, "aside": aside}
+    new = write(tmp_path / "new.jsonl", lines)
+    found = judged(capsys, file, new, status)["n0"]
+    assert found.startswith("cannot tell  noisy: " if status == CANNOT_TELL else "outside "), found
+
+
 def test_zero_is_better_than_any_bound_or_worse(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -289,6 +289,27 @@ def test_a_store_of_a_later_version(
             assert (f"{store}: a store of version 2.0" in told) == (status == 2)
 
 
+def test_a_store_of_an_earlier_version(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1.0 had no column `crowded`. Alone, beside shards that have it, and once compact, its answers
+    are the records'."""
+    old, new = (write(tmp_path / f"{n}.jsonl", machine_record(n)) for n in ("one", "two"))
+    store = tmp_path / "store"
+    with monkeypatch.context() as patch:
+        patch.setattr(layout, "VERSION", "1.0")
+        earlier = shards.QUERIES["trial"].replace("t.*", "t.* EXCLUDE (crowded)")
+        patch.setitem(shards.QUERIES, "trial", earlier)
+        assert aggregate(old, into=store) == 0
+    assert said(capsys, "export", store) == said(capsys, "export", old)
+    assert aggregate(new, into=store) == 0
+    both = said(capsys, "summary", store)
+    assert both[0] == 0 and tables(store) == tables(old, new)
+    words = ["aggregate", str(old), str(new), "--into", str(store), "--compact"]
+    assert program.main(words) == 0
+    assert said(capsys, "summary", store) == both
+
+
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS])
 def test_what_cannot_be_written_leaves_nothing_half(
     tmp_path: Path,

@@ -43,7 +43,9 @@ static json_t *read_expected(void)
 	"\"metrics\": {\"" metric "\": {\"value\": " value "}, \"time\": {\"value\": " time \
 	"}}" more "}"
 /* The times of four batches correspond to less than 391 GB/s; the third batch is noisy. */
-#define FIVE   ", \"batches\": {\"metrics\": {\"time\": [1000, 1001, null, 999, 1000, 500]}}"
+#define FIVE ", \"batches\": {\"metrics\": {\"time\": [1000, 1001, null, 999, 1000, 500]}}"
+#define CROWDED(share, aside) \
+	", \"samples\": {\"crowded\": {\"share\": " share ", \"aside\": " aside "}}"
 #define FAST   LINE("ok", "bandwidth", "3.95e11", "1.0", "")
 #define SLOW   LINE("unconverged", "bandwidth", "3.52e11", "1.0", FIVE)
 #define L1     "{\"status\": \"ok\", \"metrics\": {\"time\": {\"value\": 1.1e-9}}}"
@@ -100,6 +102,12 @@ static void trials_without_a_sound_result(void **state)
 	} rows[] = {
 		{ LINE("noisy", "bandwidth", "3.52e11", "1.0", FIVE),
 		  "noisy: memory bandwidth 352.0 GB/s, at least 391 expected (4 of 5)", 0 },
+		{ LINE("ok", "bandwidth", "3.52e11", "1.0", CROWDED("0.72", "false")),
+		  "cores are shared: memory bandwidth 352.0 GB/s, at least 391 expected", 0 },
+		{ LINE("ok", "bandwidth", "3.52e11", "1.0", CROWDED("0.72", "true")),
+		  "memory bandwidth 352.0 GB/s, at least 391 expected", 1 },
+		{ LINE("ok", "bandwidth", "3.52e11", "1.0", CROWDED("0.4", "false")),
+		  "memory bandwidth 352.0 GB/s, at least 391 expected", 1 },
 		{ LINE("misplaced", "bandwidth", "1", "1", ""),
 		  "memory bandwidth: misplaced: so it is", 0 },
 		{ LINE("ok", "bandwidth", "null", "1", ""), "memory bandwidth: ok: so it is", 0 },

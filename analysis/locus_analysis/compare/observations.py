@@ -153,8 +153,12 @@ FROM a_trial JOIN trial t ON first = position
 """
 # `shift`: what is to be added to the logarithm of a bimodal time. The median of two modes is either
 # of them, by chance: the mean over modes, by their shares, moves as the shares do.
+# If another hardware thread worked beside most samples, so that they could not be set aside, the
+# result says little of the machine: it counts as noisy.
 RESULTS = """
-SELECT r, t, list_position($statuses, status) - 1 AS status, ln(cycle) AS cycle,
+SELECT r, t, list_position($statuses, CASE
+		WHEN crowded > 0.5 AND status IN ('ok', 'unconverged', 'bimodal') THEN 'noisy'
+		ELSE status END) - 1 AS status, ln(cycle) AS cycle,
 	list_sum([m.share * ln(m.time) FOR m IN modes]) / list_sum([m.share FOR m IN modes])
 		- ln(time.value) AS shift
 FROM parsed.trial JOIN placed USING (shard, run, line, id)

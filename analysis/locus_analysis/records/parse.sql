@@ -94,6 +94,8 @@ SELECT getvariable('shard'), run, line, t.id, t.benchmark, t.variant, coalesce(t
 	list_sum(t.batches.allocations)::BIGINT, beside(batch_times), t.scale,
 	varied,
 	t.noise.wall, t.noise.foreign, (t.kernel->>'$.steal')::DOUBLE,
+	CASE WHEN t.samples->>'$.crowded.aside' = 'false'
+		THEN (t.samples->>'$.crowded.share')::DOUBLE END,
 	t.variant = 'matrix' AND json_exists(t.parameters, '$.from')
 		AND json_exists(t.parameters, '$.to'),
 	regexp_full_match(coalesce(t.parameters->>'$.from', t.parameters->>'$.layout', ''),

@@ -23,7 +23,8 @@ CREATE TABLE parsed.definition (hash VARCHAR, benchmark VARCHAR, unit VARCHAR, p
 
 -- `time` is that of a unit of work, in s; `batch_times`, times `scale`, that of each batch. `cycle`
 -- is one of a core, in s. `wall`, `foreign_time` and `steal` are times of the samples, and what of
--- them other processes and the host had, in s.
+-- them other processes and the host had, in s. `crowded`: the share of samples that count in which
+-- another hardware thread worked on a core.
 CREATE TABLE parsed.trial (shard BIGINT, run VARCHAR, line BIGINT, id VARCHAR, benchmark VARCHAR,
 	variant VARCHAR, parameters JSON, threads BIGINT, bind VARCHAR, cpus BIGINT[],
 	oversubscribed BOOLEAN, status VARCHAR, reasons VARCHAR[], notes VARCHAR[],
@@ -31,7 +32,8 @@ CREATE TABLE parsed.trial (shard BIGINT, run VARCHAR, line BIGINT, id VARCHAR, b
 		"range" STRUCT("of" BIGINT, low DOUBLE, high DOUBLE)),
 	cycle DOUBLE, modes STRUCT("time" DOUBLE, share DOUBLE)[], spread_within DOUBLE,
 	spread_between DOUBLE, batches BIGINT, batch_times DOUBLE[], scale DOUBLE,
-	varied VARCHAR[], wall DOUBLE, foreign_time DOUBLE, steal DOUBLE, in_matrix BOOLEAN,
+	varied VARCHAR[], wall DOUBLE, foreign_time DOUBLE, steal DOUBLE, crowded DOUBLE,
+	in_matrix BOOLEAN,
 	laid_out BOOLEAN, samples JSON, placement JSON, ratios JSON, pairs JSON, counters JSON,
 	kernel JSON, kernel_unknown VARCHAR[], counting JSON, region JSON);
 

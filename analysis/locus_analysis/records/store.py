@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import duckdb
 
 MANIFEST = "manifest"
-VERSION = "1.0"
+VERSION = "1.1"
 KEY = "locus_store"  # of the version, in the files' metadata
 TABLES = ("run", "machine", "definition", "trial", "metric", "pair", "distribution", "other")
 OF_BENCHMARK = ("trial", "metric")  # tables with a column of it
@@ -71,7 +71,7 @@ def add(db: duckdb.DuckDBPyConnection, stores: Sequence[Path], only: Sequence[st
         for i, store in enumerate(stores):
             files = files_of(store, table)
             if files:
-                parts.append(_select(of, files, i * APART))
+                parts.append(_select(db, of, files, i * APART))
                 if only and table in OF_BENCHMARK:
                     parts[-1] += f" WHERE benchmark IN ({wanted})"
         db.execute(f"ALTER TABLE parsed.{table} RENAME TO {table}_read")
@@ -130,17 +130,18 @@ def _sample(line: sources.Line, runs: dict[str, int]) -> Optional[tuple[object, 
     return runs[run], run, line.number, "samples", line.text.decode("utf-8")
 
 
-def _select(of: dict[str, str], files: Sequence[str], offset: int) -> str:
-    """Columns that a later version of the format has are not among these."""
-    told = [
-        f"shard + {offset} AS shard" if name == "shard" else f'"{name}"::{kind} AS "{name}"'
-        for name, kind in of.items()
-    ]
+def _select(
+    db: duckdb.DuckDBPyConnection, of: dict[str, str], files: Sequence[str], offset: int
+) -> str:
+    """Columns that a later version of the format has are not among these; those that an earlier
+    one has not are null."""
     listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    return (
-        f"SELECT {', '.join(told)} FROM read_parquet([{listed}], union_by_name = true,"
-        " hive_partitioning = false)"
-    )
+    source = f"FROM read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
+    there = {name for name, *_ in db.execute(f"DESCRIBE {source}").fetchall()}
+    value = {name: f'"{name}"' if name in there else "NULL" for name in of}
+    value["shard"] = f"shard + {offset}"
+    told = [f'({value[name]})::{kind} AS "{name}"' for name, kind in of.items()]
+    return f"SELECT {', '.join(told)} {source}"
 
 
 def _files(folder: Path) -> list[str]:

@@ -114,6 +114,19 @@ static void report_no_result(struct health *h, const struct judged *j, const cha
 			       status ? status : "not measured", reason ? reason : "no reason");
 }
 
+/* Most samples of a trial with more crowded ones than this are crowded, and so is its value. */
+#define MOSTLY 0.5
+
+/* The share of samples with crowded cores that count for the value. */
+static double crowded(const json_t *line)
+{
+	const json_t *of = json_object_get(json_object_get(line, "samples"), "crowded");
+
+	return json_is_false(json_object_get(of, "aside"))
+		       ? json_number_value(json_object_get(of, "share"))
+		       : 0;
+}
+
 /*
  * How many times worse than its bound a measured value is, with the text of the finding; 0: it is
  * as expected, or was already reported as unknown or wrong.
@@ -132,9 +145,11 @@ static double judge_one(struct health *h, const struct judged *j, char told[HEAL
 	if (!is_worse(j, j->value))
 		return 0;
 	describe_worse(j, told);
-	if (noisy)
-		health_unknown(h, "noisy: %.200s", told);
-	return noisy ? 0 : j->lower ? j->value / j->bound : j->bound / j->value;
+	if (noisy || crowded(j->line) > MOSTLY) {
+		health_unknown(h, "%s: %.200s", noisy ? "noisy" : "cores are shared", told);
+		return 0;
+	}
+	return j->lower ? j->value / j->bound : j->bound / j->value;
 }
 
 void trials_judge(struct health *h, const json_t *of_class, const json_t *lines)

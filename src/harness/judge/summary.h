@@ -87,7 +87,7 @@ json_t *summary_pairs(struct pairs *, const struct trial *, struct verdict *);
 size_t noise_samples(const struct samples *); /* noisy ones */
 json_t *noise_json(const struct series *);    /* `noise` of the trial line */
 /* `crowded` of `samples`; NULL: no core was watched. */
-json_t *noise_crowded_json(const struct noise *);
+json_t *noise_crowded_json(const struct series *);
 /* The reason if its cores were crowded in more than that share of samples; NULL: they were not. */
 char *noise_crowded(const struct noise *);
 /* Judges a series that has samples and a time. */

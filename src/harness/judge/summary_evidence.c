@@ -174,13 +174,16 @@ json_t *noise_json(const struct series *s)
 			 record_number(n->wall), "beside", contention_json(s));
 }
 
-json_t *noise_crowded_json(const struct noise *n)
+json_t *noise_crowded_json(const struct series *s)
 {
+	const struct noise *n = &s->evidence.noise;
+
 	if (!n->seats)
 		return NULL;
-	return json_pack("{s:o, s:o}", "share",
+	return json_pack("{s:o, s:o, s:b}", "share",
 			 record_number((double)n->crowded / (double)n->seats), "width",
-			 record_number(n->narrow / (double)n->crowded));
+			 record_number(n->narrow / (double)n->crowded), "aside",
+			 !!(samples_aside(&s->samples) & SAMPLE_CROWDED));
 }
 
 char *noise_crowded(const struct noise *n)

@@ -113,17 +113,16 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 	note_modes(s, &modes, v);
 	if (n) {
 		statistics_sort(sorted, n);
-		object =
-			json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o*, s:s*, s:o*}",
-				  "n", (int)s->samples.n, "batches", (int)s->samples.batches,
-				  "noisy", (int)noise_samples(&s->samples), "duration",
-				  record_number(s->duration), "units", samples_units(s), "parts",
-				  record_count(s->tally.done * tally_amount(&s->tally)),
-				  "quantiles", samples_quantiles(sorted, n), "mean",
-				  record_number(statistics_mean(sorted, n)), "deviation",
-				  record_number(statistics_deviation(sorted, n)), "modes",
-				  modes_json(&modes), "modes_of", kinds_of_modes[modes.of],
-				  "crowded", noise_crowded_json(&s->evidence.noise));
+		object = json_pack(
+			"{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o*, s:s*, s:o*}", "n",
+			(int)s->samples.n, "batches", (int)s->samples.batches, "noisy",
+			(int)noise_samples(&s->samples), "duration", record_number(s->duration),
+			"units", samples_units(s), "parts",
+			record_count(s->tally.done * tally_amount(&s->tally)), "quantiles",
+			samples_quantiles(sorted, n), "mean",
+			record_number(statistics_mean(sorted, n)), "deviation",
+			record_number(statistics_deviation(sorted, n)), "modes", modes_json(&modes),
+			"modes_of", kinds_of_modes[modes.of], "crowded", noise_crowded_json(s));
 	}
 	free(sorted);
 	return object;
