@@ -133,6 +133,19 @@ def test_a_median_is_that_of_the_hosts(many: tuple[Path, Page], tmp_path: Path) 
     assert found[0]["hosts"] == 20 and found[0]["least_host"] == SLOW
 
 
+def test_of_hosts_with_equal_values_the_first_is_told(tmp_path: Path) -> None:
+    runs = hosts(20)
+    for lines in runs:
+        next(line for line in lines if line["type"] == "trial")["metrics"][0]["value"] = 2e9
+    names = sorted(lines[0]["host"] for lines in runs)
+    for order in (runs, runs[::-1]):
+        folder = tmp_path / str(order is runs)
+        folder.mkdir()
+        files = [write(folder / f"{i}.jsonl", lines) for i, lines in enumerate(order)]
+        (first, *_) = population.sections(database.tables(database.read(files)))["numa"]["trials"]
+        assert (first["least_host"], first["most_host"]) == (names[0], names[0])
+
+
 def test_what_is_done_grows_with_the_hosts_and_no_faster(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

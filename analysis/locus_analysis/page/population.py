@@ -30,7 +30,7 @@ HELP = (
 )
 
 # The first run of a trial describes it. A host with repeats counts by their median, and as sound
-# if all of them are.
+# if all of them are. Of hosts with equal values the first by name is told.
 QUERY = f"""
 CREATE OR REPLACE TEMP TABLE first AS
 SELECT id, arg_min(whole, position) AS whole, arg_min(benchmark, position) AS benchmark,
@@ -54,8 +54,11 @@ WITH own AS (
 	SELECT id, min(place) AS place, count(value) AS hosts, median(value) AS middle,
 		quantile_cont(value, 0.05) AS low5, quantile_cont(value, 0.25) AS low,
 		quantile_cont(value, 0.75) AS high, quantile_cont(value, 0.95) AS high95,
-		mad(value) * 1.4826 AS deviation, arg_min(host, value) AS least_host,
-		min(value) AS least, arg_max(host, value) AS most_host, max(value) AS most,
+		mad(value) * 1.4826 AS deviation,
+		arg_min(host, (value, host)) FILTER (value IS NOT NULL) AS least_host,
+		min(value) AS least,
+		arg_min(host, (-value, host)) FILTER (value IS NOT NULL) AS most_host,
+		max(value) AS most,
 		count(*) FILTER (NOT sound) AS unsound
 	FROM of_host GROUP BY id)
 SELECT own.*, benchmark, variant, setting, everything, metric, unit, better
