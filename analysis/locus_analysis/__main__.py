@@ -344,14 +344,16 @@ def _parser() -> argparse.ArgumentParser:
         description=(
             "Writes records for other tools, to standard output or into a file. A row has"
             " host, run, trial and its parameters, the value with its 95 % interval in base units,"
-            " or the reason why there is no value. " + formats.described()
+            " or the reason why there is no value. Formats:\n" + formats.described()
         ),
         epilog=(
             "Exit status: 0 good; 1 --output could not be written; 2 a file is missing or is no"
             " record."
         ),
     )
-    command.add_argument("--format", choices=formats.NAMES, help="default: csv")
+    command.add_argument(
+        "--format", metavar="NAME", choices=formats.NAMES, help="see above; default: csv"
+    )
     for form in formats.FORMATS:
         if form.option:
             command.add_argument(

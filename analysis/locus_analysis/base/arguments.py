@@ -8,6 +8,7 @@ import argparse
 import difflib
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, Optional
 
@@ -17,6 +18,20 @@ CHOICE = re.compile(r"invalid choice: '?(.*?)'? \(choose from (.*)\)", re.DOTALL
 UNKNOWN = re.compile(r"unrecognized arguments: (.*)", re.DOTALL)
 
 
+class Help(argparse.HelpFormatter):
+    """Keeps the paragraphs of a text. One that begins with a name and a tab is set as an option."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(self._filled(line, width, indent) for line in text.splitlines())
+
+    def _filled(self, paragraph: str, width: int, indent: str) -> str:
+        name, tab, told = paragraph.partition("\t")
+        if not tab:
+            return super()._fill_text(paragraph, width, indent)
+        first, others = f"{indent}  {name:18}  ", indent + 22 * " "
+        return textwrap.fill(told, width, initial_indent=first, subsequent_indent=others)
+
+
 class Parser(argparse.ArgumentParser):
     """Parses the arguments of a program, or of one of its commands, for which argparse makes
     parsers of the same class."""
@@ -24,6 +39,9 @@ class Parser(argparse.ArgumentParser):
     chosen: Optional[Parser] = None  # the command whose arguments are read
 
     _is_parsing = False
+
+    def __init__(self, *words: Any, **more: Any) -> None:
+        super().__init__(*words, **{"formatter_class": Help, **more})
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Options may also stand between the files of a command."""

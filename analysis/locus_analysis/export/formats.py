@@ -65,8 +65,7 @@ FORMATS = (
         "expected",
         "json",
         "expected.write",
-        "expected facts and values with bounds, by class of machine, for compare --baseline and"
-        " for locus health",
+        "facts and values with bounds by class of machine, for compare --baseline and locus health",
         "--expect",
     ),
     Format(
@@ -88,13 +87,14 @@ FORMATS = (
         "reframe",
         "yaml",
         "acceptance.write_reframe",
-        "such values as references of ReFrame, by partition, for packaging/reframe/locus_test.py",
+        "expected values as references of ReFrame, by partition, for"
+        " packaging/reframe/locus_test.py",
     ),
     Format(
         "superbench",
         "yaml",
         "acceptance.write_superbench",
-        "such values as rules of SuperBench's data diagnosis",
+        "expected values as rules of SuperBench's data diagnosis",
     ),
     Format(
         "superbench-results",
@@ -144,8 +144,8 @@ def one_host(name: str, hosts: Sequence[str]) -> None:
 
 
 def described() -> str:
-    """For --help."""
-    return ". ".join(f"{form.name}: {form.help}" for form in FORMATS) + "."
+    """For --help: a line for each, its name before a tab."""
+    return "\n".join(f"{form.name}\t{form.help}" for form in FORMATS)
 
 
 def write_file(form: Format, files: Sequence[Path], path: Path) -> list[str]:
