@@ -344,7 +344,7 @@ def _parser() -> argparse.ArgumentParser:
         description=(
             "Writes records for other tools, to standard output or into a file. A row has"
             " host, run, trial and its parameters, the value with its 95 % interval in base units,"
-            " or the reason why there is no value. Formats:\n" + formats.described()
+            " or the reason why there is no value.\n\nValues of --format:\n" + formats.described()
         ),
         epilog=(
             "Exit status: 0 good; 1 --output could not be written; 2 a file is missing or is no"

@@ -257,20 +257,49 @@ static bool offer_braced(const struct cursor *c, char *text)
 	return true;
 }
 
+/* "Values of --format:" heads a list of this option's values. */
+static bool heads_values(const char *line, const char *option)
+{
+	static const char heading[] = "Values of ";
+	const char *of = line + sizeof(heading) - 1;
+	const size_t n = strlen(option);
+
+	return n && !strncmp(line, heading, sizeof(heading) - 1) && !strncmp(of, option, n) &&
+	       !strcmp(of + n, ":\n");
+}
+
+/* "  csv    a row for each": a value that a list has; deeper lines go on. */
+static void offer_listed(const struct cursor *c, char *line)
+{
+	char *name = line + strspn(line, " "), *end = name + strcspn(name, " \n");
+
+	if (name - line != 2)
+		return;
+	*end = 0;
+	offer(c, name, NULL);
+}
+
 /*
  * Offers options and values of a command that are known only from its --help: from lines that begin
- * with an option, as in "  --format {csv,json}  words" or "  -h, --help". False: the word is not
- * one of its options, and does not follow one that has a list of values.
+ * with an option, as in "  --format {csv,json}  words" or "  -h, --help", and from lists of values.
+ * False: the word is not one of its options, and does not follow one that has a list of values.
  */
 static bool complete_from_help(FILE *help, unsigned n, char **word, FILE *f)
 {
 	const char *typed = word[n - 1], *before = n > 1 ? word[n - 2] : "";
 	bool found = typed[0] == '-';
+	const struct cursor c = { typed, typed, f };
+	bool listed = false;
 	char *line = NULL;
 	size_t size = 0;
 
 	while (getline(&line, &size, help) > 0) {
 		char *name = line + strspn(line, " "), *rest;
+
+		if (listed && *name != '\n')
+			offer_listed(&c, line);
+		listed = (listed && *name != '\n') || heads_values(line, before);
+		found |= listed;
 
 		if (name == line || name[0] != '-')
 			continue;
@@ -281,7 +310,7 @@ static bool complete_from_help(FILE *help, unsigned n, char **word, FILE *f)
 		if (*rest)
 			*rest++ = 0;
 		if (!strcmp(name, before))
-			found |= offer_braced(&(struct cursor){ typed, typed, f }, rest);
+			found |= offer_braced(&c, rest);
 		else if (typed[0] == '-')
 			offer_option(name + 2, NULL, n, word, f);
 	}

@@ -134,6 +134,7 @@ def test_options_of_what_is_written_in_python(locus, offered):
         lacking("what locus report needs", "python -m pip install -r analysis/requirements.txt")
     assert {"--output", "--force", "--help"} <= set(offered("report", "--"))
     assert list(offered("report", "--fo")) == ["--force"]
+    assert {"csv", "superbench-results"} <= set(offered("export", "--format", ""))
     assert FILES in offered("report", "--output", "x") and FILES in offered("report", "--force", "")
 
 
@@ -143,6 +144,8 @@ def test_values_of_a_command_that_has_its_own_help(locus, offered, tmp_path):
         '#!/bin/sh\necho "usage: locus report --nonsense"\necho "options:"\n'
         'echo "  -h, --help  this"\necho "  --format {csv,json}"\necho "           what"\n'
         'echo "  --to DIR   where"\necho "  -x         short"\n'
+        'echo "  --kind NAME"\necho "Values of --kind:"\necho "  one   a, and"\n'
+        'echo "        more"\necho "  other"\necho\necho "  no value"\n'
     )
     python.chmod(0o755)
 
@@ -150,10 +153,11 @@ def test_values_of_a_command_that_has_its_own_help(locus, offered, tmp_path):
         done = locus("list --complete report", *words, env={"LOCUS_PYTHON": python})
         return done.out.split("\n")[:-1]
 
-    assert told("--") == ["--help", "--format", "--to"] and told("--t") == ["--to"]
+    assert told("--") == ["--help", "--format", "--to", "--kind"] and told("--t") == ["--to"]
     assert told("--format", "") == ["csv", "json"] and told("--format", "j") == ["json"]
     assert told("--format", "csv", "x") == [FILES] == told("--to", "")
     assert told("--format", "csv", "--f") == []
+    assert told("--kind", "") == ["one", "other"] and told("--kind", "o", "") == [FILES]
 
 
 def test_locus_mpi_is_asked_without_a_job(locus):
