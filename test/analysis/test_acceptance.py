@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expected values in the formats of ReFrame and SuperBench, as PyYAML reads them. The real ReFrame
-runs in test/packages; SuperBench's rules are compared with its documented format."""
+runs in test/packages; the real SuperBench was tried by hand (doc/export.md), and here its rules are
+compared with its documented format."""
 
 from __future__ import annotations
 
@@ -112,8 +113,13 @@ def test_rules_judge_the_results(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert len(rules) == 1 + len(bounds_of(capsys, files))
     (row,) = map(json.loads, exported(capsys, "superbench-results", *files)[0].splitlines())
     assert row.pop("node") == TWO.host and judged(rules, row) == []
-    slower = {**row, next(m for m in row if m.endswith("/time")): 1.0}
-    assert judged(rules, slower) == ["locus-0"]
+    time = next(m for m in row if m.endswith("/time"))
+    _, trial, metric = time.split("/")
+    expected = bounds_of(capsys, files)[trial, metric]
+    assert row[time] == pytest.approx(expected["value"] * 1e9, rel=0.01)  # four decimals are shown
+    high = float(f"{expected['high'] * 1e9:.9g}")
+    assert rules["locus-0"]["criteria"] == f"lambda x:x>{high}"
+    assert judged(rules, {**row, time: 2e9}) == ["locus-0"]
 
     wrong = points(TWO)
     wrong[0].status, wrong[0].reasons = "wrong", ["the sum is 12.5, expected 13"]

@@ -21,6 +21,7 @@ from ..records.database import STATUSES, BadInput
 TEST = "LocusTest"  # the class in packaging/reframe/locus_test.py
 ANY = "*"  # partition of runs outside a batch system
 FAILED = "return_code"  # of SuperBench: 0 for a benchmark that went well
+NANO = 1e9  # SuperBench shows four decimals of a value: times are in ns
 FAULTS = [STATUSES.index(status) for status in ("misplaced", "wrong", "failed")]
 NO_BOUNDS = "none of these metrics has bounds: records of at least three runs of a class are needed"
 
@@ -117,10 +118,11 @@ def write_superbench(files: Sequence[Path], to: TextIO) -> list[str]:
     for i, bounds in enumerate(of["metrics"]):
         worse = "<" if bounds["better"] == "higher" else ">"
         bound = bounds["low" if bounds["better"] == "higher" else "high"]
+        shown = float(f"{bound * _scale(bounds['unit']):.9g}")  # without the product's rounding
         name = _metric(bounds["name"], bounds["trial"], bounds["metric"])
         to.write(
             f"    locus-{i}:\n      function: value\n"
-            f'      criteria: "lambda x:x{worse}{bound!r}"\n'
+            f'      criteria: "lambda x:x{worse}{shown!r}"\n'
             f"      categories: {_quoted(bounds['name'].partition('/')[0])}\n"
             f"      metrics:\n        - {_quoted(name + '$')}\n"
         )
@@ -135,7 +137,7 @@ def write_superbench_results(files: Sequence[Path], to: TextIO) -> list[str]:
     y, _ = observations.logarithms(side.without_noisy(), keys, True)
     for host, values in zip(side.hosts, np.exp(y).tolist()):
         own = {
-            _metric(side.metrics[key]["benchmark"], *key): value
+            _metric(side.metrics[key]["benchmark"], *key): value * _scale(side.metrics[key]["unit"])
             for key, value in zip(keys, values)
             if np.isfinite(value)
         }
@@ -154,6 +156,11 @@ def _failed(side: Side, host: str) -> dict[str, int]:
             name = f"{_benchmark(trial['benchmark'])}/{FAILED}"
             found[name] = max(found.get(name, 0), int(np.isin(own, FAULTS).any()))
     return found
+
+
+def _scale(unit: str) -> float:
+    """What values in this unit are multiplied by."""
+    return NANO if unit.split("/")[0] == "s" else 1
 
 
 def _benchmark(name: str) -> str:
