@@ -16,7 +16,7 @@ PACKAGES = ("locus", "locus-mpi", "locus-analysis")
 @pytest.fixture(scope="module")
 def packages(tarball, version):
     """The folder with what dpkg-buildpackage made."""
-    need(**{"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper"})
+    need(**{"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "dh_python3": "dh-python"})
     folder = empty("deb")
     shutil.copy(tarball, folder / f"locus_{version}.orig.tar.gz")
     good("tar", "xf", tarball, cwd=folder)
