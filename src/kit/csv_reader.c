@@ -155,12 +155,29 @@ static bool is_text(const struct csv_reader *r, size_t i)
 	return (c >= ' ' || c == '\t' || c == '\n') && c != 0x7f;
 }
 
+/* Other files that users have: how they begin. */
+static const struct {
+	const char *begin, *what;
+} others[] = {
+	{ "\xff\xfe", "text in UTF-16; expected ASCII or UTF-8" },
+	{ "\xfe\xff", "text in UTF-16; expected ASCII or UTF-8" },
+	{ "\x1f\x8b", "compressed by gzip; expected NPY or CSV: unpack it first" },
+	{ "\3757zXZ", "compressed by xz; expected NPY or CSV: unpack it first" },
+	{ "\x28\xb5\x2f\xfd", "compressed by zstd; expected NPY or CSV: unpack it first" },
+	{ "PK\x03\x04", "an archive, such as .npz or .xlsx; expected NPY (numpy.save) or CSV" },
+	{ "\x89HDF", "HDF5; expected NPY or CSV" },
+	{ "PAR1\x15", "Parquet; expected NPY or CSV" },
+};
+
 int csv_reader_check(struct csv_reader *r)
 {
 	(void)peek(r);
-	if (r->end >= 2 && (!memcmp(r->block, "\xff\xfe", 2) || !memcmp(r->block, "\xfe\xff", 2)))
-		return why_fail(r->why, "%s: is text in UTF-16; expected ASCII or UTF-8",
-				r->in->name);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		const size_t n = strlen(others[i].begin);
+
+		if (r->end >= n && !memcmp(r->block, others[i].begin, n))
+			return why_fail(r->why, "%s: is %s", r->in->name, others[i].what);
+	}
 	for (size_t i = 0; i < r->end; i++)
 		if (!is_text(r, i))
 			return refuse_byte(r, i);

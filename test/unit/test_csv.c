@@ -93,6 +93,11 @@ static void test_csv_is_refused(void **state)
 		  "1\0\n",
 		  "is text in UTF-16; expected ASCII or UTF-8" },
 		{ "\xfe\xff", "is text in UTF-16" },
+		{ "\x1f\x8b\x08", "is compressed by gzip; expected NPY or CSV: unpack it first" },
+		{ "\3757zXZ", "is compressed by xz" },
+		{ "\x28\xb5\x2f\xfd", "is compressed by zstd" },
+		{ "PK\x03\x04", "is an archive, such as .npz" },
+		{ "PAR1,b\n1,2\n3\n", "line 3: 1 value; expected 2" },
 		{ "0,1\n1 \xc3\xa4,\n", "'1 ?\?'" },
 		{ "1,5;2,5\n", "line 1: has two of comma, semicolon and tab" },
 		{ "x;y\n1,5;2,5\n", "line 2: has two of comma, semicolon and tab" },
@@ -130,7 +135,7 @@ static void test_csv_is_refused(void **state)
 		{ "1,2\n1,9007199254740993\n",
 		  "line 2, value 2: '9007199254740993'; expected an integer that a double holds" },
 		{ "-1700000000123456789\n", "'-1700000000123456789'; expected an integer that a" },
-		{ "PK\x03\x04", "byte 2 is 0x03; expected an NPY file" },
+		{ "1,\x03\x04", "byte 2 is 0x03; expected an NPY file" },
 	};
 
 	(void)state;
