@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import gzip
 import json
 import os
@@ -11,6 +12,7 @@ import random
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ import pytest
 from locus_analysis import __main__ as program
 from locus_analysis.records import database, lock, shards
 from locus_analysis.records import store as layout
+from locus_analysis.records.sources import CannotWrite
 from make_records import MACHINES, as_written, machine_record, run_id, write
 
 TABLES = (
@@ -268,6 +271,83 @@ def test_two_writers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     (store / "lock").write_text("elsewhere 1 boot:1\n")
     assert aggregate(file, into=store) == 1
     assert "process 1 on elsewhere is writing" in capsys.readouterr().err
+
+
+BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+STALE = f"{socket.gethostname()} {os.getpid()} another-boot:1:1\n"
+
+
+def test_a_killed_writer_on_nfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NFS locks no file that is open for reading. A second process was killed while it removed the
+    lock of the first."""
+
+    def refused(*_: Any) -> None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    for path in (tmp_path / "lock", tmp_path / "lock.removing"):
+        path.write_text(STALE)
+        notes = list[str]()
+        (tmp_path / "lock").write_text(STALE)
+        with lock.held(tmp_path / "lock", notes):
+            assert str(os.getpid()) in (tmp_path / "lock").read_text()
+        assert any(f"{path}: process" in note for note in notes)
+        assert not [*tmp_path.iterdir()]
+
+
+def test_a_lock_that_replaced_a_stale_one_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process found the same stale lock, and removed it and created its own before this one
+    could."""
+    path, notes = tmp_path / "lock", list[str]()
+    path.write_text(STALE)
+    create = lock._create
+
+    def late(created: Path) -> bool:
+        if created != path:
+            path.write_text("elsewhere 1 boot:1:1\n")
+        return create(created)
+
+    monkeypatch.setattr(lock, "_create", late)
+    with pytest.raises(CannotWrite, match="process 1 on elsewhere"), lock.held(path, notes):
+        pass
+    assert [*tmp_path.iterdir()] == [path] and not notes
+
+
+def test_a_writer_that_proc_does_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of another user (the mount option hidepid), or in another container of this host."""
+    path, notes, read = tmp_path / "lock", list[str](), Path.read_text
+
+    def hidden(file: Path, **named: Any) -> str:
+        if file.name == "stat":
+            raise FileNotFoundError(errno.ENOENT, "hidden", str(file))
+        return read(file, **named)
+
+    def forbidden(*_: int) -> None:
+        raise PermissionError(errno.EPERM, "another user's")
+
+    with lock.held(path, notes), monkeypatch.context() as patch:
+        patch.setattr(Path, "read_text", hidden)
+        patch.setattr(os, "kill", forbidden)
+        with pytest.raises(CannotWrite, match="is writing"), lock.held(path, notes):
+            pass
+    path.write_text(f"{socket.gethostname()} {os.getpid()} {BOOT}:1:1\n")
+    with pytest.raises(CannotWrite, match="is writing"), lock.held(path, notes):
+        pass
+    assert path.exists() and not notes
+
+
+def test_a_lock_without_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process has yet to write its name, or was killed before."""
+    path, notes = tmp_path / "lock", list[str]()
+    path.touch()
+    monkeypatch.setattr(lock, "PAUSE", 0)
+    with pytest.raises(CannotWrite, match="names no process"), lock.held(path, notes):
+        pass
+    monkeypatch.setattr(time, "sleep", lambda _: path.write_text("elsewhere 1 boot:1:1\n"))
+    with pytest.raises(CannotWrite, match="process 1 on elsewhere"), lock.held(path, notes):
+        pass
 
 
 def test_a_store_of_a_later_version(

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Optional
 from .sources import CannotWrite
 
 TRIES = 10
+PAUSE = 0.1  # s
 
 
 @contextmanager
@@ -23,9 +25,13 @@ def held(path: Path, notes: list[str]) -> Iterator[None]:
     for _ in range(TRIES):
         if _create(path):
             break
-        _remove_stale(path, notes)
+        if not _remove_stale(path, notes):
+            time.sleep(PAUSE)
     else:
-        raise CannotWrite(f"{path}: is created and removed by others all the time: try again")
+        raise CannotWrite(
+            f"{path}: others create and remove it all the time, or it names no process: try again,"
+            " or remove this file if nobody is writing"
+        )
     try:
         yield
     finally:
@@ -39,7 +45,7 @@ def _create(path: Path) -> bool:
     except FileExistsError:
         return False
     try:
-        os.write(file, f"{socket.gethostname()} {os.getpid()} {started(os.getpid())}\n".encode())
+        os.write(file, f"{socket.gethostname()} {os.getpid()} {_life(os.getpid())}\n".encode())
         os.fsync(file)
     except OSError:
         path.unlink()
@@ -49,34 +55,71 @@ def _create(path: Path) -> bool:
     return True
 
 
-def started(process: int) -> Optional[str]:
-    """When a process began, in the kernel's ticks, with the boot; None: there is none."""
-    try:
+def _life(process: int) -> str:
+    """What tells a process from others of its host that had its number: the boot, the PID
+    namespace, and when it began, in the kernel's ticks. A part that /proc does not show is
+    empty."""
+    parts = ["", "", ""]
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id")
+        parts[0] = boot.read_text(encoding="ascii").strip()
+        parts[1] = str(Path("/proc/self/ns/pid").stat().st_ino)
         stat = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return None
-    return f"{boot}:{stat.rpartition(')')[2].split()[19]}"
+        parts[2] = stat.rpartition(")")[2].split()[19]
+    return ":".join(parts)
 
 
-def _remove_stale(path: Path, notes: list[str]) -> None:
-    """Two processes may find the same file: the one that has it locked removes it."""
+def _has_ended(host: str, process: int, life: str) -> bool:
+    """Whether this is certain."""
+    then, now = life.split(":"), _life(process).split(":")
+    if host != socket.gethostname() or "" in (*then, *now[:2]):
+        return False
+    if then[0] != now[0]:
+        return True
+    if then[:2] != now[:2]:
+        return False
+    if now[2]:
+        return now[2] != then[2]
     try:
-        file = os.open(path, os.O_RDONLY)
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # another user's, which /proc does not show (hidepid)
+        pass
+    return False
+
+
+def _ended(path: Path) -> Optional[str]:
+    """The process that has it and has ended; None: the file is gone, or not yet written. Raises
+    CannotWrite if the process may be writing."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
-        return
-    try:
-        words = os.read(file, 1000).decode("utf-8", "replace").split()
-        host, process, since = words if len(words) == 3 else ("an unknown host", "?", "")
-        if host != socket.gethostname() or started(int(process)) == since:
-            raise CannotWrite(
-                f"{path}: process {process} on {host} is writing: wait for it, or remove this file"
-                " if that process has ended"
-            )
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):
-            if path.stat().st_ino == os.fstat(file).st_ino:
-                path.unlink()
-                notes.append(f"{path}: process {process} was killed while writing: lock removed")
-    finally:
-        os.close(file)
+        return None
+    except OSError as error:
+        if error.errno == errno.ESTALE:  # NFS: removed while it was open
+            return None
+        raise
+    words = text.split()
+    if not text.endswith("\n") or len(words) != 3 or not words[1].isdecimal():
+        return None
+    if not _has_ended(words[0], int(words[1]), words[2]):
+        raise CannotWrite(
+            f"{path}: process {words[1]} on {words[0]} is writing: wait for it, or remove this file"
+            " if that process has ended"
+        )
+    return words[1]
+
+
+def _remove_stale(path: Path, notes: list[str]) -> bool:
+    """Several processes may find the same file, and one may remove it and create its own before
+    another comes to remove it: so that one looks again, under a lock of its own. flock() does not
+    help: NFS 4 refuses it for a file that is open for reading, and NFS 3 gives the number of a
+    removed file to a new one."""
+    if not _ended(path):
+        return False
+    with held(path.with_name(f"{path.name}.removing"), notes):
+        if process := _ended(path):
+            path.unlink(missing_ok=True)
+            notes.append(f"{path}: process {process} was killed while writing: lock removed")
+    return True
