@@ -53,6 +53,19 @@ static void raise_soft_limits(void)
 	}
 }
 
+/* A run has up to 6 files open; `report` up to 24 (16 were too few for it). */
+static bool has_files(void)
+{
+	enum { LEAST = 32, ENOUGH = 1024 };
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= LEAST)
+		return true;
+	message_own("the limit of open files is %ju, and %d are needed: ulimit -n %d",
+		    (uintmax_t)files.rlim_max, LEAST, ENOUGH);
+	return false;
+}
+
 /*
  * At the hard limit of CPU time the kernel kills; at the soft limit it sends SIGXCPU. So the soft
  * limit is set lower: by the time that all CPUs may use in 3 s while the record is closed, but at
@@ -142,5 +155,5 @@ bool inherited_prepare(char **argv)
 	warn_before_cpu_limit();
 	set_stacks_of_threads();
 	set_up_openmp();
-	return raise_stack();
+	return has_files() && raise_stack();
 }

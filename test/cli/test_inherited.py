@@ -176,6 +176,14 @@ def test_a_stack_that_is_too_small(locus, name):
     )
 
 
+def test_too_few_open_files(locus):
+    done = locus("list", preexec_fn=limiting(resource.RLIMIT_NOFILE, 4, 4))
+    assert (done.status, done.out) == (1, "")
+    assert done.err == ("locus: the limit of open files is 4, and 32 are needed: ulimit -n 1024\n")
+    enough = locus("list", preexec_fn=limiting(resource.RLIMIT_NOFILE, 4, 32))
+    assert (enough.status, enough.err) == (0, "")
+
+
 # --- threads ---
 
 
