@@ -12,7 +12,6 @@ is not known is NaN.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -116,12 +115,14 @@ def least_effects(components: Sequence[str], own: dict[str, float]) -> Array:
 
 
 def _quantile_of(y: Array, share: float = 0.5) -> Array:
-    """A quantile of each column; NaN where nothing is known. numpy's median is the faster of the
-    two."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        found: Array = np.nanmedian(y, axis=0) if share == 0.5 else np.nanquantile(y, share, axis=0)
-    return found
+    """A quantile of each column; NaN where nothing is known. nanquantile of numpy takes a call for
+    each column."""
+    ordered = np.sort(y, axis=0)  # what is not known comes last
+    at = np.maximum((~np.isnan(y)).sum(0) - 1, 0) * share
+    low, column = at.astype(int), np.arange(y.shape[1])
+    a, b = ordered[low, column], ordered[np.ceil(at).astype(int), column]
+    with np.errstate(invalid="ignore"):  # infinity times 0
+        return np.asarray(np.where(at == low, a, (low + 1 - at) * a + (at - low) * b))
 
 
 def medians(table: Array) -> Array:
