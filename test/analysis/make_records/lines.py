@@ -84,11 +84,15 @@ def machine_record(name: str) -> list[Line]:
 def lean(value: Any) -> Any:
     """A copy without null and empty values, as trial and samples lines are written."""
     if isinstance(value, list):
-        return [lean(one) for one in value]
+        return [lean(one) if isinstance(one, (dict, list)) else one for one in value]
     if not isinstance(value, dict):
         return value
-    slim = {key: lean(one) for key, one in value.items()}
-    return {key: one for key, one in slim.items() if one is not None and one != [] and one != {}}
+    slim = {}
+    for key, one in value.items():
+        kept = lean(one) if isinstance(one, (dict, list)) else one
+        if kept is not None and (kept or not isinstance(kept, (dict, list))):
+            slim[key] = kept
+    return slim
 
 
 # Benchmark lines as the program writes them; test_generic compares them with the program's.
