@@ -4,6 +4,8 @@ nothing can be told."""
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -114,11 +116,12 @@ def compare(
     if seen.metrics:
         kinds = [f"{m['benchmark']} {m['name']}" for m in seen.metrics]
         told = inference.shown(seen.old, seen.new, kinds, seen.paired)
+        by_metric = [*_arrays(told), *(np.nanmean(y, axis=0) for y in (seen.old, seen.new))]
         said = words(seen.metrics)
         for i, m in enumerate(seen.metrics):
             name = f"{m['benchmark']}/{m['variant']}/{m['name']}"
             within = of_pattern(name, said[i], thresholds, THRESHOLD)
-            made.metrics.append(_row(m, said[i], within, [a[i] for a in _arrays(told)], seen, i))
+            made.metrics.append(_row(m, said[i], within, [a[i] for a in by_metric], seen, i))
     made.metrics.sort(key=_place)
     for pattern in require:
         own = [m for m in made.metrics if matches(m["name"], m["words"], pattern)]
@@ -175,7 +178,7 @@ def _row(
     seen: observations.Observed,
     i: int,
 ) -> Compared:
-    change, half, p, least, floor = (float(x) for x in told)
+    change, half, p, least, floor, before, after = (float(x) for x in told)
     sign = np.sign(change)
     floor = sign * np.expm1(sign * floor)
     ends = _change(change - half), _change(change + half)
@@ -192,15 +195,15 @@ def _row(
         "headline": m["headline"],
         "unit": m["unit"],
         "better": m["better"],
-        "old": float(np.exp(np.nanmean(seen.old[:, i]))),
-        "new": float(np.exp(np.nanmean(seen.new[:, i]))),
+        "old": float(np.exp(before)),
+        "new": float(np.exp(after)),
         "change": float(np.expm1(change)),
         "low": ends[0] if known else None,
         "high": ends[1] if known else None,
         "p": p if known else None,
         "least": _change(least) if known and np.isfinite(least) else None,
         "floor": float(sign * floor) if known and p <= LEVEL else None,
-        "runs": _relative(seen.old[:, i], seen.new[:, i]),
+        "runs": _relative(seen.old[:, i], seen.new[:, i], before),
         "threshold": within,
         "verdict": verdict,
     }
@@ -208,8 +211,10 @@ def _row(
 
 def _change(logarithm: float) -> float:
     """The relative change, at most the largest double: runs may lie very far apart."""
-    with np.errstate(over="ignore"):
-        return float(np.nan_to_num(np.expm1(logarithm)))
+    try:
+        return min(math.expm1(logarithm), sys.float_info.max)
+    except OverflowError:
+        return sys.float_info.max
 
 
 def _size(size: float, floor: float, within: float) -> str:
@@ -217,10 +222,9 @@ def _size(size: float, floor: float, within: float) -> str:
     return WITHIN if size <= within else PERHAPS if floor <= HARMLESS * within else ""
 
 
-def _relative(old: inference.Array, new: inference.Array) -> list[list[float]]:
+def _relative(old: inference.Array, new: inference.Array, middle: float) -> list[list[float]]:
     """Each run's value on both sides, over the mean of the old ones."""
-    middle = np.nanmean(old)
-    return [[float(v) for v in np.exp(y[np.isfinite(y)] - middle)] for y in (old, new)]
+    return [np.exp(y[np.isfinite(y)] - middle).tolist() for y in (old, new)]
 
 
 def _place(m: Compared) -> tuple[int, bool, float]:

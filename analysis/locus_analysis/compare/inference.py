@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, islice, product
 from math import comb
 
@@ -86,9 +87,14 @@ def spread(y: Array, kinds: Sequence[str], means: int = 1) -> tuple[Array, Array
     return np.asarray(deviation[0]), np.asarray(df[0])
 
 
-def _labels(old: int, new: int, paired: bool, most: int) -> Iterator[Array]:
+@lru_cache(maxsize=1)  # simulations ask for the same again and again
+def _labels(old: int, new: int, paired: bool, most: int) -> list[Array]:
     """Labelings, so many at once, the real one first. A row for each: 1 for a new run; of pairs, -1
     where the two change sides."""
+    return list(_dealt(old, new, paired, most))
+
+
+def _dealt(old: int, new: int, paired: bool, most: int) -> Iterator[Array]:
     n = old if paired else old + new
     real = np.ones(n) if paired else np.repeat((0.0, 1.0), (old, new))
     if labelings(old, new, paired) > most:
@@ -226,10 +232,18 @@ def mean(y: Array) -> tuple[float, float, int]:
     return float(np.mean(y)), error, n - 1
 
 
+_ANGLE = np.linspace(0, np.pi / 2, 20_001)
+_COSINE = np.cos(_ANGLE)
+
+
 def t_quantiles(df: float, p: Array) -> Array:
     """Quantiles of Student's t: with t = sqrt(df) tan(a), the density of the angle a is cos(a)^(df
     - 1)."""
-    angle = np.linspace(0, np.pi / 2, 20_001)
-    density = np.cos(angle) ** max(df - 1, 0)
-    area = np.concatenate(([0], np.cumsum((density[1:] + density[:-1]) / 2)))
-    return np.asarray(np.sqrt(df) * np.tan(np.interp((2 * p - 1) * area[-1], area, angle)))
+    area = _area(df)
+    return np.asarray(np.sqrt(df) * np.tan(np.interp((2 * p - 1) * area[-1], area, _ANGLE)))
+
+
+@lru_cache(maxsize=16)  # a comparison asks for several quantiles of few degrees of freedom
+def _area(df: float) -> Array:
+    density = _COSINE ** max(df - 1, 0)
+    return np.concatenate(([0], np.cumsum((density[1:] + density[:-1]) / 2)))
