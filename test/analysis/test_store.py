@@ -255,6 +255,32 @@ def test_a_clock_in_the_future(tmp_path: Path) -> None:
     assert runs(store) == runs(tmp_path / "a.jsonl")
 
 
+WRITER = f"{socket.gethostname()} {os.getpid()}"
+MACHINE, BOOT, NAMESPACE, _ = lock._life(os.getpid()).split(":")
+STALE = f"{WRITER} {MACHINE}:{BOOT}:{NAMESPACE}:1\n"
+
+
+@pytest.mark.parametrize(
+    ("life", "here", "stale"),
+    [
+        ("m:earlier:1:1", "m:boot:1:1", True),  # booted since then
+        ("other:boot2:1:1", "m:boot:1:1", False),  # another machine of this name
+        (":boot2:1:1", ":boot:1:1", False),  # perhaps another
+        (":boot:1:1", ":boot:1:2", True),
+        ("m:boot:1:1", "m:boot:1:1", False),
+        ("m:boot:2:1", "m:boot:1:2", False),  # in another container
+        ("m:boot:1:1", "m:boot::", False),
+        ("boot:1", "m:boot:1:1", False),
+    ],
+)
+def test_which_writers_are_known_to_have_ended(
+    monkeypatch: pytest.MonkeyPatch, life: str, here: str, stale: bool
+) -> None:
+    monkeypatch.setattr(lock, "_life", lambda _: here)
+    assert lock._has_ended(socket.gethostname(), os.getpid(), life) == stale
+    assert not lock._has_ended("elsewhere", os.getpid(), life)
+
+
 def test_two_writers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The second is told who is first. The lock of a killed writer is removed, with a message."""
     file = write(tmp_path / "a.jsonl", machine_record("one"))
@@ -265,16 +291,12 @@ def test_two_writers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert f"process {os.getpid()} on {socket.gethostname()} is writing" in (
             capsys.readouterr().err
         )
-    (store / "lock").write_text(f"{socket.gethostname()} {os.getpid()} another-boot:1\n")
+    (store / "lock").write_text(STALE)
     assert aggregate(file, into=store) == 0
     assert "was killed while writing: lock removed" in capsys.readouterr().err
-    (store / "lock").write_text("elsewhere 1 boot:1\n")
+    (store / "lock").write_text("elsewhere 1 m:boot:1:1\n")
     assert aggregate(file, into=store) == 1
     assert "process 1 on elsewhere is writing" in capsys.readouterr().err
-
-
-BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-STALE = f"{socket.gethostname()} {os.getpid()} another-boot:1:1\n"
 
 
 def test_a_killed_writer_on_nfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,7 +328,7 @@ def test_a_lock_that_replaced_a_stale_one_stays(
 
     def late(created: Path) -> bool:
         if created != path:
-            path.write_text("elsewhere 1 boot:1:1\n")
+            path.write_text("elsewhere 1 m:boot:1:1\n")
         return create(created)
 
     monkeypatch.setattr(lock, "_create", late)
@@ -332,7 +354,7 @@ def test_a_writer_that_proc_does_not_show(tmp_path: Path, monkeypatch: pytest.Mo
         patch.setattr(os, "kill", forbidden)
         with pytest.raises(CannotWrite, match="is writing"), lock.held(path, notes):
             pass
-    path.write_text(f"{socket.gethostname()} {os.getpid()} {BOOT}:1:1\n")
+    path.write_text(f"{WRITER} {MACHINE}:{BOOT}:1:1\n")
     with pytest.raises(CannotWrite, match="is writing"), lock.held(path, notes):
         pass
     assert path.exists() and not notes
@@ -345,7 +367,7 @@ def test_a_lock_without_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(lock, "PAUSE", 0)
     with pytest.raises(CannotWrite, match="names no process"), lock.held(path, notes):
         pass
-    monkeypatch.setattr(time, "sleep", lambda _: path.write_text("elsewhere 1 boot:1:1\n"))
+    monkeypatch.setattr(time, "sleep", lambda _: path.write_text("elsewhere 1 m:boot:1:1\n"))
     with pytest.raises(CannotWrite, match="process 1 on elsewhere"), lock.held(path, notes):
         pass
 

@@ -56,30 +56,32 @@ def _create(path: Path) -> bool:
 
 
 def _life(process: int) -> str:
-    """What tells a process from others of its host that had its number: the boot, the PID
-    namespace, and when it began, in the kernel's ticks. A part that /proc does not show is
-    empty."""
-    parts = ["", "", ""]
+    """What tells a process from others that had its number on a host of this name: the machine's
+    id, the boot, the PID namespace, and when it began, in the kernel's ticks. A part that is not
+    shown is empty."""
+    parts = ["", "", "", ""]
+    with suppress(OSError):
+        parts[0] = Path("/etc/machine-id").read_text(encoding="ascii", errors="replace").strip()
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id")
-        parts[0] = boot.read_text(encoding="ascii").strip()
-        parts[1] = str(Path("/proc/self/ns/pid").stat().st_ino)
+        parts[1] = boot.read_text(encoding="ascii").strip()
+        parts[2] = str(Path("/proc/self/ns/pid").stat().st_ino)
         stat = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
-        parts[2] = stat.rpartition(")")[2].split()[19]
+        parts[3] = stat.rpartition(")")[2].split()[19]
     return ":".join(parts)
 
 
 def _has_ended(host: str, process: int, life: str) -> bool:
     """Whether this is certain."""
     then, now = life.split(":"), _life(process).split(":")
-    if host != socket.gethostname() or "" in (*then, *now[:2]):
+    if host != socket.gethostname() or len(then) < len(now) or "" in (*then[1:], *now[1:3]):
         return False
-    if then[0] != now[0]:
-        return True
-    if then[:2] != now[:2]:
+    if then[1] != now[1]:  # since then it was booted, or is another that has the same name
+        return then[0] == now[0] != ""
+    if then[2] != now[2]:
         return False
-    if now[2]:
-        return now[2] != then[2]
+    if now[3]:
+        return now[3] != then[3]
     try:
         os.kill(process, 0)
     except ProcessLookupError:
