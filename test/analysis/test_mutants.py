@@ -125,9 +125,11 @@ def places(value: Any, path: Where = ()) -> Iterator[tuple[Where, Any]]:
 
 
 def changed(line: Line, path: Where, value: Any) -> Line:
-    line = copy.deepcopy(line)
+    """A copy, which shares what the path does not lead through."""
+    line = copy.copy(line)
     at: Any = line
     for key in path[:-1]:
+        at[key] = copy.copy(at[key])
         at = at[key]
     if value is ABSENT:
         del at[path[-1]]
