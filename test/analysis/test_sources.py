@@ -7,6 +7,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import subprocess
 import sys
 import types
@@ -220,3 +221,29 @@ def test_a_file_that_is_no_record_spoils_no_other(
     path.unlink()
     assert program.main(["levels", str(tmp_path)]) == BAD_INPUT
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["summary", "levels", "validate", "aggregate --into store"])
+def test_what_cannot_be_read_in_a_folder_spoils_no_other(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+) -> None:
+    """A link to nothing once refused the whole folder, and a pipe was waited for."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "results"
+    folder.mkdir()
+    write(folder / "a.jsonl", machine_record("one"))
+    (folder / "gone.jsonl").symlink_to(tmp_path / "nothing")
+    os.mkfifo(folder / "pipe.jsonl")
+    (folder / "runs.jsonl").mkdir()
+    status = program.main([*command.split(), str(folder)])
+    err = capsys.readouterr().err
+    assert status == (BAD_INPUT if command == "validate" else 0)
+    assert f"{folder}/gone.jsonl: cannot be read: No such file or directory" in err
+    assert f"{folder}/pipe.jsonl: is a pipe or device: left out" in err
+    assert "runs.jsonl" not in err
+    (folder / "a.jsonl").unlink()
+    assert program.main([*command.split(), str(folder)]) == BAD_INPUT
+    assert f"{folder}/gone.jsonl: cannot be read" in capsys.readouterr().err

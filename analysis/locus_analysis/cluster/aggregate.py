@@ -72,7 +72,8 @@ def _aggregate(options: argparse.Namespace) -> int:
     if sources.STANDARD_INPUT in options.file:
         raise BadInput("-: only files are aggregated, since samples stay in them")
     paths = [path.resolve() for path in options.file]
-    files = sources.find(paths) + nodes.find(paths)
+    unread = list[str]()
+    files = sources.find(paths, unread) + nodes.find(paths)
     store, notes = options.into, list[str]()
     try:
         store.mkdir(parents=True, exist_ok=True)
@@ -84,6 +85,7 @@ def _aggregate(options: argparse.Namespace) -> int:
         raise CannotWrite(f"{store}: cannot be written: {error.strerror or error}") from error
     finally:
         command_line.note(notes)
+    added.wrong = unread + added.wrong
     command_line.note(added.wrong[:TOLD])
     print(_said(added, time.monotonic() - begin), flush=True)
     if not added.runs:

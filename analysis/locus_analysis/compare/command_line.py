@@ -231,7 +231,7 @@ def _two_sides(options: argparse.Namespace) -> tuple[list[Path], list[Path]]:
 
 def _takes_long(paths: Sequence[Path]) -> bool:
     """A store does not: DuckDB reads it with all CPUs."""
-    return sources.size(sources.find(store.split(paths)[1])) >= ENOUGH
+    return sources.size(sources.find(store.split(paths)[1], [])) >= ENOUGH
 
 
 def _loaded(old: list[Path], new: list[Path]) -> list[tuple[Side, list[str]]]:

@@ -68,7 +68,7 @@ def read(
     records = Records(connect())
     skipped = reader.others(only) if only else reader.BULK if values else reader.SAMPLES
     stores, others = store.split(paths)
-    files = sources.find(others)
+    files = sources.find(others, records.notes)
     large = not lines and sources.size(files) > LARGE
     taken = reader.Reader(records.db, None if samples and not large else skipped, values)
     if large:

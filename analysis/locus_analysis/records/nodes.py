@@ -36,7 +36,8 @@ def lost(db: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[str, str]
 def find(paths: Sequence[Path]) -> list[Path]:
     """The files in folders; each once."""
     folders = (path for path in paths if path.is_dir())
-    return [*dict.fromkeys(file for folder in folders for file in sorted(folder.rglob(NAME)))]
+    found = (file for folder in folders for file in sorted(folder.rglob(NAME)))
+    return [*dict.fromkeys(file for file in found if file.is_file())]
 
 
 def text(file: Path) -> str:

@@ -8,6 +8,7 @@ import importlib
 import io
 import os
 import shlex
+import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -47,9 +48,9 @@ class Line(NamedTuple):
     flaw: Optional[str] = None
 
 
-def find(paths: Sequence[Path]) -> list[Path]:
+def find(paths: Sequence[Path], notes: list[str]) -> list[Path]:
     """The files, and those in folders (SUFFIXES, at any depth, by name); each once, even if it is
-    given under several names."""
+    given under several names. Adds to the notes what is in a folder but cannot be read."""
     found: dict[tuple[int, int], Path] = {}
     for path in paths:
         if path == STANDARD_INPUT:
@@ -57,10 +58,10 @@ def find(paths: Sequence[Path]) -> list[Path]:
             continue
         try:
             if path.is_dir():
-                for file in _records_in(path):
-                    found.setdefault(_identity(file), file)
+                for identity, file in _records_in(path, notes):
+                    found.setdefault(identity, file)
             else:
-                found.setdefault(_identity(path), path)
+                found.setdefault(_identity(path.stat()), path)
         except OSError as error:
             raise _unreadable(path, error) from error
     return list(found.values())
@@ -112,17 +113,30 @@ def lines(path: Path) -> Iterator[Line]:
         raise BadInput(f"{name(path)}: is empty: the run that should have written it did not start")
 
 
-def _records_in(folder: Path) -> list[Path]:
-    found = [file for file in sorted(folder.rglob("*")) if file.name.endswith(SUFFIXES)]
+def _records_in(folder: Path, notes: list[str]) -> list[tuple[tuple[int, int], Path]]:
+    found, told = [], len(notes)
+    for file in sorted(folder.rglob("*")):
+        if not file.name.endswith(SUFFIXES):
+            continue
+        try:
+            status = file.stat()
+        except OSError as error:  # a link to nothing
+            notes.append(str(_unreadable(file, error)))
+            continue
+        if stat.S_ISREG(status.st_mode):
+            found.append((_identity(status), file))
+        elif not stat.S_ISDIR(status.st_mode):
+            notes.append(f"{name(file)}: is a pipe or device: left out")
     if not found:
         raise BadInput(
             f"{folder}: holds no records (files *.jsonl, or *.jsonl.gz, .bz2, .xz, .zst)"
+            if len(notes) == told
+            else notes[told]
         )
     return found
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    status = path.stat()
+def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 

@@ -36,7 +36,12 @@ def flaws(paths: Sequence[Path], checked: Checked) -> Iterator[str]:
         raise sources.BadInput(
             f"{stores[0]}: a store has no lines to validate: give the records that it was made from"
         )
-    for path in sources.find(paths):
+    unread = list[str]()
+    files = sources.find(paths, unread)
+    checked.files += len(unread)
+    checked.wrong += len(unread)
+    yield from unread
+    for path in files:
         checked.files += 1
         told = 0
         try:
