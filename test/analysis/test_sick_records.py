@@ -45,7 +45,8 @@ def campaign(
     machine: Machine = ONE,
     runs: int = 1,
 ) -> Path:
-    """Records of nodes that differ by 0.5 % of noise, and by `factor`; `change` edits the lines."""
+    """Records of nodes that differ by 0.5 % of noise, and by `factor`; `change` edits the lines.
+    Samples are most of a record, and tell nothing of nodes: only the first one's are written."""
     folder.mkdir(parents=True, exist_ok=True)
     base = points(machine)
     for name, i in itertools.product(names, range(runs)):
@@ -56,6 +57,8 @@ def campaign(
         ]
         lines = record(machine, own, run_id(f"{folder} {name} {i}"), host=name)
         change(name, lines)
+        if name != names[0]:
+            lines = [line for line in lines if line["type"] != "samples"]
         write(folder / f"{name}{'-' * (i > 0)}{i or ''}.jsonl", lines)
     return folder
 
