@@ -67,8 +67,10 @@ def cards(*lines: Line) -> list[Card]:
 def card_of(
     of: Machine, points: Sequence[Point], told: Optional[Line] = None, **changes: Any
 ) -> Card:
-    """`told`: the machine in the header, if it should differ from `of`."""
-    lines = record(of, list(points), RUN, **changes)
+    """`told`: the machine in the header, if it should differ from `of`. Without samples, which the
+    command skips."""
+    made_up = record(of, list(points), RUN, **changes)
+    lines = [line for line in made_up if line["type"] != "samples"]
     lines[0]["machine"] = told or lines[0]["machine"]
     (made,) = cards(*lines)
     return made
