@@ -46,9 +46,15 @@ static json_t *read_expected(void)
 #define FIVE ", \"batches\": {\"metrics\": {\"time\": [1000, 1001, null, 999, 1000, 500]}}"
 #define CROWDED(share, aside) \
 	", \"samples\": {\"crowded\": {\"share\": " share ", \"aside\": " aside "}}"
-#define FAST   LINE("ok", "bandwidth", "3.95e11", "1.0", "")
-#define SLOW   LINE("unconverged", "bandwidth", "3.52e11", "1.0", FIVE)
-#define L1     "{\"status\": \"ok\", \"metrics\": {\"time\": {\"value\": 1.1e-9}}}"
+#define OPEN(low)                                                                           \
+	"{\"status\": \"unconverged\", \"metrics\": {\"bandwidth\": {\"value\": 3.52e11}, " \
+	"\"time\": {\"value\": 1.0, \"ci\": [" low ", 1.1]}}}"
+#define FAST LINE("ok", "bandwidth", "3.95e11", "1.0", "")
+#define SLOW LINE("unconverged", "bandwidth", "3.52e11", "1.0", FIVE)
+#define L1   "{\"status\": \"ok\", \"metrics\": {\"time\": {\"value\": 1.1e-9}}}"
+#define L1_OPEN(low)                                                                     \
+	"{\"status\": \"ok\", \"metrics\": {\"time\": {\"value\": 1.5e-9, \"ci\": [" low \
+	", 2e-9]}}}"
 #define L1_BAD LINE("bimodal", "x", "1", "1.5e-9", ", \"batches\": {\"metrics\": {\"time\": [1]}}")
 #define GAP    LINE("ok", "gap", "1.5", "1.0", "")
 #define GAPS                          \
@@ -90,6 +96,8 @@ static void the_worst_trial_is_told(void **state)
 	h = judge(SLOW, L1_BAD, GAP);
 	assert_string_equal(h.finding, "L1 1.500 ns/load, at most 1.2 expected (1 of 1)");
 	assert_int_equal(h.findings, 2);
+	assert_int_equal(judge(FAST, L1_OPEN("1.1e-9"), GAP).findings, 0);
+	assert_int_equal(judge(FAST, L1_OPEN("1.3e-9"), GAP).findings, 1);
 	h = judge(FAST, L1, GAPS);
 	assert_string_equal(h.finding, "core 3.000 s, at most 2 expected (1 of 2)");
 }
@@ -108,6 +116,12 @@ static void trials_without_a_sound_result(void **state)
 		  "memory bandwidth 352.0 GB/s, at least 391 expected", 1 },
 		{ LINE("ok", "bandwidth", "3.52e11", "1.0", CROWDED("0.4", "false")),
 		  "memory bandwidth 352.0 GB/s, at least 391 expected", 1 },
+		/* The time's interval is the rate's: 3.52e11 * 1 / 0.9 = 3.911e11. */
+		{ OPEN("0.899"),
+		  "its interval reaches the bound: memory bandwidth 352.0 GB/s, at least 391 "
+		  "expected",
+		  0 },
+		{ OPEN("0.901"), "memory bandwidth 352.0 GB/s, at least 391 expected", 1 },
 		{ LINE("misplaced", "bandwidth", "1", "1", ""),
 		  "memory bandwidth: misplaced: so it is", 0 },
 		{ LINE("ok", "bandwidth", "null", "1", ""), "memory bandwidth: ok: so it is", 0 },

@@ -45,6 +45,30 @@ static bool is_worse(const struct judged *j, double value)
 	return j->lower ? value > j->bound : value < j->bound;
 }
 
+/* A bound of a metric's 95 % interval; NAN: none is known. */
+static double interval_of(const json_t *line, const char *metric, size_t end)
+{
+	const json_t *of = json_object_get(json_object_get(line, "metrics"), metric);
+
+	return real_of(json_array_get(json_object_get(of, "ci"), end));
+}
+
+/*
+ * The end of its interval that is nearest to what is expected: of a metric with its own interval
+ * or, for a rate, which has none, of the time's. The value, if no interval is known.
+ */
+static double best_of(const struct judged *j)
+{
+	const char *metric = health_string(j->bounds, "metric");
+	const json_t *columns = json_object_get(json_object_get(j->line, "batches"), "metrics");
+	double end = interval_of(j->line, metric, j->lower ? 0 : 1);
+
+	if (isnan(end) && strcmp(metric, "time") && !json_object_get(columns, metric))
+		end = j->value * value_of(j->line, "time") /
+		      interval_of(j->line, "time", j->lower ? 1 : 0);
+	return isnan(end) ? j->value : end;
+}
+
 /*
  * The metric's value in batch i: from its column or, for a rate, which has no column, from the
  * batch's time. NAN: none.
@@ -136,6 +160,7 @@ static double judge_one(struct health *h, const struct judged *j, char told[HEAL
 	static const char *const good[] = { "ok", "unconverged", "bimodal", NULL };
 	const char *status = health_string(j->line, "status");
 	const bool noisy = status && !strcmp(status, "noisy");
+	const char *doubt;
 
 	if ((!noisy && !is_one_of(status, good)) || isnan(j->value)) {
 		report_no_result(h, j, status);
@@ -145,8 +170,12 @@ static double judge_one(struct health *h, const struct judged *j, char told[HEAL
 	if (!is_worse(j, j->value))
 		return 0;
 	describe_worse(j, told);
-	if (noisy || crowded(j->line) > MOSTLY) {
-		health_unknown(h, "%s: %.200s", noisy ? "noisy" : "cores are shared", told);
+	doubt = noisy			    ? "noisy"
+		: crowded(j->line) > MOSTLY ? "cores are shared"
+		: !is_worse(j, best_of(j))  ? "its interval reaches the bound"
+					    : NULL;
+	if (doubt) {
+		health_unknown(h, "%s: %.200s", doubt, told);
 		return 0;
 	}
 	return j->lower ? j->value / j->bound : j->bound / j->value;
