@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/arithmetic.h"
 #include "base/why.h"
 
 bool csv_reader_open(struct csv_reader *r, const struct input *in, char separator, const char **why)
@@ -172,7 +173,7 @@ static const struct {
 int csv_reader_check(struct csv_reader *r)
 {
 	(void)peek(r);
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+	for (size_t i = 0; i < LENGTH(others); i++) {
 		const size_t n = strlen(others[i].begin);
 
 		if (r->end >= n && !memcmp(r->block, others[i].begin, n))

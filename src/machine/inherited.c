@@ -53,7 +53,7 @@ static void raise_soft_limits(void)
 	}
 }
 
-/* A run has up to 6 files open; `report` up to 24 (16 were too few for it). */
+/* A run opens 6 files or fewer; for `report`, a limit of 16 is too low, and 24 is enough. */
 static bool has_files(void)
 {
 	enum { LEAST = 32, ENOUGH = 1024 };

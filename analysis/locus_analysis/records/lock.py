@@ -77,7 +77,7 @@ def _has_ended(host: str, process: int, life: str) -> bool:
     if host != socket.gethostname() or len(then) < len(now) or "" in (*then[1:], *now[1:3]):
         return False
     if then[1] != now[1]:  # since then it was booted, or is another that has the same name
-        return then[0] == now[0] != ""
+        return bool(now[0]) and then[0] == now[0]
     if then[2] != now[2]:
         return False
     if now[3]:

@@ -53,6 +53,19 @@ static double interval_of(const json_t *line, const char *metric, size_t end)
 	return real_of(json_array_get(json_object_get(of, "ci"), end));
 }
 
+/* The values by batch; NULL: a rate has none, since it follows from the time. */
+static const json_t *column_of(const struct judged *j, const char *metric)
+{
+	return json_object_get(json_object_get(json_object_get(j->line, "batches"), "metrics"),
+			       metric);
+}
+
+/* A rate if a unit of work took this time. */
+static double rate_at(const struct judged *j, double time)
+{
+	return j->value * value_of(j->line, "time") / time;
+}
+
 /*
  * The end of its interval that is nearest to what is expected: of a metric with its own interval
  * or, for a rate, which has none, of the time's. The value, if no interval is known.
@@ -60,12 +73,10 @@ static double interval_of(const json_t *line, const char *metric, size_t end)
 static double best_of(const struct judged *j)
 {
 	const char *metric = health_string(j->bounds, "metric");
-	const json_t *columns = json_object_get(json_object_get(j->line, "batches"), "metrics");
 	double end = interval_of(j->line, metric, j->lower ? 0 : 1);
 
-	if (isnan(end) && strcmp(metric, "time") && !json_object_get(columns, metric))
-		end = j->value * value_of(j->line, "time") /
-		      interval_of(j->line, "time", j->lower ? 1 : 0);
+	if (isnan(end) && strcmp(metric, "time") && !column_of(j, metric))
+		end = rate_at(j, interval_of(j->line, "time", j->lower ? 1 : 0));
 	return isnan(end) ? j->value : end;
 }
 
@@ -75,27 +86,23 @@ static double best_of(const struct judged *j)
  */
 static double in_batch(const struct judged *j, size_t i)
 {
-	const json_t *columns = json_object_get(json_object_get(j->line, "batches"), "metrics"),
-		     *times = json_object_get(columns, "time");
 	const char *metric = health_string(j->bounds, "metric");
+	const json_t *own = column_of(j, metric);
 	const double scale = real_of(json_object_get(j->line, "scale")),
-		     time = real_of(json_array_get(times, i)) * scale;
+		     time = real_of(json_array_get(column_of(j, "time"), i)) * scale;
 
 	if (!strcmp(metric, "time"))
 		return time;
-	if (json_object_get(columns, metric))
-		return real_of(json_array_get(json_object_get(columns, metric), i));
-	return j->value * value_of(j->line, "time") / time;
+	return own ? real_of(json_array_get(own, i)) : rate_at(j, time);
 }
 
 /* " (4 of 5)": in how many of its batches the metric is worse than its bound. */
 static void describe_batches(const struct judged *j, char told[32])
 {
-	const json_t *times = json_object_get(
-		json_object_get(json_object_get(j->line, "batches"), "metrics"), "time");
+	const size_t batches = json_array_size(column_of(j, "time"));
 	unsigned worse = 0, all = 0;
 
-	for (size_t i = 0; i < json_array_size(times); i++) {
+	for (size_t i = 0; i < batches; i++) {
 		const double value = in_batch(j, i);
 
 		all += !isnan(value);
@@ -138,7 +145,7 @@ static void report_no_result(struct health *h, const struct judged *j, const cha
 			       status ? status : "not measured", reason ? reason : "no reason");
 }
 
-/* Most samples of a trial with more crowded ones than this are crowded, and so is its value. */
+/* If a greater share of the samples is crowded, their median is the value of a crowded core. */
 #define MOSTLY 0.5
 
 /* The share of samples with crowded cores that count for the value. */

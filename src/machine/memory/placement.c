@@ -357,11 +357,12 @@ static void read_mappings(const struct arena *a, struct smaps *s, struct placeme
 
 static int read_huge(const struct arena *a, struct placement *p)
 {
-	struct smaps s = { .file = a->regions ? fopen("/proc/self/smaps", "re") : NULL };
+	struct smaps s = { 0 };
 	int status;
 
 	if (!a->regions)
 		return 0;
+	s.file = fopen("/proc/self/smaps", "re");
 	for (const struct region *r = a->regions; r; r = r->next)
 		p->thp += r->thp ? r->asked : 0;
 	p->huge_unknown = !s.file;
