@@ -3,13 +3,15 @@
 instructions, and a few commands, run in QEMU's emulation of single programs; times mean nothing."""
 
 import json
+import resource
 import typing
 
 import pytest
-from emulated import ABOUT_INSTRUCTIONS
+from emulated import ABOUT_INSTRUCTIONS, ABOUT_THE_KERNELS_PAGES
 from some import some
 
 KIB = 1 << 10
+OF_THE_KERNEL = resource.getpagesize()
 QUICK = "--repeats 1 --duration 1ms --time-budget 100s --quiet --oversubscribe --threads 1,2"
 COMMANDS = (
     "numa --variant static,random --size 2M",
@@ -28,6 +30,11 @@ class Processor(typing.NamedTuple):
     emulator: str
     page: int  # bytes, as most of its kernels have
 
+    def run(self, unit=None):
+        """The emulator, for locus or for a unit test."""
+        own = self.page == OF_THE_KERNEL or unit in ABOUT_THE_KERNELS_PAGES
+        return self.emulator if own else f"{self.emulator} -p {self.page}"
+
 
 PROCESSORS = {
     "riscv64": Processor(
@@ -35,7 +42,7 @@ PROCESSORS = {
     ),
     "ppc64el": Processor(
         *("bookworm", "powerpc64le-linux-gnu", "gcc-powerpc64le-linux-gnu"),
-        *("qemu-ppc64le -p 65536", 64 * KIB),
+        *("qemu-ppc64le", 64 * KIB),
     ),
 }
 
@@ -55,10 +62,11 @@ def built(request, port):
 
 def test_unit_tests_about_instructions(built):
     here, p = built
-    source = here.source
-    loop = f'for test in {" ".join(ABOUT_INSTRUCTIONS)}; do echo "== $test"; '
-    loop += f'{source}/test/run-unit {p.emulator} test/unit/$test || echo "died: $?"; done'
-    out = here(f"export LOCUS_EMULATED=yes; {{ {loop}; }} 2>&1")
+    lines = "\n".join(f"{unit} {p.run(unit)}" for unit in ABOUT_INSTRUCTIONS)
+    run = f'{here.source}/test/run-unit "$@" test/unit/$unit || echo "died: $?"'
+    run = f'unit=$1; shift; {{ echo "== $unit"; {run}; }} >test/unit/$unit.log 2>&1'
+    here(f"export LOCUS_EMULATED=yes; echo '{lines}' | xargs -P 2 -L 1 sh -c '{run}' sh")
+    out = here("cat test/unit/*.log")
     bad = [s for s in out.split("== ")[1:] if "not ok" in s or "died: " in s or "ok " not in s]
     print("\n".join(line for line in out.splitlines() if "# SKIP" in line))
     assert not bad, "".join(bad)[-6000:]
@@ -69,7 +77,7 @@ def test_unit_tests_about_instructions(built):
 def test_a_benchmark_runs_and_its_answers_are_right(built, command):
     here, p = built
     here("rm -f record.jsonl")
-    locus = f"{p.emulator} ./locus {command} {QUICK} --output record.jsonl"
+    locus = f"{p.run()} ./locus {command} {QUICK} --output record.jsonl"
     out = here(f"{locus} 2>&1 || test $? = 1")  # 1: QEMU does not say where threads and pages lie
     lines = [json.loads(line) for line in here("cat record.jsonl").splitlines()]
     assert lines[0]["machine"]["memory"]["page"] == p.page

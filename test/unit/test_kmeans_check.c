@@ -20,7 +20,8 @@ static int squares_out_of_range(struct team *team, void *argument)
 	} extremes[] = { { REAL_DOUBLE, 1e200, false },	    { REAL_DOUBLE, 1e-200, false },
 			 { REAL_DOUBLE, 0x1p-1040, false }, { REAL_DOUBLE, 1e306, false },
 			 { REAL_FLOAT, 1e30, false },	    { REAL_FLOAT, 1e-30, false },
-			 { REAL_DOUBLE, 1e100, true },	    { REAL_DOUBLE, 1e-100, true } };
+			 { REAL_DOUBLE, 1e308, false },	    { REAL_DOUBLE, 1e100, true },
+			 { REAL_DOUBLE, 1e-100, true } };
 	struct fixture *f = argument;
 	struct problem p;
 
@@ -28,9 +29,11 @@ static int squares_out_of_range(struct team *team, void *argument)
 	seed = 7;
 	for (size_t e = 0; e < LENGTH(extremes); e++) {
 		invent(&p, UNIFORMLY, extremes[e].real, 100, 2, 8);
+		/* some values are far smaller than others of their cluster */
 		for (size_t i = 0; i < 200; i++)
 			real_set(p.points.real, p.points.x, i,
-				 real_get(p.points.real, p.points.x, i) * extremes[e].factor);
+				 real_get(p.points.real, p.points.x, i) * extremes[e].factor *
+					 (i % 9 ? 1 : 1e-30));
 		for (size_t i = 0; i < 16; i++)
 			real_set(p.points.real, (void *)p.start, i,
 				 real_get(p.points.real, p.start, i) * extremes[e].factor);

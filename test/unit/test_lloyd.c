@@ -5,14 +5,14 @@
  */
 #include "lloyd.h"
 
-/* In long double, whose range holds the square of any double. */
-static long double square_distance(const double *a, const double *b, unsigned d)
+/* Not squared: long double may have no larger range than double. */
+static long double distance(const double *a, const double *b, unsigned d)
 {
-	long double square = 0;
+	long double all = 0;
 
 	for (unsigned j = 0; j < d; j++)
-		square += ((long double)a[j] - b[j]) * ((long double)a[j] - b[j]);
-	return square;
+		all = hypotl(all, (long double)a[j] - b[j]);
+	return all;
 }
 
 /* A label may differ from the plain one only if the point's distances to both centres are equal. */
@@ -25,13 +25,12 @@ static void labels_are_right(const struct given *g, const struct kept *s)
 
 		assert_true(s->label[i] < g->problem.k);
 		for (unsigned c = 0; c < g->problem.k; c++) {
-			const long double square =
-				square_distance(g->x + i * d, s->from + (size_t)c * d, d);
+			const long double now = distance(g->x + i * d, s->from + (size_t)c * d, d);
 
-			least = fminl(least, square);
-			own = c == s->label[i] ? square : own;
+			least = fminl(least, now);
+			own = c == s->label[i] ? now : own;
 		}
-		if (own > least * (1 + (d + 4) * DBL_EPSILON))
+		if (own > least * (1 + (d + 4) * DBL_EPSILON / 2))
 			fail_msg(PROBLEM "point %zu is at %.17Lg from %u, but %.17Lg is possible",
 				 SAID(g), i, own, s->label[i], least);
 	}

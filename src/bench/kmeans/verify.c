@@ -48,15 +48,37 @@ static double value_at(const struct points *p, size_t i)
 	return real_get(p->real, p->x, i);
 }
 
-/* Squares of differences may exceed a double. */
-static long double squared_distance(const struct verification *k, size_t point,
-				    const double *centre)
+/*
+ * The range of long double may be that of double (IBM's): there, squares of differences fit only if
+ * differences are scaled, and sums of large values. Powers of two scale exactly; where the range is
+ * larger, they change nothing.
+ */
+static double scale_for(const struct verification *k, size_t point, const double *centre)
 {
+	double most = 0;
+
+	for (unsigned j = 0; j < k->d; j++)
+		most = fmax(most,
+			    fabs(value_at(&k->problem->points, point * k->d + j) - centre[j]));
+	return most > 0x1p400 ? 0x1p-600 : most < 0x1p-400 ? 0x1p600 : 1;
+}
+
+static double scale_of_sum(double most)
+{
+	return most > 0x1p900 ? 0x1p-64 : 1;
+}
+
+/* Of coordinates times `scale`. It may be infinite if it exceeds the centre's that chose it. */
+static long double squared_distance(const struct verification *k, size_t point,
+				    const double *centre, double scale)
+{
+	/* large differences may exceed a double themselves; values with small ones may be large */
+	const long double before = fmin(scale, 1), after = fmax(scale, 1);
 	long double sum = 0;
 
 	for (unsigned j = 0; j < k->d; j++) {
-		const long double delta =
-			(long double)value_at(&k->problem->points, point * k->d + j) - centre[j];
+		const double x = value_at(&k->problem->points, point * k->d + j);
+		const long double delta = (x * before - centre[j] * before) * after;
 
 		sum += delta * delta;
 	}
@@ -88,11 +110,13 @@ static void find_box(void *verification, struct worker *self)
 static bool verify_label(const struct verification *k, size_t i, struct finding *f)
 {
 	const uint32_t label = k->solution->label[i];
-	const long double own = squared_distance(k, i, k->solution->from + (size_t)label * k->d);
+	const double *centre = k->solution->from + (size_t)label * k->d;
+	const double scale = scale_for(k, i, centre);
+	const long double own = squared_distance(k, i, centre, scale);
 
 	for (uint32_t c = 0; c < k->k; c++) {
 		const long double other =
-			squared_distance(k, i, k->solution->from + (size_t)c * k->d);
+			squared_distance(k, i, k->solution->from + (size_t)c * k->d, scale);
 
 		if (own - other <= (k->d + 4) * k->roundoff * (own + other))
 			continue;
@@ -100,6 +124,15 @@ static bool verify_label(const struct verification *k, size_t i, struct finding 
 		return false;
 	}
 	return true;
+}
+
+/* The largest |x| scales the sum. */
+static void set_most(struct finding *f, size_t at, double most)
+{
+	if (!(most > f->most[at]))
+		return;
+	f->sum[at] *= scale_of_sum(most) / scale_of_sum(f->most[at]);
+	f->most[at] = most;
 }
 
 static void add_point(const struct verification *k, size_t i, struct finding *f)
@@ -111,8 +144,8 @@ static void add_point(const struct verification *k, size_t i, struct finding *f)
 		const double x = value_at(&k->problem->points, i * k->d + j);
 		const size_t at = (size_t)label * k->d + j;
 
-		f->sum[at] += x;
-		f->most[at] = fmax(f->most[at], fabs(x));
+		set_most(f, at, fabs(x));
+		f->sum[at] += (long double)x * scale_of_sum(f->most[at]);
 	}
 }
 
@@ -139,8 +172,8 @@ static void sum_inertia(void *verification, struct worker *self)
 	long double sum = 0;
 
 	for (size_t i = begin_of(k, self->index); i < begin_of(k, self->index + 1); i++)
-		sum += squared_distance(k, i,
-					k->solution->centre + (size_t)k->solution->label[i] * k->d);
+		sum += squared_distance(
+			k, i, k->solution->centre + (size_t)k->solution->label[i] * k->d, 1);
 	k->finding[self->index].inertia = sum;
 }
 
@@ -219,20 +252,21 @@ static void join_workers(const struct verification *k)
 
 	for (unsigned i = 1; i < k->problem->threads; i++)
 		for (size_t at = 0; at < (size_t)k->k * k->d; at++) {
+			set_most(all, at, all[i].most[at]);
+			set_most(&all[i], at, all->most[at]);
 			all->sum[at] += all[i].sum[at];
-			all->most[at] = fmax(all->most[at], all[i].most[at]);
 		}
 	for (unsigned i = 1; i < k->problem->threads; i++)
 		for (uint32_t c = 0; c < k->k; c++)
 			all->count[c] += all[i].count[c];
 }
 
-/* An upper bound for the sum of a cluster's values in a dimension. */
+/* An upper bound for the sum of a cluster's values in a dimension, scaled like it. */
 static long double largest_sum(const struct finding *all, size_t at, unsigned d)
 {
 	const int64_t count = all->count[at / d];
 
-	return (long double)all->most[at] * (long double)count;
+	return (long double)all->most[at] * scale_of_sum(all->most[at]) * (long double)count;
 }
 
 /* Adds the sums of all ranks as integers, exact to 2^-61 of their largest possible value. */
@@ -242,23 +276,30 @@ static int join_ranks(const struct verification *k)
 	const size_t sums = (size_t)k->k * k->d;
 	struct finding *all = k->finding;
 	int64_t *part;
+	double *most;
 
 	if (!ranks)
 		return 0;
 	part = calloc(sums, sizeof(*part));
-	if (agree_any(ranks, !part) || !part) {
+	most = calloc(sums, sizeof(*most));
+	if (agree_any(ranks, !part || !most) || !part || !most) {
 		free(part);
+		free(most);
 		return -1;
 	}
 	ranks->sum(all->count, k->k);
-	ranks->most(all->most, sums);
-	for (size_t at = 0; at < sums; at++)
-		if (all->most[at] > 0)
+	memcpy(most, all->most, sums * sizeof(*most));
+	ranks->most(most, sums);
+	for (size_t at = 0; at < sums; at++) {
+		set_most(all, at, most[at]);
+		if (most[at] > 0)
 			part[at] = llrintl(all->sum[at] / largest_sum(all, at, k->d) * 0x1p61L);
+	}
 	ranks->sum(part, sums);
 	for (size_t at = 0; at < sums; at++)
 		all->sum[at] = (long double)part[at] * 0x1p-61L * largest_sum(all, at, k->d);
 	free(part);
+	free(most);
 	return 0;
 }
 
@@ -272,6 +313,11 @@ static double tolerance(const struct verification *k, uint32_t c, unsigned j)
 	return (4 * k->roundoff + (double)all->count[c] * 0x1p-52) *
 		       all->most[(size_t)c * k->d + j] +
 	       (k->roundoff + (double)k->problem->all * 0x1p-60) * k->width[j] + 2 * least;
+}
+
+static double mean_of(const struct finding *all, size_t at, uint64_t count)
+{
+	return (double)(all->sum[at] / (long double)count / scale_of_sum(all->most[at]));
 }
 
 static const char *verify_centre(const struct verification *k, uint32_t c, char *sentence,
@@ -289,8 +335,7 @@ static const char *verify_centre(const struct verification *k, uint32_t c, char 
 	for (unsigned j = 0; j < k->d; j++) {
 		const size_t at = (size_t)c * k->d + j;
 		const double off = count ? tolerance(k, c, j) : 0;
-		const double mean =
-			count ? (double)(k->finding[0].sum[at] / (long double)count) : s->from[at];
+		const double mean = count ? mean_of(k->finding, at, count) : s->from[at];
 
 		if (!(fabs(s->centre[at] - mean) <= off)) {
 			snprintf(sentence, size,

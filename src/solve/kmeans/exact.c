@@ -15,13 +15,37 @@ enum { STRIDE = 16 }; /* dimensions between checks whether the distance is alrea
 #define LEAST_SQUARE 0x1p-900
 #define MOST_SQUARE  0x1p1000
 
-/* Squares of doubles may exceed a double. */
-static long double wide_square(const struct stage *g, const void *given, const double *centre)
+/*
+ * A power of two for differences from centres: the range of long double may be that of double
+ * (IBM's), and with it the squares of the nearest centre fit. So they are exact to their rounding,
+ * and those of centres far beyond it are infinite.
+ */
+static double scale_for(const struct stage *g, const void *given, const uint32_t *list, unsigned n)
 {
+	double least = INFINITY;
+
+	for (unsigned i = 0; i < n; i++) {
+		const double *centre = g->given + (size_t)(list ? list[i] : i) * g->d;
+		double most = 0;
+
+		for (unsigned j = 0; j < g->d; j++)
+			most = fmax(most, fabs(real_get(g->real, given, j) - centre[j]));
+		least = fmin(least, most);
+	}
+	return least > 0x1p400 ? 0x1p-600 : least < 0x1p-400 ? 0x1p600 : 1;
+}
+
+/* Squares of doubles, and their differences, may exceed a double. */
+static long double wide_square(const struct stage *g, const void *given, const double *centre,
+			       double scale)
+{
+	/* large differences may exceed a double; values with small ones may be large */
+	const long double before = fmin(scale, 1), after = fmax(scale, 1);
 	long double sum = 0;
 
 	for (unsigned j = 0; j < g->d; j++) {
-		const long double apart = (long double)real_get(g->real, given, j) - centre[j];
+		const double x = real_get(g->real, given, j);
+		const long double apart = (x * before - centre[j] * before) * after;
 
 		sum += apart * apart;
 	}
@@ -100,6 +124,7 @@ INLINE bool by_doubles(enum real real, const struct stage *g, const void *given,
 /* Decides by doubles if they can hold the squares, else by long doubles. */
 static uint32_t by_wide(const struct stage *g, const void *given, const uint32_t *list, unsigned n)
 {
+	const double scale = scale_for(g, given, list, n);
 	long double least = INFINITY;
 	uint32_t nearest = UINT32_MAX;
 
@@ -108,8 +133,8 @@ static uint32_t by_wide(const struct stage *g, const void *given, const uint32_t
 		const double *centre = g->given + (size_t)c * g->d;
 		const double narrow = square_of(g->real, given, centre, g->d, INFINITY);
 		const long double now = narrow > LEAST_SQUARE && narrow < MOST_SQUARE
-						? narrow
-						: wide_square(g, given, centre);
+						? (long double)narrow * scale * scale
+						: wide_square(g, given, centre, scale);
 
 		if (now < least || (now <= least && c < nearest)) {
 			least = now;
