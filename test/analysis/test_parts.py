@@ -129,6 +129,28 @@ def test_as_data_frames(file: Path) -> None:
     assert [tuple(map(str, r)) for r in pairs[names].itertuples(index=False)] == PAIRS
 
 
+def test_samples_as_a_data_frame_tell_which_were_disturbed(tmp_path: Path) -> None:
+    """Indexes count the samples of all batches of a line."""
+    if not importlib.util.find_spec("pandas"):
+        lacking("pandas", "python -m pip install -r analysis/requirements-dev.txt")
+    import locus_analysis
+
+    lines = record(FEW, [Point("dummy", "steady", {}, 1, 1e-9)], RUN)
+    (trial,) = [line for line in lines if line["type"] == "trial"]
+    line = {
+        **{"type": "samples", "run": lines[0]["run"], "trial": trial["id"]},
+        **{"allocation": 0, "batch": 0, "at": [1.0, 2.0]},
+        **{"units": 1e8, "n": [3, 2], "times": [1e-9, 2e-9, 3e-9, 4e-9, 5e-9]},
+        **{"noisy": [1, 3], "crowded": [3, 4]},
+    }
+    own = [other for other in lines if other["type"] != "samples"]
+    write(tmp_path / "samples.jsonl", [*own[:-1], line, own[-1]])
+    table = locus_analysis.load([tmp_path]).samples.sort_values("moment")
+    assert list(table["time"]) == line["times"]
+    assert list(table["noisy"]) == [False, True, False, True, False]
+    assert list(table["crowded"]) == [False, False, False, True, True]
+
+
 def test_the_page_shows_a_network_of_few_nodes(tmp_path: Path) -> None:
     """A record of fabric has one host, however many nodes were measured."""
     page = tmp_path / "report.html"

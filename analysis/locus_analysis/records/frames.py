@@ -46,7 +46,8 @@ SELECT whole AS run, id AS trial, name AS ratio, metric, "of" AS of_value, "to" 
 FROM ratio ORDER BY position, place
 """
 SAMPLES = """
-SELECT whole AS run, id AS trial, moment, time, noisy FROM sample ORDER BY whole, moment
+SELECT whole AS run, id AS trial, moment, time, noisy, crowded
+FROM sample ORDER BY whole, moment
 """
 COUNTERS = """
 SELECT c.whole AS run, c.id AS trial, c.name AS counter, c.source, c.unit, c.per, c.value, c.low,

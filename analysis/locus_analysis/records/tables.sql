@@ -129,6 +129,7 @@ WITH told AS (
 		(json->>'$.units')::DOUBLE AS units,
 		from_json(json->'$.times', '["DOUBLE"]') AS times,
 		coalesce(from_json(json->'$.noisy', '["BIGINT"]'), []) AS noisy,
+		coalesce(from_json(json->'$.crowded', '["BIGINT"]'), []) AS crowded,
 		coalesce(from_json(json->'$.n', '["BIGINT"]'), [len(times)]) AS n,
 		json->'$.sketch' AS sketch
 	FROM parsed.other JOIN kept USING (shard, run) JOIN part ON part.part = run
@@ -139,20 +140,23 @@ each_one AS (
 	FROM told)
 SELECT whole, part, file, number, turn, id, begun, units,
 	times[before + 1:before + n[turn]] AS times,
-	[x - before FOR x IN noisy IF x >= before AND x < before + n[turn]] AS noisy, sketch
+	[x - before FOR x IN noisy IF x >= before AND x < before + n[turn]] AS noisy,
+	[x - before FOR x IN crowded IF x >= before AND x < before + n[turn]] AS crowded, sketch
 FROM each_one;
 
 -- Every sample that was kept, with its end, and as a ratio to the median of its trial.
 CREATE VIEW sample AS
-WITH each_one AS (SELECT * EXCLUDE (times, noisy), unnest(times) AS time,
+WITH each_one AS (SELECT * EXCLUDE (times, noisy, crowded), unnest(times) AS time,
 	generate_subscripts(times, 1) AS place FROM batch),
-disturbed AS (SELECT file, number, turn, unnest(noisy) + 1 AS place FROM batch)
+disturbed AS (SELECT file, number, turn, unnest(noisy) + 1 AS place FROM batch),
+shared AS (SELECT file, number, turn, unnest(crowded) + 1 AS place FROM batch)
 SELECT whole, part, id,
 	begun + coalesce(sum(time * units) OVER (PARTITION BY file, number, turn ORDER BY place), 0)
 		AS moment,
 	time, time / nullif(median(time) OVER (PARTITION BY whole, part, id), 0) AS ratio,
-	disturbed.place IS NOT NULL AS noisy
-FROM each_one LEFT JOIN disturbed USING (file, number, turn, place);
+	disturbed.place IS NOT NULL AS noisy, shared.place IS NOT NULL AS crowded
+FROM each_one LEFT JOIN disturbed USING (file, number, turn, place)
+	LEFT JOIN shared USING (file, number, turn, place);
 
 -- Batches of which only quantiles were kept: they are no samples.
 CREATE VIEW sketch AS
