@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..records.bulk import Taken
     from ..records.shards import Known
 
-BATCH = 1 << 27  # bytes of files that make a shard
+BATCH = 1 << 26  # bytes of files that make a shard
 LOCK = "lock"
 TOLD = 3  # lines that were left out
 

@@ -17,7 +17,7 @@ from typing import IO, Optional
 import duckdb
 
 from . import sources, store
-from .reader import Copy, Reader
+from .reader import Copy, Reader, empty
 from .schema import types
 from .sources import BadInput
 
@@ -73,7 +73,9 @@ class Bulk:
     def __init__(self, reader: Reader) -> None:
         self.db = reader.db
         self.reader = reader
-        self._text: IO[bytes] = tempfile.NamedTemporaryFile(prefix="locus-lines-")  # noqa: SIM115
+        self._text: IO[bytes] = tempfile.NamedTemporaryFile(  # noqa: SIM115
+            prefix="locus-lines-", buffering=PIECE
+        )
 
     def take(self, path: Path) -> Taken:
         """All lines of a file but those of samples, which are counted."""
@@ -150,7 +152,7 @@ class Bulk:
     def clear(self) -> None:
         """Empties the tables of parsed.sql."""
         for table in store.TABLES:
-            self.db.execute(f"DELETE FROM parsed.{table}")
+            empty(self.db, f"parsed.{table}")
 
     def hand_over(self) -> None:
         """Gives the lines to the database."""
@@ -209,10 +211,9 @@ class Bulk:
                 *lines, rest = (rest + piece).split(b"\n")
                 if len(rest) > LONG:
                     raise _NotPlain
-                for text in lines:
-                    number += 1
-                    taken.whole += len(text) + 1
-                    yield number, text
+                yield from enumerate(lines, number + 1)
+                number += len(lines)
+                taken.whole = file.tell() - len(rest)
         if rest:
             taken.flaws.append(f"{sources.name(taken.path)}:{number + 1}: {sources.CUT_OFF}")
 

@@ -63,12 +63,11 @@ CREATE TABLE host (run VARCHAR, host VARCHAR);
 
 -- What a record leaves to its readers, since it follows from the estimates of the batches: how far
 -- they lie apart, as (max - min) / median. `allocations` has the number of batches in each.
-CREATE MACRO known(l) AS [x FOR x IN l IF x IS NOT NULL];
-CREATE MACRO spread(l) AS CASE WHEN len(l) > 1
+CREATE MACRO spread(l) AS CASE WHEN list_count(l) > 1
 	THEN (list_max(l) - list_min(l)) / nullif(list_median(l), 0) END;
 CREATE MACRO by_allocation(times, allocations) AS
-	[known(times[list_sum(allocations[:i]) - allocations[i] + 1:list_sum(allocations[:i])])
-	FOR i IN range(1, len(allocations) + 1)];
+	[times[list_sum(allocations[:i]) - n + 1:list_sum(allocations[:i])]
+	FOR n, i IN allocations];
 
 -- A metric of a trial line. Intervals that it leaves out follow from that of the time, end by end:
 -- a rate is an amount over the time; any other such metric had its value in all batches.
