@@ -130,19 +130,20 @@ def test_what_makes_no_sense_is_refused(mpi, locus, tmp_path):
 
 
 @pytest.mark.native("many processes: 4 run the same code")
-def test_many_ranks(mpi, tmp_path, trials):
+def test_many_ranks(mpi, tmp_path, trials, often):
     """More ranks than an exchange has open at a time; all on few CPUs. Ranks of MPICH that wait
-    poll, which takes minutes."""
+    poll: 64 of them take minutes."""
+    ranks = 64 if often == 100 else 28
     file = tmp_path / "fabric.jsonl"
     words = "dummy --variant sums --oversubscribe --repeats 1 --threads 1"
-    done = mpi(words, ranks=64, timeout=MANY)
+    done = mpi(words, ranks=ranks, timeout=MANY)
     assert done.status == 0, done
     done = mpi(
         f"{WORDS} --variant pairs --rounds 8 --output".replace("repeats 2", "repeats 1"),
         file,
-        ranks=64,
+        ranks=ranks,
         timeout=MANY,
     )
     assert done.status == 0, done
-    assert len(met(trials(file)["pairs"])) == 8 * 32
+    assert len(met(trials(file)["pairs"])) == 8 * ranks // 2
     assert {row["host"] for row in trials(file)["pairs"]["rows"]} == {os.uname().nodename}
