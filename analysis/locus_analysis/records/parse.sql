@@ -63,21 +63,26 @@ WITH one AS (
 			"variant": "VARCHAR",
 			"parameters": "JSON", "threads": "BIGINT", "bind": "VARCHAR",
 			"status": "VARCHAR", "reasons": ["VARCHAR"], "notes": ["VARCHAR"],
-			"metrics": "MAP(VARCHAR, JSON)", "samples": "JSON", "placement": "JSON",
-			"scale": "DOUBLE",
-			"batches": {"allocations": ["BIGINT"], "metrics": "JSON"},
+			"metrics": "MAP(VARCHAR, numbers)", "samples": "JSON",
+			"placement": "JSON", "scale": "DOUBLE",
+			"batches": {"allocations": ["BIGINT"],
+				"metrics": "MAP(VARCHAR, DOUBLE[])"},
 			"cycle": "DOUBLE", "ratios": "JSON", "pairs": "JSON",
 			"counters": "JSON", "kernel": "JSON", "kernel_unknown": ["VARCHAR"],
 			"counting": "JSON", "oversubscribed": "BOOLEAN", "cpus": ["BIGINT"],
 			"region": "JSON",
 			"noise": {"wall": "DOUBLE", "foreign": "DOUBLE"}}') AS t
-	FROM line WHERE type = 'trial')
-SELECT run, one.*, from_json(t.batches.metrics->'$.time', '["DOUBLE"]') AS batch_times,
-	numbers(t.metrics['time']) AS time, json_keys(t.batches.metrics) AS varied,
-	coalesce(t.reasons, []) AS reasons, json_type(t.samples) = 'OBJECT' AS sampled,
-	[{'time': m.time * t.scale, 'share': m.share} FOR m IN from_json(t.samples->'$.modes',
-		'[{"time": "DOUBLE", "share": "DOUBLE"}]')] AS modes
-FROM one JOIN counts USING (copy);
+	FROM line WHERE type = 'trial'),
+with_samples AS (
+	SELECT *, from_json(t.samples, '{"n": "BIGINT", "modes": [{"time": "DOUBLE",
+		"share": "DOUBLE"}], "crowded": {"share": "DOUBLE", "aside": "BOOLEAN"}}') AS s
+	FROM one)
+SELECT run, copy, line, t, t.batches.metrics['time'] AS batch_times, t.metrics['time'] AS time,
+	map_keys(t.batches.metrics) AS varied, coalesce(t.reasons, []) AS reasons,
+	s.n IS NOT NULL AS sampled,
+	[{'time': m.time * t.scale, 'share': m.share} FOR m IN s.modes] AS modes,
+	CASE WHEN NOT s.crowded.aside THEN s.crowded.share END AS crowded
+FROM with_samples JOIN counts USING (copy);
 
 INSERT INTO parsed.trial
 -- In the line's `scale`, which no spread depends on.
@@ -94,9 +99,7 @@ SELECT getvariable('shard'), run, line, t.id, t.benchmark, t.variant, coalesce(t
 	list_sum(t.batches.allocations)::BIGINT, beside(batch_times), t.scale,
 	varied,
 	t.noise.wall, t.noise.foreign, (t.kernel->>'$.steal')::DOUBLE,
-	CASE WHEN t.samples->>'$.crowded.aside' = 'false'
-		THEN (t.samples->>'$.crowded.share')::DOUBLE END,
-	t.variant = 'matrix' AND json_exists(t.parameters, '$.from')
+	crowded, t.variant = 'matrix' AND json_exists(t.parameters, '$.from')
 		AND json_exists(t.parameters, '$.to'),
 	regexp_full_match(coalesce(t.parameters->>'$.from', t.parameters->>'$.layout', ''),
 		'[0-9]+([+][0-9]+)*'),
@@ -116,8 +119,7 @@ WITH described AS (
 of_run AS (SELECT copy, described.* FROM described JOIN defined USING (hash)),
 found AS (
 	SELECT run, line, t.id, place, d, sampled, reasons, d.kind = 'rate' AS is_rate,
-		numbers(t.metrics[d.name]) AS m, time,
-		modes, list_contains(varied, d.name) AS varies
+		t.metrics[d.name] AS m, time, modes, list_contains(varied, d.name) AS varies
 	FROM of_trial o JOIN of_run ON of_run.copy = o.copy AND of_run.benchmark = t.benchmark),
 -- `t`: the time, where what is left out follows from it.
 timed AS (SELECT *, CASE WHEN m.value IS NOT NULL AND NOT varies THEN time END AS t

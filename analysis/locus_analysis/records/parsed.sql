@@ -71,9 +71,8 @@ CREATE MACRO by_allocation(times, allocations) AS
 
 -- A metric of a trial line. Intervals that it leaves out follow from that of the time, end by end:
 -- a rate is an amount over the time; any other such metric had its value in all batches.
-CREATE MACRO numbers(m) AS from_json(m, '{"value": "DOUBLE", "ci": ["DOUBLE"],
-	"with_noise": "DOUBLE", "range": {"of": "BIGINT", "low": "DOUBLE", "high": "DOUBLE"},
-	"by_worker": ["DOUBLE"]}');
+CREATE TYPE numbers AS STRUCT("value" DOUBLE, ci DOUBLE[], with_noise DOUBLE,
+	"range" STRUCT("of" BIGINT, low DOUBLE, high DOUBLE), by_worker DOUBLE[]);
 CREATE MACRO follows(value, is_rate, time, bound) AS CASE WHEN is_rate THEN value * time / bound
 	WHEN bound IS NOT NULL THEN value END;
 
