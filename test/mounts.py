@@ -26,7 +26,7 @@ class Place:
     only.
     """
 
-    def __init__(self, folder, size, host=b""):
+    def __init__(self, folder, size, host=None):
         folder.mkdir(exist_ok=True)
         self.folder, self.size, self.host = folder, size, host
 
@@ -40,10 +40,11 @@ class Place:
         ]
         # /proc/sys/kernel/hostname would end the name at a newline
         name = "import os, socket, sys; socket.sethostname(os.fsencode(sys.argv[1]))"
-        script = """[ -z "$1" ] || "$4" -c "$5" "$1" &&
-            mount -t tmpfs -o "size=$2" place "$3" && echo made && exec cat"""
+        script = """[ $# = 4 ] || "$3" -c "$4" "$5" &&
+            mount -t tmpfs -o "size=$1" place "$2" && echo made && exec cat"""
         pipe = subprocess.PIPE
-        words = [self.host, self.size, self.folder, sys.executable, name]
+        words = [self.size, self.folder, sys.executable, name]
+        words += [] if self.host is None else [self.host]
         command = [*make, "sh", "-c", script, "sh", *words]
         self.keeper = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
         assert self.keeper.stdout

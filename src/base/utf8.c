@@ -79,7 +79,7 @@ char *utf8_host(char host[UTF8_HOST])
 	char name[UTF8_HOST / 4] = "";
 
 	gethostname(name, sizeof(name) - 1);
-	return utf8_print(name, host, UTF8_HOST);
+	return utf8_print(*name ? name : "(none)", host, UTF8_HOST); /* as uname prints it */
 }
 
 char *utf8_tame(char *text)

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "kit/agree.h"
 #include "machine/watchdog.h"
 #include "base/message.h"
+#include "base/utf8.h"
 
 enum { MOST_WORDS = 1024 }; /* bytes of words */
 
@@ -97,14 +97,13 @@ static unsigned first_of(const struct ranks *ranks, bool is)
 
 void agree_words(const struct ranks *ranks, char **words)
 {
-	char text[MOST_WORDS] = "", host[256] = "";
+	char text[MOST_WORDS] = "", host[UTF8_HOST];
 	unsigned first;
 
 	if (!ranks || (first = first_of(ranks, *words)) == ranks->ranks)
 		return;
-	gethostname(host, sizeof(host) - 1);
 	if (ranks->rank == first && first)
-		snprintf(text, sizeof(text), "on rank %u (%s): %s", first, host, *words);
+		snprintf(text, sizeof(text), "on rank %u (%s): %s", first, utf8_host(host), *words);
 	else if (ranks->rank == first)
 		snprintf(text, sizeof(text), "%s", *words);
 	agree_copy(ranks, first, text, sizeof(text));

@@ -99,6 +99,7 @@ def test_counters(locus, tmp_path, read):
         (b"n\xff1", r"n\xff1"),
         (b'n\n1"\x1b[31m', r'n\x0a1"\x1b[31m'),
         (b"n\xc2\x9b31m\t", r"n\xc2\x9b31m\x09"),
+        (b"", "(none)"),
     ],
 )
 def test_a_host_name(locus, tmp_path, read, name, written):

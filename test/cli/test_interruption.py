@@ -261,17 +261,24 @@ def test_resume_runs_again_what_was_wrong_and_says_so_again(locus, tmp_path, rea
 
 
 @ONE_THREAD
-def test_another_hosts_results_are_not_ours(locus, tmp_path, read):
+@pytest.mark.parametrize("key", ["host", "class", "id"])
+def test_another_hosts_results_are_not_ours(locus, tmp_path, read, key):
+    """Other machines may have this host's name, as localhost: their class or id differs."""
     file = tmp_path / "host.jsonl"
     arguments = ["dummy", "--variant", "steady", "--repeats", "2", "--output", file]
     assert locus(*arguments).status == 0
-    host = read(file)[0]["host"]
-    file.write_text(file.read_text().replace(f'"host":"{host}"', '"host":"some-other-node"'))
+    header = read(file)[0]
+    own = header["host"] if key == "host" else header["machine"][key]
+    if not own:
+        pytest.skip(f"this machine has no {key}: {header['machine'][f'{key}_why']}")
+    assert locus(*arguments, "--resume").err == ""
+    other = own[:-1] + ("0" if own[-1] != "0" else "1")
+    file.write_text(file.read_text().replace(f'"{key}":"{own}"', f'"{key}":"{other}"'))
     done = locus(*arguments, "--resume")
     assert done.status == 0 and read(file)[-1]["skipped"] == 0
     assert done.err == (
-        f"locus: --resume: the last run in {file} was measured on another host: its trials"
-        " are measured again here\n"
+        f"locus: --resume: the last run in {file} was measured on another host, or on one that"
+        " was changed: its trials are measured again here\n"
     )
     assert locus(*arguments, "--resume").err == "", "the last run is of this host now"
 

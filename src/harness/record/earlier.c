@@ -21,6 +21,7 @@ bool earlier_open(struct earlier *e)
 void earlier_close(struct earlier *e)
 {
 	json_decref(e->runs);
+	json_decref(e->machine);
 	json_decref(e->complete);
 	json_decref(e->always);
 }
@@ -28,6 +29,23 @@ void earlier_close(struct earlier *e)
 void earlier_forget(struct earlier *e)
 {
 	json_array_clear(e->runs);
+	json_object_clear(e->complete);
+}
+
+/* Whether both say what it is, and say something else. */
+static bool differs(const json_t *one, const json_t *other, const char *key)
+{
+	const char *a = json_string_value(json_object_get(one, key)),
+		   *b = json_string_value(json_object_get(other, key));
+
+	return a && b && strcmp(a, b);
+}
+
+void earlier_compare(struct earlier *e, const json_t *machine)
+{
+	if (!differs(e->machine, machine, "class") && !differs(e->machine, machine, "id"))
+		return;
+	e->ours = false;
 	json_object_clear(e->complete);
 }
 
@@ -102,6 +120,8 @@ static const char *take_note(struct earlier *e, json_t *line, bool first)
 			earlier_forget(e);
 		json_array_append(e->runs, run);
 		e->ours = host && strcmp(host, e->host) == 0;
+		json_decref(e->machine);
+		e->machine = json_incref(json_object_get(line, "machine"));
 	}
 	if (strcmp(type, "benchmark") == 0)
 		learn_always(e->always, line);

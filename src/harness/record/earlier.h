@@ -14,7 +14,8 @@
 
 struct earlier {
 	char host[UTF8_HOST];
-	bool ours; /* the current run was measured on this host */
+	bool ours;	 /* the current run was measured on this host */
+	json_t *machine; /* what its header says of the machine, or NULL */
 	/*
 	 * For the file's last run and the runs that it resumed: their ids, and by the id of each
 	 * complete trial the names of its counters.
@@ -33,5 +34,7 @@ void earlier_close(struct earlier *);
  */
 int earlier_read(struct earlier *, int file, off_t *end, char wrong[EARLIER_WRONG]);
 void earlier_forget(struct earlier *); /* forgets all earlier runs */
+/* Trials of a last run of another machine, which has this host's name, are not ours. */
+void earlier_compare(struct earlier *, const json_t *machine);
 
 #endif

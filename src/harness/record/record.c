@@ -194,6 +194,11 @@ json_t *record_runs(const struct record *r)
 	return r->earlier.runs;
 }
 
+void record_compare(struct record *r, const json_t *machine)
+{
+	earlier_compare(&r->earlier, machine);
+}
+
 bool record_is_of_another_host(const struct record *r)
 {
 	return json_array_size(r->earlier.runs) && !r->earlier.ours;

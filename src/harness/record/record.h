@@ -28,8 +28,10 @@ int record_open(struct record **, const char *path, enum record_mode);
 /*
  * With RECORD_RESUME: the ids of the file's last run and of the runs that it resumed; whether a
  * trial is complete in these, measured on this host, and has this counter; whether the last run was
- * measured on another host. Other modes have no earlier runs.
+ * measured on another host. Several hosts may have one name, such as localhost: record_compare is
+ * given what the header will say of this machine. Other modes have no earlier runs.
  */
+void record_compare(struct record *, const json_t *machine);
 json_t *record_runs(const struct record *); /* borrowed; a list */
 bool record_has(const struct record *, const char *trial_id);
 bool record_has_counter(const struct record *, const char *trial_id, const char *event);

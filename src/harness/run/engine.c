@@ -140,6 +140,15 @@ static void open_table(struct run *r)
 	r->table.brief = o->brief && r->table.printer.to;
 }
 
+static void resume(struct run *r)
+{
+	json_t *machine = rank_is_first(r->ranks) ? provenance_machine(r->setting.machine) : NULL;
+
+	record_compare(r->record, machine);
+	json_decref(machine);
+	r->skipped = resume_mark(&r->plans, r->record, r->counting, r->ranks, r->options->output);
+}
+
 static int perform(struct run *r)
 {
 	const struct options *o = r->options;
@@ -148,7 +157,7 @@ static int perform(struct run *r)
 	if (status)
 		return status;
 	if (o->resume)
-		r->skipped = resume_mark(&r->plans, r->record, r->counting, r->ranks, o->output);
+		resume(r);
 	run_moment_plan(r);
 	cut_start(r);
 	progress_begin(&r->progress, o->quiet || !rank_is_first(r->ranks));

@@ -95,8 +95,8 @@ unsigned resume_mark(struct plans *plans, const struct record *r, const struct c
 		lacking += lacks_counters(r, c, p);
 	}
 	if (record_is_of_another_host(r) && rank_is_first(ranks))
-		message_own("--resume: the last run in %s was measured on another host: its trials "
-			    "are measured again here",
+		message_own("--resume: the last run in %s was measured on another host, or on one "
+			    "that was changed: its trials are measured again here",
 			    output);
 	if (lacking && rank_is_first(ranks))
 		message_own("--resume: %u complete trials in %s lack the events of --counters: "

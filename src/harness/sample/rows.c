@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/statistics.h"
 #include "base/utf8.h"
@@ -20,7 +19,7 @@ struct met {
 /* The beginning of a row as it is sent to rank 0. */
 struct row_head {
 	unsigned node, n; /* n cells follow */
-	char host[256];
+	char host[UTF8_HOST];
 };
 struct row_cell {
 	unsigned with;
@@ -164,7 +163,7 @@ static struct row own_row(const struct rows *r, const struct ranks *ranks)
 	struct row row = { .head.node = ranks_lowest_here(ranks),
 			   .cell = calloc(r->n + 1, sizeof(*row.cell)) };
 
-	gethostname(row.head.host, sizeof(row.head.host) - 1);
+	utf8_host(row.head.host);
 	for (unsigned i = 0; row.cell && i < r->n; i++)
 		row.cell[i] = cell_of(&r->met[i], r->columns);
 	row.head.n = row.cell ? choose(r, row.cell, r->n) : 0;
@@ -239,7 +238,7 @@ static json_t *row_json(const struct rows *r, unsigned rank)
 	for (unsigned i = 0; i < row->head.n; i++)
 		json_array_append_new(with, json_integer((json_int_t)row->cell[i].with));
 	object = json_pack("{s:i, s:o, s:i, s:o}", "rank", (int)rank, "host",
-			   utf8_json(row->head.host), "node", (int)row->head.node, "with", with);
+			   json_string(row->head.host), "node", (int)row->head.node, "with", with);
 	for (unsigned i = 0; i < r->columns; i++) {
 		json_t *column = column_json(row, i);
 
