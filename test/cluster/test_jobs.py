@@ -4,6 +4,8 @@ they end with."""
 
 import os
 import re
+import shutil
+import subprocess
 
 import pytest
 from lacking import lacking
@@ -242,6 +244,36 @@ def test_components(submit):
         "locus-job: this job has several components (sbatch ... : ...), and only the first would"
         " be measured: submit each as a job of its own\n"
     )
+
+
+@pytest.fixture
+def silent(tmp_path):
+    """PATH with a scontrol that knows nothing of jobs, as where slurmctld is too busy."""
+    stub = tmp_path / "scontrol"
+    real = shutil.which("scontrol")
+    stub.write_text(f'#!/bin/sh\n[ "$3" != job ] || exit 1\nexec {real} "$@"\n', encoding="utf-8")
+    stub.chmod(0o755)
+    return f"{tmp_path}:"
+
+
+def test_slurm_does_not_answer(submit, read, silent):
+    """Nothing is known of the job but its variables: no advice is made of that."""
+    job = submit("numa", *ONE_TRIAL, path=silent)
+    assert job.until("COMPLETED") == 0 and job.out() == ""
+    check_good(job, read)
+    job = submit("numa", *ONE_TRIAL, sbatch=["--nodes=1", ":", "--nodes=2"], path=silent)
+    assert job.until("FAILED") == 2 and "several components" in job.out()
+    job = submit("numa", *ONE_TRIAL, "--size", "900G", path=silent)
+    assert job.until("FAILED") == 3 and "syntax error" not in job.out()
+
+
+@pytest.mark.parametrize("words", [["jobs/locus-job", "numa"], ["bash", "jobs/numa.slurm"]])
+def test_outside_a_job(words):
+    """By a relative path, too."""
+    own = {key: value for key, value in os.environ.items() if not key.startswith("SLURM_")}
+    done = subprocess.run(words, cwd=BUILD, env=own, capture_output=True, text=True)
+    assert done.returncode == 2, done
+    assert done.stderr == "locus-job: locus-job runs in a job of SLURM: sbatch jobs/numa.slurm\n"
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
