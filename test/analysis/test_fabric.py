@@ -9,7 +9,7 @@ from typing import Any, Optional
 import numpy as np
 import pytest
 from locus_analysis.cluster import fabric
-from locus_analysis.cluster.sick import SICK, WRONG
+from locus_analysis.cluster.sick import SICK, UNJUDGED, WRONG
 from some import some
 
 US, GBS = 1e-6, 1e9
@@ -63,7 +63,7 @@ def told(*arguments: Any, **more: Any) -> set[tuple[str, str]]:
     return {(f.host, f.reason) for f in fabric.judge(fabric.of_lines(lines(*arguments, **more)))}
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 8, 13, 40])
+@pytest.mark.parametrize("n", [3, 5, 8, 13, 40])
 def test_a_healthy_network_has_no_findings(n: int) -> None:
     for seed in range(20):
         assert told(n, seed=seed) == set()
@@ -94,8 +94,33 @@ def test_rounds_are_enough() -> None:
     assert {host for host, _ in found} == {"n0042", "n0008 - n0010"}
 
 
-def test_two_nodes_have_nothing_to_be_compared_with() -> None:
-    assert told(2, pairs={(0, 1)}) == set()
+@pytest.mark.parametrize(
+    ("n", "ranks_each", "said"), [(2, 1, "1 pair of nodes"), (1, 3, "no pair of nodes")]
+)
+def test_fewer_than_three_nodes_cannot_be_judged(n: int, ranks_each: int, said: str) -> None:
+    """Two nodes have nothing to be compared with; ranks of one node use no network."""
+    network = fabric.of_lines(lines(n, ranks_each=ranks_each))
+    (finding,) = fabric.judge(network)
+    assert (finding.verdict, finding.host) == (UNJUDGED, "network")
+    assert finding.reason == f"fabric: {said}; at least 3 nodes are needed"
+
+
+def test_pairs_without_values_cannot_be_judged() -> None:
+    """Such as those of a run that was cut off."""
+    unknown = json.loads(lines(3)[0])
+    unknown = {**unknown, **{metric: [None] * 2 for metric in fabric.METRICS}}
+    network = fabric.of_lines([json.dumps(unknown), *lines(3)[1:]])
+    (finding,) = fabric.judge(network)
+    assert finding.reason == "fabric: 1 pair measured, 3 needed"
+
+
+def test_one_rank_beside_other_benchmarks_is_no_network() -> None:
+    """`locus-mpi suite` with one rank measures loopback, and that is no reason to judge nothing."""
+    loopback = {"type": "trial", "run": "r", "id": "t", "benchmark": "fabric", "status": "ok"}
+    network = fabric.of_lines([json.dumps({**loopback, "variant": "loopback"})])
+    assert not fabric.judge(network)
+    (finding,) = fabric.judge(network, alone=True)
+    assert finding.verdict == UNJUDGED
 
 
 def test_pairs_on_one_node_are_left_out() -> None:

@@ -158,3 +158,20 @@ def test_the_page_shows_a_network_of_few_nodes(tmp_path: Path) -> None:
     assert program.main(["report", str(file), "--output", str(page)]) == 0
     found = Page(page)
     assert "network: 3 pairs of 3 nodes" in found.text and "network-latency" in found.figures
+
+
+def test_ranks_of_one_node_are_no_network(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is judged, so nothing is healthy."""
+    host = next(line["host"] for line in fabric() if line["type"] == "row")
+    lines = [
+        {**line, "node": 0, "host": host} if line["type"] == "row" else line for line in fabric()
+    ]
+    file = str(put(tmp_path / "fabric.jsonl", lines))
+    assert program.main(["sick", file]) == 4
+    out = capsys.readouterr().out
+    assert out.startswith("network: no pair of nodes\n") and "no node is sick" not in out
+    assert "\nUNJUDGED network  fabric: no pair of nodes; at least 3 nodes are needed\n" in out
+    assert program.main(["sick", "--format", "json", file]) == 4
+    assert json.loads(capsys.readouterr().out)["status"] == 4

@@ -117,7 +117,8 @@ def _sick(options: argparse.Namespace) -> int:
     side, network = observations.of(db, "these records"), fabric.read(db)
     verdict = sick.judge(db, side, dict(options.effect), nodes.lost(db, options.file))
     slow, network, untold = switches.judge(network, levels) if options.group else ([], network, [])
-    verdict.add([*slow, *fabric.judge(network)], network.head if network.nodes else "")
+    alone = bool(network.variants) and not verdict.hosts
+    verdict.add([*slow, *fabric.judge(network, alone)], network.head)
     verdict.notes += untold
     known.leave_out(verdict, suppressed)
     command_line.note(notes + verdict.notes)

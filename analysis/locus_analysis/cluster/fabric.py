@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Optional
 
 import duckdb
@@ -24,11 +24,12 @@ from ..records.schema import Line
 from . import rule
 from .components import NETWORK
 from .rule import Array, Whole
-from .sick import SICK, WRONG, Finding
+from .sick import SICK, UNJUDGED, WRONG, Finding
 
 METRICS = {"latency": 1, "latency-least": 1, "bandwidth": -1}  # 1: more is worse
 # Where ranks were preempted, the quickest message counts.
 QUIET, PREEMPTED = ("latency", "bandwidth"), ("latency-least", "bandwidth")
+LEAST = 3  # nodes, and pairs, that can be judged
 POLISHED = 8  # nodes from which parts are told apart by medians
 STEPS = 40
 NODE, PAIR = float(np.log(1.25)), float(np.log(1.5))  # the least that is told
@@ -73,9 +74,12 @@ class Network:
     y: dict[str, Array]  # by metric, of each pair
     noisy: bool
     wrong: list[str] = field(default_factory=list)  # reasons
+    variants: set[str] = field(default_factory=set)  # that were to be measured
 
     @property
     def head(self) -> str:
+        if not self.nodes:
+            return "network: no pair of nodes" if self.variants else ""
         return (
             f"network: {units.several(len(self.a), 'pair')} of"
             f" {units.several(len(self.nodes), 'node')}"
@@ -104,7 +108,7 @@ def of_lines(lines: Iterable[bytes | str]) -> Network:
     """Of lines `row` and of their trials, which follow them."""
     rows: dict[tuple[str, str], list[_Row]] = {}
     found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
-    noisy, wrong = False, []
+    noisy, wrong, variants = False, [], set()
     for text in lines:
         try:
             line = json.loads(text)
@@ -114,12 +118,13 @@ def of_lines(lines: Iterable[bytes | str]) -> Network:
         if line["type"] == "row":
             rows.setdefault(key, []).append(_row(line))
         elif line["type"] == "trial" and line["benchmark"] == "fabric":
+            variants.add(line["variant"])
             if line["status"] == "wrong":
                 wrong += line["reasons"][:1]
             if line["variant"] == "pairs":
                 noisy |= line["status"] == "noisy"
                 _take(rows.get(key, []), found)
-    return _network(found, noisy, wrong)
+    return replace(_network(found), noisy=noisy, wrong=wrong, variants=variants)
 
 
 def _row(line: Line) -> _Row:
@@ -150,9 +155,7 @@ def _names(nodes: set[tuple[int, str]]) -> dict[tuple[int, str], str]:
     return named
 
 
-def _network(
-    found: dict[tuple[str, str], list[tuple[float, ...]]], noisy: bool, wrong: list[str]
-) -> Network:
+def _network(found: dict[tuple[str, str], list[tuple[float, ...]]]) -> Network:
     nodes = sorted({name for pair in found for name in pair}, key=_natural)
     place = {name: i for i, name in enumerate(nodes)}
     pairs = sorted(found)
@@ -162,7 +165,7 @@ def _network(
     with np.errstate(divide="ignore", invalid="ignore"):
         y = {name: sign * np.log(middle[:, i]) for i, (name, sign) in enumerate(METRICS.items())}
     a, b = (np.array([place[pair[i]] for pair in pairs], dtype=int) for i in range(2))
-    return Network(nodes, a, b, y, noisy, wrong)
+    return Network(nodes, a, b, y, False)
 
 
 def _natural(name: str) -> tuple[int, str]:
@@ -228,7 +231,7 @@ def _by_gap(network: Network, y: Array, least: float) -> Parts:
     known = np.flatnonzero(np.isfinite(y))
     none = np.array([], dtype=int)
     n = len(network.nodes)
-    if len(known) < 3:
+    if len(known) < LEAST:
         return Parts(np.zeros(n), np.zeros(len(y)), none, none)
     order = known[np.argsort(y[known])]
     gaps = np.diff(y[order])
@@ -260,7 +263,8 @@ def _least_parts(network: Network, pair: Array) -> Array:
 # ---- the verdict ----
 
 
-def judge(network: Network) -> list[Finding]:
+def judge(network: Network, alone: bool = False) -> list[Finding]:
+    """`alone`: the records have nothing else to judge."""
     nodes: dict[int, list[str]] = {}
     pairs: dict[int, list[str]] = {}
     for metric in PREEMPTED if network.noisy else QUIET:
@@ -285,7 +289,21 @@ def judge(network: Network) -> list[Finding]:
     if len(known) > NAMED:
         more = f"and {len(known) - NAMED} more pairs of nodes"
         findings.append(Finding(SICK, "network", NETWORK, reason=more))
+    if why := _unjudged(network, alone):
+        findings.append(Finding(UNJUDGED, "network", NETWORK, reason=why))
     return findings
+
+
+def _unjudged(network: Network, alone: bool) -> str:
+    """Why nothing can be told; "": it can, or a single rank measured fabric beside other things."""
+    shown = PREEMPTED if network.noisy else QUIET
+    most = max(int(np.isfinite(network.y[metric]).sum()) for metric in shown)
+    if len(network.nodes) < LEAST:
+        if not (network.nodes or alone or network.variants - {"loopback"}):
+            return ""
+        pairs = units.several(len(network.a), "pair") if network.nodes else "no pair"
+        return f"fabric: {pairs} of nodes; at least {LEAST} nodes are needed"
+    return f"fabric: {units.several(most, 'pair')} measured, {LEAST} needed" if most < LEAST else ""
 
 
 def pair_name(network: Network, pair: int) -> str:
