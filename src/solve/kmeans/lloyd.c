@@ -257,33 +257,42 @@ static void follow(struct lloyd *l, struct range of)
 		sums_join(&l->space.total, &l->space.change, c);
 }
 
-/* The largest values of some clusters, over all workers' points and then over all ranks'. */
-static void join_most(struct lloyd *l, struct worker *w, struct range of)
+/* A value of an extent, over all workers' points. */
+static double join(const struct lloyd *l, const struct worker *w, size_t at)
 {
-	const unsigned d = l->space.frame.stage.d;
+	double most = -INFINITY;
 
-	for (size_t e = (size_t)of.first * d; e < (size_t)of.last * d; e++) {
-		l->space.most[e] = 0;
-		for (unsigned i = 0; i < w->threads; i++)
-			l->space.most[e] = fmax(l->space.most[e], l->space.share[i].most[e]);
+	for (unsigned i = 0; i < w->threads; i++)
+		most = fmax(most, l->space.share[i].extent[at]);
+	return most;
+}
+
+/* The extents of some clusters, over all workers' points and then over all ranks'. */
+static void join_extents(struct lloyd *l, struct worker *w, struct range of)
+{
+	const size_t d = l->space.frame.stage.d, negated = l->problem.k * d;
+
+	for (size_t e = of.first * d; e < of.last * d; e++) {
+		l->space.extent[e] = join(l, w, e);
+		l->space.extent[negated + e] = join(l, w, negated + e);
 	}
 	team_barrier(l->problem.team);
 	if (w->index == 0 && l->problem.ranks)
-		l->problem.ranks->most(l->space.most, (size_t)l->problem.k * d);
+		l->problem.ranks->most(l->space.extent, 2 * negated);
 	team_barrier(l->problem.team);
 }
 
-/* Computes the totals of some clusters afresh, relative to their own values; counts are known. */
+/* Computes the totals of some clusters afresh, relative to their extents; counts are known. */
 static void add_own(struct lloyd *l, struct worker *w, struct range of)
 {
 	const unsigned d = l->space.frame.stage.d;
 	struct share *s = &l->space.share[w->index];
 	int64_t *total = l->space.total.sum;
 
-	sums_find_most(s, &l->space.frame.stage);
+	sums_find_extent(s, &l->space.frame.stage);
 	team_barrier(l->problem.team);
-	join_most(l, w, of);
-	sums_add_own(s, &l->space.frame.stage, l->space.most, l->space.total.count);
+	join_extents(l, w, of);
+	sums_add_own(s, &l->space.frame.stage, l->space.extent, l->space.total.count);
 	team_barrier(l->problem.team);
 	for (size_t e = (size_t)of.first * d; e < (size_t)of.last * d; e++) {
 		total[e] = 0;
@@ -296,11 +305,12 @@ static void add_own(struct lloyd *l, struct worker *w, struct range of)
 /* A cluster's mean in dimension j, in given coordinates. */
 static double mean_of(const struct lloyd *l, unsigned c, unsigned j)
 {
-	const size_t at = (size_t)c * l->space.frame.stage.d + j;
+	const size_t d = l->space.frame.stage.d, at = c * d + j;
+	const double *const high = l->space.extent, *const negated_low = high + l->problem.k * d;
 	const int64_t sum = l->space.total.sum[at], count = l->space.total.count[c];
 
 	if (l->space.own)
-		return sums_own_mean(sum, l->space.most[at], count);
+		return sums_own_mean(sum, -negated_low[at], high[at], count);
 	return frame_given(&l->space.frame, (double)sum / l->space.frame.scale[j] / (double)count,
 			   j);
 }

@@ -83,7 +83,10 @@ struct share {
 	void *memory;
 	size_t bytes; /* bytes of all of this worker's memory */
 	struct scratch scratch;
-	double *most; /* outliers.c: k rows of d */
+	/*
+	 * outliers.c: k rows of d, each cluster's largest values; k more, its least ones, negated
+	 */
+	double *extent;
 	const struct joint *joint;
 	unsigned index; /* the worker's */
 	/* zero before assign(), which adds moved points and the number of computed distances */

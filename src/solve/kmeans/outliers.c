@@ -73,52 +73,75 @@ bool sums_need_own(const struct problem *p, const double *low, const double *hig
 	return false;
 }
 
-void sums_find_most(struct share *s, const struct stage *g)
+void sums_find_extent(struct share *s, const struct stage *g)
 {
-	const unsigned d = g->d;
+	const size_t d = g->d, negated = g->k * d;
 
-	memset(s->most, 0, (size_t)g->k * d * sizeof(*s->most));
+	for (size_t e = 0; e < 2 * negated; e++)
+		s->extent[e] = -INFINITY;
 	for (size_t i = 0; i < s->n; i++) {
-		double *most = s->most + (size_t)s->label[i] * d;
+		double *high = s->extent + s->label[i] * d;
 
-		for (unsigned j = 0; j < d; j++)
-			most[j] = fmax(most[j], fabs(real_get(g->real, s->x, i * d + j)));
+		for (size_t j = 0; j < d; j++) {
+			const double x = real_get(g->real, s->x, i * d + j);
+
+			high[j] = fmax(high[j], x);
+			high[negated + j] = fmax(high[negated + j], -x);
+		}
 	}
 }
 
 /*
- * Half the exponent of the scale, with which `count` values fit 62 bits: no power of two beyond
- * 2^1023 is a double, so values are multiplied twice.
+ * How values of a cluster become integers in one dimension. They are relative to the middle: where
+ * all are equal, their mean is the same value, even if it is so large that its last bit is wider
+ * than all other columns.
  */
-static int half_exponent(double most, int64_t count)
+struct own {
+	double middle;
+	double root; /* of the scale: no power of two beyond 2^1023 is a double */
+};
+
+static struct own own_of(double low, double high, int64_t count)
 {
+	const double middle = low < high ? low / 2 + high / 2 : high;
 	int of_most, of_count;
 
-	frexp(most, &of_most);
+	if (!count)
+		return (struct own){ 0, 1 };
+	frexp(fmax(high - middle, middle - low), &of_most);
 	frexp((double)count, &of_count);
-	return (62 - of_most - of_count) / 2 - 1;
+	/* so that `count` values fit 62 bits */
+	return (struct own){ middle, ldexp(1, (62 - of_most - of_count) / 2 - 1) };
 }
 
-double sums_own_mean(int64_t sum, double most, int64_t count)
+double sums_own_mean(int64_t sum, double low, double high, int64_t count)
 {
-	const double root = ldexp(1, -half_exponent(most, count));
+	const struct own own = own_of(low, high, count);
+	const double mean = own.middle + (double)sum / (double)count / own.root / own.root;
 
-	return (double)sum / (double)count * root * root;
+	return fmin(fmax(mean, low), high);
 }
 
-void sums_add_own(struct share *s, const struct stage *g, const double *most, const int64_t *count)
+void sums_add_own(struct share *s, const struct stage *g, const double *extent,
+		  const int64_t *count)
 {
-	const unsigned d = g->d;
-	double *root = s->most;
+	const size_t d = g->d, negated = g->k * d;
+	double *root = s->extent, *middle = s->extent + negated;
 
-	for (size_t e = 0; e < (size_t)g->k * d; e++)
-		root[e] = ldexp(1, half_exponent(most[e], count[e / d]));
-	memset(s->change.sum, 0, (size_t)g->k * d * sizeof(*s->change.sum));
+	for (size_t e = 0; e < negated; e++) {
+		const struct own own = own_of(-extent[negated + e], extent[e], count[e / d]);
+
+		middle[e] = own.middle;
+		root[e] = own.root;
+	}
+	memset(s->change.sum, 0, negated * sizeof(*s->change.sum));
 	for (size_t i = 0; i < s->n; i++) {
-		const size_t row = (size_t)s->label[i] * d;
+		const size_t row = s->label[i] * d;
 
-		for (unsigned j = 0; j < d; j++)
-			s->change.sum[row + j] += llrint(real_get(g->real, s->x, i * d + j) *
-							 root[row + j] * root[row + j]);
+		for (size_t at = row; at < row + d; at++) {
+			const double x = real_get(g->real, s->x, i * d + at - row) - middle[at];
+
+			s->change.sum[at] += llrint(x * root[at] * root[at]);
+		}
 	}
 }

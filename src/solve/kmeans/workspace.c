@@ -30,7 +30,7 @@ static void lay_out_common(struct workspace *w, struct carver *c, const struct p
 	w->solution.from = carve(c, p->k * row);
 	w->solution.centre = carve(c, p->k * row);
 	w->solution.count = carve(c, p->k * sizeof(uint64_t));
-	w->most = carve(c, p->k * row);
+	w->extent = carve(c, 2 * (size_t)p->k * row);
 }
 
 /* Bytes of a joint row; 0: there is none. */
@@ -49,7 +49,7 @@ static void lay_out_share(struct share *s, struct carver *c, const struct proble
 	s->n = share_size(p->points.n, worker, p->threads);
 	s->change = carve_sums(c, p);
 	s->scratch = exact_carve(c, p->points.d, p->k);
-	s->most = carve(c, (size_t)p->k * p->points.d * sizeof(*s->most));
+	s->extent = carve(c, 2 * (size_t)p->k * p->points.d * sizeof(*s->extent));
 	if (choice->joint) {
 		s->place = carve(c, s->n * sizeof(*s->place));
 		s->of_part = carve(c, MOST_PARTS * sizeof(*s->of_part));

@@ -49,9 +49,9 @@ struct workspace {
 	size_t box_stride;
 	/* change: on this rank, then on all ranks; total: over all iterations */
 	struct sums change, total;
-	bool own;     /* sums are relative to each cluster's own largest values */
-	double *most; /* k rows of d: these values */
-	void *common; /* what all workers share, except the labels */
+	bool own;	/* sums are relative to each cluster's own extent */
+	double *extent; /* as in a share, of all points */
+	void *common;	/* what all workers share, except the labels */
 	size_t common_bytes;
 };
 
@@ -71,8 +71,8 @@ void workspace_enter(struct workspace *, unsigned worker);
 
 /*
  * Sums for data with points very far out (outliers.c): sums relative to all points would lose the
- * other points to rounding. These are relative to the largest value of the cluster itself, in
- * each dimension. They don't follow the points that move: each iteration adds up all points.
+ * other points to rounding. These are relative to the extent of the cluster itself, in each
+ * dimension. They don't follow the points that move: each iteration adds up all points.
  *
  * sums_need_own: whether such sums are needed, for points within low..high (as given) in each
  * dimension. The start centres' spread decides, so the answer is the same on all ranks. Scratch: d
@@ -80,16 +80,13 @@ void workspace_enter(struct workspace *, unsigned worker);
  */
 bool sums_need_own(const struct problem *, const double *low, const double *high, double *width);
 
-/* Finds the largest |x| of each cluster and dimension in share->most, by share->label. */
-void sums_find_most(struct share *, const struct stage *);
+/* Finds the extents of the share's points, by share->label. */
+void sums_find_extent(struct share *, const struct stage *);
 
-/*
- * Adds up the share's points in share->change.sum. `most` (k rows of d) and `count` (k) cover all
- * points.
- */
-void sums_add_own(struct share *, const struct stage *, const double *most, const int64_t *count);
+/* Adds up the share's points in share->change.sum. `extent` and `count` (k) cover all points. */
+void sums_add_own(struct share *, const struct stage *, const double *extent, const int64_t *count);
 
-/* The mean of `count` values, from their sum and the largest of them. */
-double sums_own_mean(int64_t sum, double most, int64_t count);
+/* The mean of `count` values within low..high, from their sum. */
+double sums_own_mean(int64_t sum, double low, double high, int64_t count);
 
 #endif
