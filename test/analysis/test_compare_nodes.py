@@ -15,6 +15,7 @@ from locus_analysis import __main__ as program
 from make_records import ONE, record, run_id, write
 from some import some
 from test_compare import BAD_INPUT, CANNOT_TELL, GOOD, WORSE, as_json, points, runs, told, verdicts
+from test_expected import exported, good, judged, one
 
 
 def hosts(folder: Path, n: int, factor: float, again: int = 1) -> Path:
@@ -45,6 +46,75 @@ def test_of_several_hosts_the_unit_is_the_host(
     two = told(capsys, *(hosts(tmp_path / side, 2, 1, again=6) for side in ("a", "b")))[0]
     assert all(len(line) <= 100 for line in some(two.splitlines()))
     assert "4 a side can show one; or compare one node at a time" in " ".join(two.split())
+
+
+# Runs without results.
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def day(n: int) -> str:
+    return f"2025-03-{10 + n}T00:00:00.000Z"
+
+
+def test_a_host_without_any_value_cannot_be_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others are compared all the same, in pairs."""
+    old, new = good(tmp_path / "old"), good(tmp_path / "new")
+    one(new / "n4.jsonl", "interrupted", host="n4")
+    out, _ = told(capsys, old, new, status=CANNOT_TELL)
+    assert "missing    interrupted: 11 trials in NEW on n4: latency/" in out
+    assert "9 nodes of n0, n1, ... against 9 of n0, n1, ..., in pairs" in out
+    assert "hosts      9 judged" in out and "11 metrics: 11 same" in out
+    assert out.endswith("cannot tell: interrupted: 11 trials on n4, valid in OLD\n")
+    out, _ = told(capsys, new, old, status=CANNOT_TELL)
+    assert out.endswith("cannot tell: interrupted: 11 trials on n4, valid in NEW\n")
+    out, _ = told(capsys, old, new, new, status=CANNOT_TELL)
+    assert " ".join(out.split()).count("/new: missing: interrupted: 11 trials in ") == 2
+    made = as_json(capsys, old, new, status=CANNOT_TELL)
+    assert len(made["missing"]) == 1 and made["new"]["units"] == 9
+    told(capsys, old, good(tmp_path / "worse", shift=1.2), status=WORSE)
+    one(tmp_path / "worse" / "n4.jsonl", "interrupted", host="n4")
+    told(capsys, old, tmp_path / "worse", status=WORSE)
+    one(old / "n4.jsonl", "interrupted", host="n4")
+    assert "missing" not in told(capsys, old, new)[0]  # neither side has it
+
+
+@pytest.mark.parametrize("alternate", (False, True))
+def test_an_interrupted_run_among_others_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], alternate: bool
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    for i in range(7):
+        one(old / f"{i}.jsonl", shift=1 + 0.001 * i, started=day(2 * i if alternate else i))
+        started = day(2 * i + 1 if alternate else 10 + i)
+        one(new / f"{i}.jsonl", "interrupted" if i == 3 else None, started=started)
+    out, _ = told(capsys, old, new)
+    assert ("6 runs of" if alternate else "7 runs of") in out and " against 6 of " in out
+    assert (", in pairs" in out) == alternate and out.startswith("nothing is slower\n")
+    line = "left out 11 interrupted trials in 1 run of NEW: latency/cycle size=4096,"
+    assert line in " ".join(out.split()) and "missing" not in out
+    made = as_json(capsys, old, new)
+    assert len(made["left_out"]) == 1 and not made["missing"]
+    file, _, _ = exported(capsys, old)
+    (line,) = judged(capsys, file, new, GOOD).values()
+    assert line.endswith("within their bounds; left out: 11 interrupted trials in 1 run")
+
+
+def test_a_run_that_was_cut_off_before_its_first_trial(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = good(tmp_path / "old", 4), tmp_path / "new.jsonl"
+    write(new, [line for line in one(new, host="n0") if line["type"] in ("header", "benchmark")])
+    out, err = told(capsys, old, new, status=CANNOT_TELL)
+    assert "missing    left out: 11 trials in NEW: latency/" in out and not err
+    assert "no metric is on both sides" in out and "differs" not in out
+    assert "valid in NEW" in told(capsys, new, old, status=CANNOT_TELL)[0]
+    out, _ = told(capsys, old, new, new, status=CANNOT_TELL)
+    assert "missing: left out: 11 trials" in " ".join(out.split())
+    file, _, _ = exported(capsys, old)
+    assert judged(capsys, file, new, CANNOT_TELL) == {"n0": "cannot tell  left out: 11 trials"}
 
 
 # Expected values.

@@ -65,10 +65,10 @@ def one(
     return lines
 
 
-def good(folder: Path, n: int = 10) -> Path:
+def good(folder: Path, n: int = 10, shift: float = 1) -> Path:
     """Hosts of one kind, with a run each."""
     for i in range(n):
-        one(folder / f"n{i}.jsonl", shift=1 + 0.001 * i, host=f"n{i}")
+        one(folder / f"n{i}.jsonl", shift=shift * (1 + 0.001 * i), host=f"n{i}")
     return folder
 
 
@@ -197,8 +197,10 @@ def test_a_valid_result_in_one_run_is_enough_unless_another_has_a_fault(
     )
     out, _ = told(capsys, old / "n0.jsonl", new, status=WORSE)
     assert "fault      wrong: 2 trials in NEW: numa/static kernel=copy, " in out
-    found = judged(capsys, file, new, WORSE)["n0"]
-    assert found == "outside      wrong: 2 trials (numa/static kernel=copy and 1 more)"
+    assert judged(capsys, file, new, WORSE)["n0"] == (
+        "outside      wrong: 2 trials (numa/static kernel=copy and 1 more);"
+        " left out: 8 interrupted trials in 1 run"
+    )
 
 
 def test_what_neither_side_has_is_nothing(

@@ -130,7 +130,7 @@ def _compare(options: argparse.Namespace) -> int:
         from . import expected, observations
 
         classes = expected.read(options.baseline)
-        side, notes = observations.load(_given(options), "these records")
+        side, notes = observations.load(_given(options), "these records", True)
         note(notes)
         judged = expected.judge(side, classes)
         print(expected.told(judged, options.format), flush=True)
@@ -158,11 +158,11 @@ def _each(options: argparse.Namespace) -> int:
     if options.output:
         raise sources.BadInput("compare --output needs two sides: a page compares OLD with NEW")
     likwid.refuse(options.file)
-    first, notes = observations.load(options.file[:1], str(options.file[0]))
+    first, notes = observations.load(options.file[:1], str(options.file[0]), True)
     note(notes)
     made = []
     for path in options.file[1:]:
-        other, notes = observations.load([path], str(path))
+        other, notes = observations.load([path], str(path), True)
         note(notes)
         made.append(
             comparison.compare(first, other, options.threshold, options.require, options.by_host)
@@ -240,12 +240,12 @@ def _loaded(old: list[Path], new: list[Path]) -> list[tuple[Side, list[str]]]:
 
     beside = None
     if _takes_long(old) and _takes_long(new):
-        beside = processes.Processes("compare.command_line", 1).call("load", new, "NEW")
-    first = observations.load(old, "OLD")
+        beside = processes.Processes("compare.command_line", 1).call("load", new, "NEW", True)
+    first = observations.load(old, "OLD", True)
     try:
-        return [first, beside.result() if beside else observations.load(new, "NEW")]
+        return [first, beside.result() if beside else observations.load(new, "NEW", True)]
     except ChildProcessError:  # it was killed
-        return [first, observations.load(new, "NEW")]
+        return [first, observations.load(new, "NEW", True)]
 
 
 def note(notes: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from . import differences, inference, observations
 from .hosts import Changes
 from .inference import LEVEL
-from .lost import LEFT_OUT, Lost, without_result
+from .lost import Lost, between
 from .observations import HeadedMetric, Metric, Side
 
 SLOWER, FASTER, SAME, UNTOLD = "slower", "faster", "same", "cannot tell"
@@ -73,7 +73,7 @@ class Comparison:
     reason: str = ""  # why no change can be shown at all
     differs: list[tuple[str, str, str]] = field(default_factory=list)
     unmatched: list[str] = field(default_factory=list)
-    lost: list[Lost] = field(default_factory=list)  # trials that had a valid result
+    lost: list[Lost] = field(default_factory=list)  # trials with a result on the other side only
     metrics: list[Compared] = field(default_factory=list)  # the worst first
     required: list[str] = field(default_factory=list)  # what --require asks for in vain
     overall: Optional[Overall] = None
@@ -84,7 +84,8 @@ class Comparison:
         verdicts = {m["verdict"] for m in self.metrics}
         if SLOWER in verdicts or self.hosts.certain or any(lost.is_fault for lost in self.lost):
             return WORSE
-        is_open = SLOWER + PERHAPS in verdicts or self.required or self.lost
+        is_missing = any(lost.is_missing for lost in self.lost)
+        is_open = SLOWER + PERHAPS in verdicts or self.required or is_missing
         return CANNOT_TELL if is_open or not verdicts else GOOD
 
 
@@ -97,9 +98,8 @@ def compare(
 ) -> Comparison:
     """The last threshold whose pattern matches a metric counts; metrics that match `require` must
     have a verdict."""
-    cut = any(r["cut"] for r in new.runs)
-    lost = [one for one in without_result(old.names, new) if cut or one.status != LEFT_OUT]
-    old, new = old.measured(), new.measured()
+    lost = between(old, new)
+    old, new = observations.comparable(old, new, LEAST_PAIRS)
     seen = observations.observe(old, new, LEAST_PAIRS)
     whole = overall(seen)
     seen = observations.by_clock(seen)
@@ -111,7 +111,7 @@ def compare(
     made.unmatched = differences.trials_of(old, new)
     made.lost = lost
     made.overall = whole
-    if by_host and seen.nodes:
+    if by_host and seen.nodes and seen.metrics:
         made.hosts = by_host(old, new)
     if seen.metrics:
         kinds = [f"{m['benchmark']} {m['name']}" for m in seen.metrics]
@@ -138,11 +138,14 @@ def overall(seen: observations.Observed) -> Optional[Overall]:
     sign = np.array([1.0 if seen.metrics[i]["better"] == "lower" else -1.0 for i in headlines])
     old, new = (sign * y[:, headlines] for y in (seen.old, seen.new))
     middle = np.nanmean(np.vstack([old, new]), axis=0)
-    before, after = (np.nanmean(y - middle, axis=1) for y in (old, new))
-    before, after = (y[np.isfinite(y)] for y in (before, after))
-    if seen.paired and len(before) == len(after):
-        change, error, df = inference.mean(after - before)
+    before, after = (_means(y - middle) for y in (old, new))
+    if seen.paired:
+        changes = (after - before)[np.isfinite(after - before)]
+        if not len(changes):
+            return None
+        change, error, df = inference.mean(changes)
     else:
+        before, after = (y[np.isfinite(y)] for y in (before, after))
         (one, one_error, n), (other, other_error, m) = map(inference.mean, (before, after))
         change, error, df = other - one, float(np.hypot(one_error, other_error)), min(n, m)
     if df < 1:
@@ -150,6 +153,13 @@ def overall(seen: observations.Observed) -> Optional[Overall]:
     half = float(inference.t_quantile(np.array([df]))[0]) * error
     low, high = np.exp([change - half, change + half])
     return Overall(float(np.exp(change)), float(low), float(high), len(headlines))
+
+
+def _means(y: inference.Array) -> inference.Array:
+    """Of each row; NaN of one without a value."""
+    n = np.isfinite(y).sum(1)
+    total = np.nansum(y, axis=1)
+    return np.asarray(np.divide(total, n, out=np.full(len(y), np.nan), where=n > 0))
 
 
 def matches(name: str, words: str, pattern: str) -> bool:

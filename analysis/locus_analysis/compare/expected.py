@@ -289,22 +289,24 @@ def _outside(metrics: Sequence[Bounds], values: Array) -> list[Outside]:
 
 def _judge(told: Judged, wanted: Class, lost: Sequence[Lost]) -> None:
     """No result of a noisy trial, or of one that was left out, is held against a host."""
-    faults = [one for one in lost if one.is_fault]
-    sound = told["compared"] and not lost and not told["noisy"]
+    faults, gone = ([one for one in lost if getattr(one, of)] for of in ("is_fault", "is_missing"))
+    sound = told["compared"] and not gone and not told["noisy"]
     missing = len(wanted["metrics"]) - told["compared"]
     said = [f"{one.counted} ({units.some(one.trials, 1)})" for one in faults]
     said += _named(told["outside"])
-    said += [one.counted for one in lost if one not in faults]
+    said += [one.counted for one in gone]
     said += [f"noisy: {text}" for text in _named(told["noisy"])]
     if not wanted["metrics"]:
         said.append(_unbounded(wanted))
-    elif missing and not lost:
+    elif missing and not faults and not gone:
         said.append(f"{missing} of {len(wanted['metrics'])} metrics were not measured")
     bad = faults or told["outside"]
     told["verdict"] = OUTSIDE if bad else AS_EXPECTED if sound else UNKNOWN
-    told["trials"] = {one.status: len(one.trials) for one in lost}
+    told["trials"] = {one.status: len(one.trials) for one in (*faults, *gone)}
     told["missing"] = missing
-    told["reason"] = "; ".join(said) or _within(told["compared"], wanted)
+    said = said or [_within(told["compared"], wanted)]
+    said += [f"left out: {one.counted}" for one in lost if one.is_of_runs]
+    told["reason"] = "; ".join(said)
 
 
 def _within(compared: int, wanted: Class) -> str:

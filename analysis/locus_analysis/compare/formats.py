@@ -124,8 +124,7 @@ def heading(made: Comparison) -> list[str]:
             "all runs of one side came first: a drift of the machine would look like a change;"
             " --measure alternates"
         )
-    lines += [f"fault      {line}" for line in faults(made)]
-    lines += [f"missing    {line}" for line in missing(made)]
+    lines += [f"{word:9}  {line}" for word, line in lost(made)]
     lines += [
         f"differs    {name}: {_shortened(one)} -> {_shortened(other)}"
         for name, one, other in made.differs
@@ -133,20 +132,34 @@ def heading(made: Comparison) -> list[str]:
     return lines + [f"unmatched  {line}" for line in made.unmatched]
 
 
+def lost(made: Comparison) -> list[tuple[str, str]]:
+    """Lines on trials without a valid result, each with the word before it."""
+    told = [("fault", line) for line in faults(made)]
+    told += [("missing", line) for line in missing(made)]
+    return told + [("left out", line) for line in left_out(made)]
+
+
 def faults(made: Comparison) -> list[str]:
     """Trials that are invalid now, alike ones in one line."""
-    return [_said(made, lost) for lost in made.lost if lost.is_fault]
+    return [_said(one) for one in made.lost if one.is_fault]
 
 
 def missing(made: Comparison) -> list[str]:
     """Trials that were not measured to the end, so that nothing can be told of them."""
-    return [_said(made, lost) for lost in made.lost if not lost.is_fault]
+    return [_said(one) for one in made.lost if one.is_missing]
 
 
-def _said(made: Comparison, lost: Lost) -> str:
-    where = f"in {made.new.name}"
-    if lost.hosts and len(made.new.hosts) > 1:
-        where += f" on {units.some(lost.hosts)}"
+def left_out(made: Comparison) -> list[str]:
+    """Trials that only some runs of a host lack."""
+    return [
+        f"{one.counted} of {one.side}{one.on_hosts}: {units.some(one.trials)}; other runs count"
+        for one in made.lost
+        if one.is_of_runs
+    ]
+
+
+def _said(lost: Lost) -> str:
+    where = f"in {lost.side}{lost.on_hosts}"
     if len(lost.trials) > 1:
         return f"{lost.counted} {where}: {units.some(lost.trials)}"
     name, _, parameters = lost.trials[0].partition(" ")
@@ -176,9 +189,13 @@ def summary(made: Comparison) -> list[str]:
             "cannot tell: with the change, below 100 %, that these runs would have shown; --plan:"
             " how many runs show less"
         )
-    for what, is_fault in (("fault", True), (UNTOLD, False)):
-        if own := [lost.counted for lost in made.lost if lost.is_fault == is_fault]:
-            lines.append(f"{what}: {', '.join(own)}, valid in {made.old.name}")
+    sides = (made.new.name, made.old.name), (made.old.name, made.new.name)
+    for what, is_of in (("fault", "is_fault"), (UNTOLD, "is_missing")):
+        for side, other in sides:
+            own = [one for one in made.lost if getattr(one, is_of) and one.side == side]
+            if own:
+                told = ", ".join(one.counted + one.on_hosts for one in own)
+                lines.append(f"{what}: {told}, valid in {other}")
     if made.required:
         more = f", and {len(made.required) - 1} more" if made.required[1:] else ""
         lines.append(f"required, but cannot be told: {made.required[0]}{more}")
@@ -326,6 +343,7 @@ def members(made: Comparison) -> dict[str, object]:
         "unmatched": made.unmatched,
         "faults": faults(made),
         "missing": missing(made),
+        "left_out": left_out(made),
         "required": made.required,
         "status": made.status,
         "overall": made.overall and made.overall._asdict(),

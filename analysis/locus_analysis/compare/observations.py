@@ -209,18 +209,24 @@ class Side:
         return replace(self, runs=[self.runs[i] for i in own], **arrays)
 
     def measured(self) -> Side:
-        """The runs that have a trial."""
-        return self.of(np.flatnonzero((self.status > ABSENT).any(1)))
+        """The runs that have a valid result."""
+        return self.of(np.flatnonzero(self.valid.any(1)))
 
     def without_noisy(self) -> Side:
         noisy = (self.status == NOISY)[:, self.places(m["id"] for m in self.metrics.values())]
         return replace(self, values=np.where(noisy, np.nan, self.values))
 
-    def having(self, status: str, trials: Iterable[str]) -> list[str]:
-        """The hosts on which one of these trials has this status."""
-        own = self.status[:, self.places(id_ for id_ in trials if id_ in self.trials)]
-        index = STATUSES.index(status) if status in STATUSES else None
-        return sorted({self.runs[i]["host"] for i in np.flatnonzero((own == index).any(1))})
+    @cached_property
+    def rows(self) -> list[int]:
+        """Of each run, the place of its host."""
+        place = {host: i for i, host in enumerate(self.hosts)}
+        return [place[r["host"]] for r in self.runs]
+
+    def on_hosts(self, where: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """By host: whether it is so in any of its runs."""
+        found = np.zeros((len(self.hosts), where.shape[1]), bool)
+        np.logical_or.at(found, self.rows, where)
+        return found
 
     def places(self, trials: Iterable[str]) -> list[int]:
         """The columns of these trials."""
@@ -281,18 +287,18 @@ class _RowOfMetric(TypedDict):
     kind: str
 
 
-def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:
-    """One side, and notes on what was left out."""
+def load(paths: Sequence[Path], name: str, bare: bool = False) -> tuple[Side, list[str]]:
+    """One side, and notes on what was left out. `bare`: it may have no trial at all."""
     read = database.read(paths, samples=False, values=True)
-    return of(database.trials(read), name), read.notes
+    return of(database.trials(read), name, bare), read.notes
 
 
-def of(db: duckdb.DuckDBPyConnection, name: str) -> Side:
+def of(db: duckdb.DuckDBPyConnection, name: str, bare: bool = False) -> Side:
     """All runs of a database that has the tables of trials."""
     db.execute(NUMBERED)
     runs = [_run(r) for r in select(db, _RowOfRun, RUNS)]
     trials = {r["id"]: _trial(r) for r in select(db, _RowOfTrial, TRIALS)}
-    if not trials:
+    if not trials and not bare:
         raise database.BadInput(f"no trial in {name}")
     found = select(db, _RowOfMetric, "FROM a_metric ORDER BY m")
     of_trials = _arrays(db, RESULTS, (len(runs), len(trials)), statuses=STATUSES)
@@ -407,6 +413,24 @@ def observe(old: Side, new: Side, least_pairs: int) -> Observed:
     )
 
 
+def comparable(old: Side, new: Side, least_pairs: int) -> tuple[Side, Side]:
+    """The runs that have a value of what both sides have; of pairs, those of which both have one,
+    if these are enough. A side without such a run stays as it is."""
+    known = [values(side, common(old, new)) > 0 for side in (old, new)]
+    both = known[0].any(0) & known[1].any(0)
+    here, there = (np.asarray(own[:, both].any(1)) for own in known)
+    if len(old.hosts) > 1 and old.hosts == new.hosts:
+        pairs = old.on_hosts(here[:, None]) & new.on_hosts(there[:, None])
+        if pairs.sum() >= least_pairs:
+            here, there = here & pairs[old.rows, 0], there & pairs[new.rows, 0]
+    elif len(old.hosts) == len(new.hosts) == 1 and _alternate(old, new, least_pairs):
+        pairs = here & there
+        here, there = (pairs, pairs) if pairs.sum() >= least_pairs else (here, there)
+    chosen = [(old, here), (new, there)]
+    old, new = (side.of(np.flatnonzero(own)) if own.any() else side for side, own in chosen)
+    return old, new
+
+
 def common(*sides: Side) -> list[Key]:
     """The metrics that all sides have, in the order of the first one's record. Rates follow from
     the time: of these and the time each trial has one, the first."""
@@ -458,11 +482,10 @@ def values(side: Side, keys: Sequence[Key]) -> Array:
 
 def by_host(side: Side, y: Array) -> Array:
     """The mean over the runs of each host; NaN where no run has the metric."""
-    place = {host: i for i, host in enumerate(side.hosts)}
-    own, known = [place[r["host"]] for r in side.runs], np.asarray(np.isfinite(y))
-    total, n = (np.zeros((len(place), y.shape[1])) for _ in range(2))
-    np.add.at(total, own, np.where(known, y, 0))
-    np.add.at(n, own, known)
+    known = np.asarray(np.isfinite(y))
+    total, n = (np.zeros((len(side.hosts), y.shape[1])) for _ in range(2))
+    np.add.at(total, side.rows, np.where(known, y, 0))
+    np.add.at(n, side.rows, known)
     return np.asarray(np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0))
 
 

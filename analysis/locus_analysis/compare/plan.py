@@ -58,11 +58,11 @@ class Plan:
 
 def plan(old: Side, new: Optional[Side], thresholds: Thresholds, effects: Thresholds) -> Plan:
     """From one side's runs, or both sides'; pairs where both alternated."""
-    old, new = old.measured(), new and new.measured()
-    seen = observations.by_clock(observations.observe(old, new or old, LEAST_PAIRS))
+    old, other = observations.comparable(old, new or old, LEAST_PAIRS)
+    seen = observations.by_clock(observations.observe(old, other, LEAST_PAIRS))
     y = [seen.old, seen.new] if new else [seen.old]
     paired = seen.paired and new is not None
-    hosts = sorted({*old.hosts, *(new.hosts if new else ())})
+    hosts = sorted({*old.hosts, *other.hosts})
     made = Plan(tuple(map(len, y)), hosts, "node" if seen.nodes else "run", paired)
     if not seen.metrics:
         made.reason = "no metric is on both sides"

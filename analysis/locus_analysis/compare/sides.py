@@ -25,10 +25,7 @@ def status(made: Sequence[Comparison]) -> int:
 def text(made: Sequence[Comparison]) -> str:
     to = formats.width()
     table = formats.aligned([TITLES, *(_cells(one, _prefix(made)) for one in made)], to)
-    hosts = [
-        f"{one.new.name}: {word}: {line}" for one in made for word, line in by_host.told(one.hosts)
-    ]
-    lines = [result(made), _first(made[0]), "", *table, "", *hosts, *_meaning(made)]
+    lines = [result(made), _first(made[0]), "", *table, "", *_more(made), *_meaning(made)]
     return "\n".join(part for line in lines for part in formats.wrapped(line, to) or [""])
 
 
@@ -41,6 +38,15 @@ def result(made: Sequence[Comparison]) -> str:
     if any(one.reason for one in made):
         return "no verdict"
     return f"no side is slower than {made[0].old.name}"
+
+
+def _more(made: Sequence[Comparison]) -> list[str]:
+    """Hosts that became slower, and trials without a valid result."""
+    return [
+        f"{one.new.name}: {word}: {line}"
+        for one in made
+        for word, line in (*by_host.told(one.hosts), *formats.lost(one))
+    ]
 
 
 def _first(one: Comparison) -> str:
@@ -88,7 +94,7 @@ def _cells(one: Comparison, prefix: str) -> list[str]:
 def markdown(made: Sequence[Comparison]) -> str:
     rows = [list(TITLES), ["---"] * len(TITLES), *(_cells(one, "") for one in made)]
     lines = [f"- {result(made)}", f"- {_first(made[0])}", "", *units.in_bars(rows), ""]
-    return "\n".join([*lines, *_meaning(made)])
+    return "\n".join([*lines, *_more(made), *_meaning(made)])
 
 
 def table(made: Sequence[Comparison]) -> str:
