@@ -16,9 +16,8 @@ from typing import IO, Optional
 
 import duckdb
 
-from . import sources, store
+from . import schema, sources, store
 from .reader import Copy, Reader, empty
-from .schema import types
 from .sources import BadInput
 
 LINE = re.compile(
@@ -37,15 +36,45 @@ INSERT INTO line FROM read_csv(?, columns = {{'copy': 'BIGINT', 'number': 'BIGIN
 OF_TRIAL = (b"samples", b"trial")
 UNTOLD = (b"\x00", b"\x01")  # what DuckDB's CSV does not hold, and what stands between columns
 MALFORMED = "SELECT DISTINCT copy FROM line WHERE NOT json_valid(json)"
-# Without what each such line has. The schema says more: what it would refuse beside that is taken.
-LACKING = """
+# What the schema may refuse in the text of lines, where the tables would not show it: lone
+# surrogates and keys in disguise; in trials, a type that DuckDB would convert.
+CONVERTED = (
+    r'"threads"\s*:\s*(?:[^1-9\s]|[0-9]+[^0-9\s,}])|"cpus"\s*:\s*(?:[^\[\s]|\[[^\]]*[^0-9\s,\]])'
+    r'|"(?:value|with_noise|low|high|scale|wall|elapsed)"\s*:\s*[^-0-9\s]'
+    r'|"(?:ci|by_worker)"\s*:\s*(?:[^\[\sn]|\[[^\]]*["\[{tf])'
+)
+DOUBTFUL = rf"""
+SELECT DISTINCT copy FROM line WHERE regexp_matches(json, '\\u(?:[dD]|00[2-7])')
+	OR type = 'trial' AND regexp_matches(json, '{CONVERTED}')
+"""
+# Rows without what each such line has, or with a number that may be none of a record. The schema
+# says more: what it would refuse beside these and DOUBTFUL is taken.
+NAME = schema.definition("name")["pattern"]
+PROFILES = schema.definition("header")["properties"]["profile"]["enum"]
+SENTENCE = "[^\\x00-\\x1f\\x7f]+"
+LACKING = f"""
 SELECT DISTINCT r.copy FROM parsed.trial t JOIN parsed.run r USING (shard, run)
-WHERE shard = getvariable('shard') AND (t.benchmark IS NULL OR t.variant IS NULL
-	OR t.threads IS NULL OR t.bind IS NULL OR t.status IS NULL)
+WHERE shard = getvariable('shard') AND (
+	regexp_full_match(t.benchmark, '{NAME}') AND regexp_full_match(t.variant, '{NAME}')
+	AND t.threads BETWEEN 1 AND {schema.MOST_INTEGER}
+	AND regexp_full_match(t.bind, '{SENTENCE}')
+	AND json_type(t.parameters) = 'OBJECT'
+	AND t.status IN {(*schema.definition("status")["enum"],)}
+	AND (t.status <> 'ok' OR (t.scale IS NOT NULL AND t.reasons = []))) IS NOT true
 UNION
-SELECT copy FROM parsed.run WHERE shard = getvariable('shard') AND (host IS NULL OR started IS NULL
-	OR rank IS NULL OR ranks IS NULL OR command IS NULL OR machine IS NULL
-	OR NOT regexp_full_match(started, '[-0-9]+T[:.0-9]+Z'))
+SELECT r.copy FROM parsed.metric m JOIN parsed.run r USING (shard, run)
+WHERE shard = getvariable('shard') AND len([x FOR x IN [m.value, m.low, m.high, m.with_noise]
+	IF x <> 0 AND abs(x) NOT BETWEEN {schema.LEAST} AND {schema.MOST_INTEGER}]) > 0
+UNION
+SELECT copy FROM parsed.run WHERE shard = getvariable('shard') AND (
+	regexp_full_match(header->>'$.schema', '{schema.SCHEMA}\\.[0-9]+')
+	AND json_type(header, ['$.rank', '$.ranks', '$.command', '$.altered', '$.resumes'])
+		= ['UBIGINT', 'UBIGINT', 'ARRAY', 'ARRAY', 'ARRAY']
+	AND json_type(header, '$.host') = 'VARCHAR'
+	AND ranks >= 1 AND len(command) >= 1 AND regexp_full_match(host, '{SENTENCE}')
+	AND regexp_full_match(started, '{schema.definition("moment")["pattern"]}')
+	AND try_cast(started AS TIMESTAMP) IS NOT NULL AND machine IS NOT NULL
+	AND profile IN {(*PROFILES,)}) IS NOT true
 """
 
 
@@ -60,6 +89,7 @@ class Taken:
     copies: list[Copy] = field(default_factory=list)
     flaws: list[str] = field(default_factory=list)
     is_record: bool = True
+    is_checked: bool = False  # each line, by the schema
     nodes: Optional[str] = None  # the text of a file that is none (nodes.py)
 
 
@@ -84,7 +114,7 @@ class Bulk:
         begin = self._text.tell()
         try:
             self._take(taken)
-        except (_NotPlain, OSError):
+        except (_NotPlain, UnicodeDecodeError, OSError):
             self._text.truncate(begin)
             self._text.seek(begin)
             del self.reader.copies[copies:]
@@ -95,6 +125,7 @@ class Bulk:
 
     def slowly(self, taken: Taken) -> None:
         """A line at a time, each checked by the schema."""
+        taken.is_checked = True
         copies, notes = len(self.reader.copies), len(self.reader.notes)
         try:
             self.reader.take(taken.path)
@@ -108,7 +139,7 @@ class Bulk:
     def parse(self, batch: Sequence[Taken], shard: int) -> list[Taken]:
         """The files, which were taken since the last call, into the tables of parsed.sql."""
         slow: set[Path] = set()
-        while (wrong := self._parsed(shard)) is not None:
+        while (wrong := self._parsed(batch, shard)) is not None:
             assert len(slow) < len(batch), "the schema refuses less than the tables"
             own = {one.path for one in batch if wrong & {copy.number for copy in one.copies}}
             slow |= (own - slow) or {one.path for one in batch}
@@ -123,21 +154,26 @@ class Bulk:
         self.slowly(taken)
         return taken
 
-    def _parsed(self, shard: int) -> Optional[set[int]]:
-        """None: well; else the copies with a line that is wrong, or none if that is not known."""
+    def _parsed(self, batch: Sequence[Taken], shard: int) -> Optional[set[int]]:
+        """None: well; else the copies with a line that may be wrong; empty: not known which."""
+        unchecked = {c.number for one in batch if not one.is_checked for c in one.copies}
         try:
             self.hand_over()
+            if wrong := self._among(unchecked, DOUBTFUL):
+                return wrong
             self.db.begin()
             self.reader.parse(shard)
             self.db.commit()
-            wrong = self.db.execute(LACKING).fetchall()
-            return {copy for (copy,) in wrong} or None
         except (duckdb.OutOfMemoryException, duckdb.IOException):
             raise
         except duckdb.Error:
             with suppress(duckdb.Error):
                 self.db.rollback()
-            return {copy for (copy,) in self.db.execute(MALFORMED).fetchall()}
+            return self._among(unchecked, MALFORMED)
+        return self._among(unchecked, LACKING) or None
+
+    def _among(self, copies: set[int], query: str) -> set[int]:
+        return copies & {copy for (copy,) in self.db.execute(query).fetchall()}
 
     def _forget(self) -> None:
         """What was taken since the last call of parse()."""
@@ -167,7 +203,7 @@ class Bulk:
         name = sources.name(taken.path)
         headers: dict[bytes, Copy] = {}
         again: dict[bytes, Copy] = {}  # by the begin of lines of samples
-        known = {kind.encode() for kind in types()}
+        known = {kind.encode() for kind in schema.types()}
         write, skipped = self._text.write, self.reader.skipped
         for number, text in self._lines(taken):
             if copy := again.get(text[:BEGIN]):
@@ -196,6 +232,8 @@ class Bulk:
                 copy.ended.add(trial)
             if skipped and skipped.match(text):
                 continue
+            if not text.isascii():
+                text.decode("utf-8")
             write(b"%d\x01%d\x01%s\x01%s\n" % (copy.number, number, kind, text))
         if not headers:
             raise _NotPlain

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn, Optional, cast
@@ -157,7 +158,7 @@ def _document() -> Line:
 
 @cache
 def _strict() -> Draft202012Validator:
-    return Draft202012Validator(_document())
+    return _validator(_document())
 
 
 @cache
@@ -165,7 +166,21 @@ def _tolerant() -> Draft202012Validator:
     """Accepts a later minor version, too."""
     document = cast("Line", _loosened(_document()))
     del document["$defs"]["header"]["properties"]["schema"]  # check() looks at it
-    return Draft202012Validator(document)
+    return _validator(document)
+
+
+def _validator(document: Line) -> Draft202012Validator:
+    formats = {"date-time": _is_moment}
+    return Draft202012Validator(document, validate_formats=True, formats=formats)
+
+
+def _is_moment(text: str) -> bool:
+    """Whether a text of the right form (`moment`) is a time that there is."""
+    try:
+        datetime.fromisoformat(text.removesuffix("Z"))
+    except ValueError:
+        return False
+    return True
 
 
 def _loosened(part: object) -> object:

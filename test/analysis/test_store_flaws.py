@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the schema refuses is left out of a store, too, and told as readers of records tell it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from locus_analysis.records import bulk, database
+from locus_analysis.records.sources import BadInput
+from test_store import aggregate, named, runs
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def of_metric(values: dict[str, Any]) -> Change:
+    return lambda trial: next(iter(trial["metrics"].values())).update(values)
+
+
+HEADER: dict[str, Change] = {
+    "another schema": lambda line: line.update(schema="locus-record-2.0"),
+    "a tenth schema": lambda line: line.update(schema="locus-record-10.3"),
+    "no schema": lambda line: line.pop("schema"),
+    "a host of two lines": lambda line: line.update(host="a\nb"),
+    "no name": lambda line: line.update(host=""),
+    "a number as host": lambda line: line.update(host=7),
+    "rank": lambda line: line.update(rank=-1),
+    "half a rank": lambda line: line.update(rank=0.5),
+    "no ranks": lambda line: line.update(ranks=0),
+    "no such day": lambda line: line.update(started="2026-02-29T10:00:00.000Z"),
+    "no such second": lambda line: line.update(started="2026-02-28T10:00:60.000Z"),
+    "no fraction": lambda line: line.update(started="2026-02-28T10:00:00Z"),
+    "profile": lambda line: line.update(profile="best"),
+    "command": lambda line: line.update(command="locus run"),
+    "altered": lambda line: line.update(altered={}),
+}
+TRIAL: dict[str, Change] = {
+    "status": lambda line: line.update(status="great"),
+    "text": of_metric({"value": "1.5"}),
+    "nothing": of_metric({"value": None}),
+    "beyond 2^53": of_metric({"value": 10**30}),
+    "beyond 1e99": of_metric({"value": 1e100}),
+    "interval": of_metric({"ci": [1, "2"]}),
+    "half a thread": lambda line: line.update(threads=1.5),
+    "no thread": lambda line: line.update(threads=0),
+    "threads as text": lambda line: line.update(threads="2"),
+    "cpus": lambda line: line.update(cpus="all"),
+    "a negative cpu": lambda line: line.update(cpus=[0, -1]),
+    "reasons": lambda line: line.update(status="ok", reasons=["none"]),
+    "variant": lambda line: line.update(variant="a b"),
+    "bind": lambda line: line.update(bind=""),
+    "parameters": lambda line: line.update(parameters=[1]),
+    "scale": lambda line: line.update(scale="1"),
+}
+
+
+def changed(record: bytes, kind: str, change: Change) -> bytes:
+    """A record whose first line of a kind is another one; of trials, the first with a value."""
+    lines = [json.loads(line) for line in record.splitlines() if b'"samples", "run' not in line]
+    wanted = (line for line in lines if line["type"] == kind)
+    change(next(line for line in wanted if kind == "header" or "metrics" in line))
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def test_what_the_schema_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record for each change."""
+    folder, store = tmp_path / "results", tmp_path / "store"
+    folder.mkdir()
+    changes = [
+        *(("header", *c) for c in HEADER.items()),
+        *(("trial", *c) for c in TRIAL.items()),
+    ]
+    for i, (kind, name, change) in enumerate(changes):
+        (folder / f"{i} {name}.jsonl").write_bytes(changed(named(str(i)), kind, change))
+    bad = named("bytes").replace(b'"bind": "', b'"bind": "\xff', 1)
+    (folder / "bytes.jsonl").write_bytes(bad)
+    (folder / "good.jsonl").write_bytes(named("good"))
+    notes = database.read([folder]).notes
+    assert len(notes) == len(changes) + 1
+    assert aggregate(folder, into=store) == 0
+    assert runs(store) == runs(folder)
+    monkeypatch.setattr(database, "LARGE", 1)
+    assert sorted(database.read([folder]).notes) == sorted(notes)
+
+
+def test_what_only_looks_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read line by line once, and then trusted."""
+    looks = changed(named("a"), "trial", of_metric({"value": 1e17}))
+    (tmp_path / "a.jsonl").write_bytes(looks)
+    (tmp_path / "b.jsonl").write_bytes(named("b"))
+    read = list[Path]()
+    slowly = bulk.Bulk.slowly
+
+    def noted(self: bulk.Bulk, taken: bulk.Taken) -> None:
+        read.append(taken.path)
+        slowly(self, taken)
+
+    monkeypatch.setattr(bulk.Bulk, "slowly", noted)
+    assert aggregate(tmp_path, into=tmp_path / "store") == 0
+    assert read == [tmp_path / "a.jsonl"]
+
+
+def test_all_records_are_refused(tmp_path: Path) -> None:
+    record = changed(named("a"), "header", HEADER["another schema"])
+    (tmp_path / "a.jsonl").write_bytes(record)
+    with pytest.raises(BadInput, match="locus-record-2"):
+        database.read([tmp_path / "a.jsonl"])
+    assert aggregate(tmp_path / "a.jsonl", into=tmp_path / "store") == 2
