@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from locus_analysis.records import bulk, database
+from locus_analysis.records import bulk, database, nodes, sources
 from locus_analysis.records.sources import BadInput
 from test_store import aggregate, named, runs
 
@@ -109,3 +109,49 @@ def test_all_records_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="locus-record-2"):
         database.read([tmp_path / "a.jsonl"])
     assert aggregate(tmp_path / "a.jsonl", into=tmp_path / "store") == 2
+
+
+@pytest.mark.parametrize("gone", ["a.jsonl", "nodes.tsv"])
+def test_a_file_that_is_removed_meanwhile(
+    tmp_path: Path,
+    gone: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It is left out and told, and read when it is there again."""
+    folder, store = tmp_path / "results", tmp_path / "store"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.jsonl").write_bytes(named(name))
+    (folder / "nodes.tsv").write_text("n1\tcut off\n")
+    file, hidden = folder / gone, tmp_path / "hidden"
+    find = nodes.find
+
+    def renamed(paths: Sequence[Path]) -> list[Path]:
+        found = find(paths)
+        file.rename(hidden)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(nodes, "find", renamed)
+        assert aggregate(folder, into=store) == 0
+    out, err = capsys.readouterr()
+    assert "2 new files" in out and "1 file left out" in out
+    assert f"{file}: cannot be read: No such file or directory" in err
+    hidden.rename(file)
+    assert aggregate(folder, into=store) == 0
+    assert "1 new file," in capsys.readouterr().out
+    assert runs(store) == runs(folder)
+
+
+def test_a_record_that_is_removed_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "b.jsonl").write_bytes(named("b"))
+    gone = tmp_path / "a.jsonl"
+    monkeypatch.setattr(sources, "find", lambda *_: [gone, tmp_path / "b.jsonl"])
+    for most in (1 << 26, 1):
+        monkeypatch.setattr(database, "LARGE", most)
+        assert database.read([tmp_path]).notes == [
+            f"{gone}: cannot be read: No such file or directory"
+        ]

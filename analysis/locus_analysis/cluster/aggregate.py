@@ -101,7 +101,7 @@ def _said(added: Added, seconds: float) -> str:
         shown = "; ".join(_short(flaw) for flaw in added.flaws[:TOLD])
         parts.append(f"{units.several(n, 'line')} left out ({shown}{more})")
     if n := len(added.wrong):
-        parts.append(f"{units.several(n, 'file')} left out: no records")
+        parts.append(f"{units.several(n, 'file')} left out: no records, or not readable")
     return "; ".join(parts)
 
 
@@ -142,20 +142,27 @@ def _into(store: Path, files: Sequence[Path]) -> Added:
 def _nodes(path: Path) -> Taken:
     from ..records import bulk, nodes
 
-    status = path.stat()  # before it is read, for it may grow
-    return bulk.Taken(path, status, nodes=nodes.text(path))
+    status = bulk.status(path)  # before it is read, for it may grow
+    try:
+        return bulk.Taken(path, status, nodes=nodes.text(path))
+    except BadInput as error:
+        return bulk.Taken(path, None, flaws=[str(error)], is_record=False)
 
 
 def _is_known(path: Path, known: Mapping[str, Known]) -> bool:
-    s = path.stat()
-    one = known.get(sources.name(path))
-    return one is not None and one[:4] == (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns)
+    from ..records import bulk
+
+    s, one = bulk.status(path), known.get(sources.name(path))
+    if not s or not one:
+        return False
+    return one[:4] == (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns)
 
 
 def _count(added: Added, taken: Sequence[Taken]) -> None:
     for one in taken:
-        added.files += 1
-        added.size += one.status.st_size
+        if one.status:
+            added.files += 1
+            added.size += one.status.st_size
         added.runs += len(one.copies)
         if one.is_record:
             added.flaws += one.flaws

@@ -84,7 +84,7 @@ class Taken:
     is compressed; `flaws`: what is wrong with it, each with its line."""
 
     path: Path
-    status: os.stat_result
+    status: Optional[os.stat_result]  # before it was read; none: it could not be read
     whole: int = 0
     copies: list[Copy] = field(default_factory=list)
     flaws: list[str] = field(default_factory=list)
@@ -109,7 +109,7 @@ class Bulk:
 
     def take(self, path: Path) -> Taken:
         """All lines of a file but those of samples, which are counted."""
-        taken = Taken(path, path.stat())
+        taken = Taken(path, status(path))
         copies = len(self.reader.copies)
         begin = self._text.tell()
         try:
@@ -132,6 +132,8 @@ class Bulk:
         except BadInput as error:
             self.reader.notes.append(str(error))
             taken.is_record = False
+            if isinstance(error, sources.Unreadable):
+                taken.status = None
         taken.copies = self.reader.copies[copies:]
         taken.flaws = self.reader.notes[notes:]
         del self.reader.notes[notes:]
@@ -256,11 +258,19 @@ class Bulk:
             taken.flaws.append(f"{sources.name(taken.path)}:{number + 1}: {sources.CUT_OFF}")
 
 
+def status(path: Path) -> Optional[os.stat_result]:
+    """None: it is gone."""
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
 def batches(files: Sequence[Path], most: int) -> Iterator[list[Path]]:
     """The files, in parts of so many bytes."""
     batch, size = list[Path](), 0
     for path in files:
-        own = path.stat().st_size
+        own = sources.size([path])
         if batch and size + own > most:
             yield batch
             batch, size = [], 0

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import sources, store
-from .sources import BadInput
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,7 +43,7 @@ def text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise BadInput(f"{sources.name(file)}: cannot be read: {error.strerror}") from error
+        raise sources.unreadable(file, error) from error
 
 
 def _texts(db: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> Iterator[str]:

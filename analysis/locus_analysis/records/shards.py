@@ -103,7 +103,7 @@ def write(
     """What the tables of parsed.sql hold. `told` makes the table component."""
     _write_tables(db, folder, shard, told)
     db.execute(f"CREATE OR REPLACE TEMP TABLE manifest ({OF_MANIFEST})")
-    reader.insert(db, "manifest", [_row(one, shard) for one in taken])
+    reader.insert(db, "manifest", [_row(one, shard) for one in taken if one.status])
     _write_manifest(db, folder, shard)
 
 
@@ -160,6 +160,7 @@ def _write_tables(db: duckdb.DuckDBPyConnection, folder: Path, shard: int, told:
 
 def _row(taken: Taken, shard: int) -> tuple[object, ...]:
     s = taken.status
+    assert s
     name = os.fsencode(taken.path).decode("utf-8", "backslashreplace")
     same = (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns)
     return (name, *same, taken.whole, len(taken.copies), taken.flaws, taken.nodes, shard)

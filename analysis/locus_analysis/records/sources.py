@@ -36,6 +36,10 @@ class BadInput(Exception):
     """The input is not a readable record; the text says which, where and why."""
 
 
+class Unreadable(BadInput):
+    """A file that is gone, or that the system does not let us read."""
+
+
 class CannotWrite(Exception):
     """The text says what, and why."""
 
@@ -63,15 +67,19 @@ def find(paths: Sequence[Path], notes: list[str]) -> list[Path]:
             else:
                 found.setdefault(_identity(path.stat()), path)
         except OSError as error:
-            raise _unreadable(path, error) from error
+            raise unreadable(path, error) from error
     return list(found.values())
 
 
 def size(files: Sequence[Path]) -> int:
-    """The bytes of all files; 0 if one can be read only once."""
-    if STANDARD_INPUT in files:
-        return 0
-    return sum(path.stat().st_size for path in files)
+    """The bytes of all files that are there; 0 if one can be read only once."""
+    total = 0
+    for path in files:
+        if path == STANDARD_INPUT:
+            return 0
+        with suppress(OSError):
+            total += path.stat().st_size
+    return total
 
 
 def name(path: Path) -> str:
@@ -108,7 +116,7 @@ def lines(path: Path) -> Iterator[Line]:
         yield Line(number + 1, b"", f"the compressed data {error}: nothing is read from here on")
         number += 1
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
     if number == 0:
         raise BadInput(f"{name(path)}: is empty: the run that should have written it did not start")
 
@@ -121,7 +129,7 @@ def _records_in(folder: Path, notes: list[str]) -> list[tuple[tuple[int, int], P
         try:
             status = file.stat()
         except OSError as error:  # a link to nothing
-            notes.append(str(_unreadable(file, error)))
+            notes.append(str(unreadable(file, error)))
             continue
         if stat.S_ISREG(status.st_mode):
             found.append((_identity(status), file))
@@ -140,8 +148,8 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _unreadable(path: Path, error: OSError) -> BadInput:
-    return BadInput(f"{name(path)}: cannot be read: {error.strerror or error}")
+def unreadable(path: Path, error: OSError) -> Unreadable:
+    return Unreadable(f"{name(path)}: cannot be read: {error.strerror or error}")
 
 
 @contextmanager
