@@ -375,8 +375,8 @@ def test_a_lock_without_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_store_of_a_later_version(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A store of version 1.x is read, unknown columns included; version 2.x is refused, by all
-    commands."""
+    """A store of version 1.x is read, unknown columns included, but not written; version 2.x is
+    refused, by all commands."""
     file = write(tmp_path / "a.jsonl", machine_record("one"))
     for version, status in (("1.7", 0), ("2.0", 2)):
         store = tmp_path / version
@@ -385,10 +385,14 @@ def test_a_store_of_a_later_version(
             patch.setitem(shards.QUERIES, "pair", shards.QUERIES["pair"].replace("x.*", "x.*, 1 z"))
             assert aggregate(file, into=store) == 0
         capsys.readouterr()
-        for words in (["export", str(store)], ["aggregate", str(file), "--into", str(store)]):
-            assert program.main(words) == status
-            told = capsys.readouterr().err
-            assert (f"{store}: a store of version 2.0" in told) == (status == 2)
+        assert program.main(["export", str(store)]) == status
+        assert (f"{store}: a store of version 2.0" in capsys.readouterr().err) == (status == 2)
+        before = tables(store) if not status else None
+        for more in ([], ["--compact"]):
+            assert program.main(["aggregate", str(file), "--into", str(store), *more]) == 2
+            (line,) = capsys.readouterr().err.splitlines()
+            assert f"{store}: a store of version {version}, this program" in line
+        assert before is None or tables(store) == before
 
 
 def test_a_store_of_an_earlier_version(

@@ -65,7 +65,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _aggregate(options: argparse.Namespace) -> int:
-    from ..records import likwid, lock, nodes
+    from ..records import likwid, lock, nodes, shards
 
     begin = time.monotonic()
     likwid.refuse(options.file)
@@ -76,8 +76,9 @@ def _aggregate(options: argparse.Namespace) -> int:
     files = sources.find(paths, unread) + nodes.find(paths)
     store, notes = options.into, list[str]()
     try:
+        shards.refuse_others(store)
         store.mkdir(parents=True, exist_ok=True)
-        with lock.held(store / LOCK, notes):
+        with lock.held(store / LOCK, notes), shards.writing(store):
             added = _into(store, files)
             if options.compact:
                 _compact(store)
@@ -121,7 +122,7 @@ def _into(store: Path, files: Sequence[Path]) -> Added:
 
     db = database.connect("256MiB")
     if layout.is_one(store):
-        layout.check(db, store)
+        layout.check(db, store, to_write=True)
     shards.clean(store)
     known = shards.known(db, store)
     added = Added(runs=sum(one.runs for path in files if (one := known.get(str(path)))))

@@ -103,9 +103,8 @@ class Bulk:
     def __init__(self, reader: Reader) -> None:
         self.db = reader.db
         self.reader = reader
-        self._text: IO[bytes] = tempfile.NamedTemporaryFile(  # noqa: SIM115
-            prefix="locus-lines-", buffering=PIECE
-        )
+        # Without a name, so that a process that is killed leaves nothing.
+        self._text: IO[bytes] = tempfile.TemporaryFile(buffering=PIECE)  # noqa: SIM115
 
     def take(self, path: Path) -> Taken:
         """All lines of a file but those of samples, which are counted."""
@@ -197,7 +196,7 @@ class Bulk:
         if not self._text.tell():
             return
         self._text.flush()
-        self.db.execute(COPY, [self._text.name])
+        self.db.execute(COPY, [f"/proc/self/fd/{self._text.fileno()}"])
         self._text.seek(0)
         self._text.truncate()
 

@@ -84,12 +84,7 @@ class Reader:
             raise BadInput(
                 flaws[0] if flaws else f"{sources.name(path)}: holds no line that this locus knows"
             )
-        self.notes += flaws[:MOST_FLAWS]
-        if len(flaws) > MOST_FLAWS:
-            self.notes.append(
-                f"{sources.name(path)}: {len(flaws) - MOST_FLAWS} more lines like these are left"
-                " out"
-            )
+        self.notes += told(path, flaws)
 
     def parse(self, shard: int = 0, keep: bool = False) -> None:
         """What was taken, into the tables of parsed.sql. `keep`: the lines, too."""
@@ -159,6 +154,13 @@ class Reader:
             if found[2] and SAMPLES.match(text):
                 copy.begun.add(found[2])
         return True
+
+
+def told(path: Path, flaws: Sequence[str]) -> list[str]:
+    """The first flaws of a file, and the number of the others."""
+    more = len(flaws) - MOST_FLAWS
+    rest = [f"{sources.name(path)}: {more} more lines like these are left out"] if more > 0 else []
+    return [*flaws[:MOST_FLAWS], *rest]
 
 
 def insert(db: duckdb.DuckDBPyConnection, table: str, given: Sequence[tuple[object, ...]]) -> None:

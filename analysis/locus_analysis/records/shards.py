@@ -6,7 +6,9 @@ do not count, and the next one removes them."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +16,7 @@ import duckdb
 
 from . import reader, store
 from .bulk import Taken
+from .sources import CannotWrite
 
 MONTH = "left(r.started, 7)"
 # Beside the columns of parsed.sql.
@@ -63,6 +66,10 @@ CREATE VIEW parsed.definition AS
 FROM parsed.definition_all QUALIFY row_number() OVER (PARTITION BY hash) = 1;
 """
 
+OWN = re.compile(store.SHARD.pattern + r"(\.tmp)?")  # names of files
+UNSEEN = (".", "lock", "lost+found")  # begins of names that may be beside those of a store
+ERRNO = re.compile(r'"errno": *"([0-9]+)"')  # in messages of the database
+
 Component = Callable[[duckdb.DuckDBPyConnection], None]
 
 
@@ -78,23 +85,64 @@ class Known(NamedTuple):
 
 def known(db: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, Known]:
     """The files that a store has, by name; of several versions the last one."""
-    if not store.is_one(folder):
+    files = store.manifests(folder)
+    if not files:
         return {}
-    rows = db.execute(
-        "SELECT file, device, inode, size, mtime_ns, runs FROM read_parquet(?) ORDER BY shard",
-        [store.manifests(folder)],
-    ).fetchall()
+    with store.reading(db, files):
+        rows = db.execute(
+            "SELECT file, device, inode, size, mtime_ns, runs FROM read_parquet(?) ORDER BY shard",
+            [files],
+        ).fetchall()
     return {file: Known(*others) for file, *others in rows}
 
 
 def clean(folder: Path) -> None:
     """Removes files that do not count: of writers that were killed."""
     complete = store.shards(folder)
-    for table in (*store.TABLES, store.MANIFEST):
-        for file in (folder / table).rglob("*.parquet*"):
-            found = store.SHARD.fullmatch(file.name)
-            if not found or int(found[1]) not in complete:
+    folders = [month for table in store.TABLES for month in (folder / table).glob("month=*")]
+    for parent in (folder / store.MANIFEST, *filter(_is_month, folders)):
+        for file in parent.glob("*.parquet*"):
+            found = OWN.fullmatch(file.name)
+            if found and (found[2] or int(found[1]) not in complete):
                 file.unlink()
+
+
+def refuse_others(folder: Path) -> None:
+    """Raises CannotWrite for a folder that is no store and has things that are none of a store's:
+    readers would not see them beside a store."""
+    if store.is_one(folder) or not folder.is_dir():
+        return
+    for entry in sorted(folder.iterdir()):
+        inner: list[Path] = []
+        if entry.name in store.TABLES and entry.is_dir():
+            inner = [one for one in sorted(entry.iterdir()) if not _is_month(one)]
+        elif entry.name == store.MANIFEST and entry.is_dir():
+            inner = [one for one in sorted(entry.iterdir()) if not OWN.fullmatch(one.name)]
+        elif not entry.name.startswith(UNSEEN):
+            inner = [entry]
+        if inner:
+            raise CannotWrite(
+                f"{folder}: is no store, and has other things ({inner[0].relative_to(folder)}):"
+                " give a new or empty folder"
+            )
+
+
+def _is_month(folder: Path) -> bool:
+    return bool(re.fullmatch(r"month=[0-9]{4}-[0-9]{2}", folder.name)) and folder.is_dir()
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """What the database cannot write becomes an OSError. Nothing half is left."""
+    try:
+        yield
+    except BaseException as error:
+        with suppress(OSError):
+            clean(folder)
+        found = ERRNO.search(str(error)) if isinstance(error, duckdb.IOException) else None
+        if found and str(folder) in str(error):
+            raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
+        raise
 
 
 def write(

@@ -6,9 +6,10 @@ without which the others do not count."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from . import hosts, sources
 from .sources import BadInput
@@ -23,11 +24,11 @@ TABLES = ("run", "machine", "definition", "trial", "metric", "pair", "distributi
 OF_BENCHMARK = ("trial", "metric")  # tables with a column of it
 APART = 1_000_000  # shards of several stores are told apart by so much
 MOST_COMPLETE = "PARTITION BY run ORDER BY ended DESC, trials DESC, lines DESC"  # of its copies
-SHARD = re.compile(r"([0-9]+)\.parquet")
+SHARD = re.compile(r"([0-9]{8,})\.parquet")
 
 
 def is_one(path: Path) -> bool:
-    return any((path / MANIFEST).glob("*.parquet")) if path.is_dir() else False
+    return bool(manifests(path))
 
 
 def split(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -45,19 +46,53 @@ def manifests(store: Path) -> list[str]:
     return _files(store / MANIFEST)
 
 
-def check(db: duckdb.DuckDBPyConnection, store: Path) -> None:
-    """Raises BadInput for a store of a later version."""
-    found = db.execute(
-        "SELECT DISTINCT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = ?",
-        [manifests(store), KEY],
-    ).fetchall()
+def check(db: duckdb.DuckDBPyConnection, store: Path, to_write: bool = False) -> None:
+    """Raises BadInput for a store of a later version. What is written must not lack what a later
+    minor version has, which is read."""
+    files = manifests(store)
+    with reading(db, files):
+        found = db.execute(
+            "SELECT DISTINCT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = ?",
+            [files, KEY],
+        ).fetchall()
     versions = {version for (version,) in found} or {"unknown"}
+    own = _numbers(VERSION)
     for version in sorted(versions):
-        if version.split(".")[0] != VERSION.split(".")[0]:
+        major, minor = _numbers(version)
+        if major != own[0]:
             raise BadInput(
                 f"{store}: a store of version {version}, this program reads 1.x: use the locus that"
                 " wrote it, or aggregate the records anew"
             )
+        if to_write and minor > own[1]:
+            raise BadInput(
+                f"{store}: a store of version {version}, this program writes {VERSION}: use the"
+                " locus that wrote it, or another folder"
+            )
+
+
+def _numbers(version: str) -> tuple[int, int]:
+    found = re.fullmatch(r"([0-9]+)\.([0-9]+)", version)
+    return (int(found[1]), int(found[2])) if found else (-1, 0)
+
+
+@contextmanager
+def reading(db: duckdb.DuckDBPyConnection, files: Sequence[str]) -> Iterator[None]:
+    """The database's errors do not always name the file that is damaged."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        for file in files:
+            try:
+                db.execute("SELECT count(*) FROM parquet_schema(?)", [file]).fetchall()
+            except duckdb.Error:
+                raise BadInput(
+                    f"{file}: damaged, no whole file of Parquet: aggregate the records into a new"
+                    " store"
+                ) from error
+        raise
 
 
 def add(db: duckdb.DuckDBPyConnection, stores: Sequence[Path], only: Sequence[str] = ()) -> None:
@@ -98,6 +133,8 @@ def files_of(store: Path, table: str) -> list[str]:
 def add_samples(db: duckdb.DuckDBPyConnection, table: str) -> list[str]:
     """Reads samples from the files of few hosts' runs into a table, since a store has none. Returns
     notes on files that are not there."""
+    import duckdb
+
     from . import reader
 
     rows = db.execute(
@@ -109,25 +146,41 @@ def add_samples(db: duckdb.DuckDBPyConnection, table: str) -> list[str]:
     files: dict[str, dict[str, int]] = {}
     for file, run, shard, *_ in rows:
         files.setdefault(file, {})[run] = shard
-    missing = []
+    notes: list[str] = []
     for file, runs in files.items():
         try:
-            found = [_sample(line, runs) for line in sources.lines(Path(file))]
+            try:
+                found, own = _samples(Path(file), runs, checked=False)
+                reader.insert(db, f"parsed.{table}", found)
+            except (UnicodeDecodeError, duckdb.ConversionException):
+                found, own = _samples(Path(file), runs, checked=True)
+                reader.insert(db, f"parsed.{table}", found)
+            notes += own
         except BadInput:
-            missing.append(file)
+            notes.append(f"{file}: cannot be read: the samples of its runs are not shown")
+    return notes
+
+
+def _samples(
+    path: Path, runs: dict[str, int], checked: bool
+) -> tuple[list[tuple[object, ...]], list[str]]:
+    """Rows of the table `other`, and notes. The schema is asked only if the database refused them:
+    a line was damaged since the store was made."""
+    from . import reader, schema
+
+    rows, flaws = list[tuple[object, ...]](), list[str]()
+    for number, text, _ in sources.lines(path):
+        found = reader.SAMPLES.match(text)
+        run = found[1].decode() if found else None
+        if run not in runs:
             continue
-        reader.insert(db, f"parsed.{table}", [row for row in found if row])
-    return [f"{file}: cannot be read: the samples of its runs are not shown" for file in missing]
-
-
-def _sample(line: sources.Line, runs: dict[str, int]) -> Optional[tuple[object, ...]]:
-    from . import reader
-
-    found = reader.SAMPLES.match(line.text)
-    run = found[1].decode() if found else None
-    if run not in runs:
-        return None
-    return runs[run], run, line.number, "samples", line.text.decode("utf-8")
+        try:
+            if checked:
+                schema.check(schema.parse(text), strict=False)
+            rows.append((runs[run], run, number, "samples", text.decode("utf-8")))
+        except schema.Flaw as flaw:
+            flaws.append(f"{sources.name(path)}:{number}: {flaw}")
+    return rows, reader.told(path, flaws)
 
 
 def _select(
@@ -137,7 +190,8 @@ def _select(
     one has not are null."""
     listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
     source = f"FROM read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
-    there = {name for name, *_ in db.execute(f"DESCRIBE {source}").fetchall()}
+    with reading(db, files):
+        there = {name for name, *_ in db.execute(f"DESCRIBE {source}").fetchall()}
     value = {name: f'"{name}"' if name in there else "NULL" for name in of}
     value["shard"] = f"shard + {offset}"
     told = [f'({value[name]})::{kind} AS "{name}"' for name, kind in of.items()]

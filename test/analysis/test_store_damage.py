@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stores that are damaged, cannot be written, or share a folder with other things: one line says
+which file, and nothing is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from locus_analysis import __main__ as program
+from locus_analysis.records import database, shards
+from test_store import aggregate, named, runs
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    (tmp_path / "a.jsonl").write_bytes(named("a"))
+    assert aggregate(tmp_path / "a.jsonl", into=tmp_path / "store") == 0
+    return tmp_path / "store"
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str]:
+    """The status, and the only line."""
+    capsys.readouterr()
+    status = program.main([*map(str, words)])
+    (line,) = capsys.readouterr().err.splitlines()
+    return status, line
+
+
+@pytest.mark.parametrize("table", ["manifest", "metric"])
+@pytest.mark.parametrize("left", [0, 3, -9])
+def test_a_damaged_file_is_named(
+    store: Path, table: str, left: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file,) = (store / table).rglob("*.parquet")
+    file.write_bytes(file.read_bytes()[:left])
+    record = store.parent / "a.jsonl"
+    commands: list[list[object]] = [["summary", store], ["aggregate", record, "--into", store]]
+    for words in commands[: 2 if table == "manifest" else 1]:
+        status, line = complaint(capsys, *words)
+        assert status == 2
+        assert f"{file}: damaged, no whole file of Parquet" in line
+
+
+@pytest.mark.parametrize("damage", [b"\xff", b"{", b'"', b"\0"])
+def test_samples_that_were_damaged_since(store: Path, damage: bytes) -> None:
+    """They are left out, as readers of the record leave them out."""
+    record = store.parent / "a.jsonl"
+    lines = record.read_bytes().splitlines(keepends=True)
+    place = next(i for i, line in enumerate(lines) if b'"samples", "run' in line)
+    lines[place] = lines[place].replace(b'"batch"', damage + b'"batch"')
+    record.write_bytes(b"".join(lines))
+    (note,) = database.read([store]).notes
+    assert note.startswith(f"{record}:{place + 1}: is not JSON")
+    assert database.read([record]).notes == [note]
+
+
+def test_a_full_disk(
+    store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As DuckDB tells it. Nothing half is left."""
+    before = runs(store)
+    copy = shards._copy
+
+    def full(db: duckdb.DuckDBPyConnection, query: str, path: Path) -> bool:
+        if path.parent.name == "manifest":
+            text = f'Could not write file \\"{path}.tmp\\": No space left on device","errno":"28"'
+            raise duckdb.IOException(f'Async write failed: {{"exception_message":"{text}}}')
+        return copy(db, query, path)
+
+    (store.parent / "b.jsonl").write_bytes(named("b"))
+    monkeypatch.setattr(shards, "_copy", full)
+    words = ("aggregate", store.parent / "b.jsonl", "--into", store)
+    status, line = complaint(capsys, *words)
+    assert status == 1
+    assert line == f"locus: {store}: cannot be written: No space left on device"
+    assert runs(store) == before
+    assert len([*(store / "trial").rglob("*.parquet*")]) == 1
+
+
+FOREIGN = ("run/mydata.parquet", "metric/mine/2024.parquet.bak", "trial/month=x/1.parquet", "a.txt")
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_folder_with_other_things(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is refused, and nothing is removed."""
+    record = tmp_path / "a.jsonl"
+    record.write_bytes(named("a"))
+    file = tmp_path / "mine" / name
+    file.parent.mkdir(parents=True)
+    file.write_text("data")
+    before = sorted((tmp_path / "mine").rglob("*"))
+    status, line = complaint(capsys, "aggregate", record, "--into", tmp_path / "mine")
+    assert status == 1
+    assert f"{tmp_path}/mine: is no store, and has other things (" in line
+    assert sorted((tmp_path / "mine").rglob("*")) == before
+
+
+def test_other_files_in_a_store_stay(store: Path) -> None:
+    """What a killed writer left does not."""
+    (month,) = (store / "trial").iterdir()
+    for name in FOREIGN:
+        (store / name).parent.mkdir(parents=True, exist_ok=True)
+        (store / name).write_text("data")
+    (month / "00000001.parquet.bak").write_text("data")
+    left = [month / "00000007.parquet", month / "00000001.parquet.tmp"]
+    for file in left:
+        file.write_text("data")
+    (store.parent / "b.jsonl").write_bytes(named("b"))
+    words = ["aggregate", str(store.parent / "b.jsonl"), "--into", str(store), "--compact"]
+    assert program.main(words) == 0
+    assert all((store / name).read_text() == "data" for name in FOREIGN)
+    assert not any(file.exists() for file in left)
+
+
+def test_a_new_file_system_is_an_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "store" / "lost+found").mkdir(parents=True)
+    (tmp_path / "a.jsonl").write_bytes(named("a"))
+    assert aggregate(tmp_path / "a.jsonl", into=tmp_path / "store") == 0
