@@ -366,7 +366,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--output",
         metavar="FILE|DIR",
-        type=Path,
+        type=formats.folder_or_file,
         help=(
             "write this file, or locus.EXTENSION in this folder: it appears once it is complete; "
             "default: standard output"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import subprocess
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -151,3 +152,40 @@ def test_a_failure_leaves_the_file_as_it_was(
     words[4] = str(tmp_path / "no" / "where.prom")
     assert program.main(words) == CANNOT
     assert "where.prom: cannot be written: No such file or directory" in capsys.readouterr().err
+
+
+def test_a_link_stays_and_its_target_is_replaced(
+    capsys: pytest.CaptureFixture[str], files: list[Path], tmp_path: Path
+) -> None:
+    target, link = tmp_path / "here" / "a.prom", tmp_path / "there" / "link.prom"
+    for file in (target, link):
+        file.parent.mkdir()
+    link.symlink_to(Path("..", "here", "a.prom"))
+    words = ["export", "--format", "openmetrics", "--output", str(link), *map(str, files)]
+    for _ in range(2):  # the first time there is no target
+        assert program.main(words) == GOOD
+        assert link.is_symlink()
+        assert target.read_text() == exported(capsys, "openmetrics", *files)
+    assert [*target.parent.iterdir(), *link.parent.iterdir()] == [target, link]
+
+
+def test_a_pipe_is_written_to(
+    capsys: pytest.CaptureFixture[str], files: list[Path], tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    words = ["export", "--format", "openmetrics", "--output", str(pipe), *map(str, files)]
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        assert program.main(words) == GOOD
+        assert reader.stdout
+        assert reader.stdout.read() == exported(capsys, "openmetrics", *files)
+    assert pipe.is_fifo()
+
+
+def test_a_folder_that_is_not_there(
+    capsys: pytest.CaptureFixture[str], files: list[Path], tmp_path: Path
+) -> None:
+    words = ["export", "--output", f"{tmp_path}/no/", *map(str, files)]
+    assert program.main(words) == BAD_INPUT
+    assert f"{tmp_path}/no/: is no folder: make it, or give" in capsys.readouterr().err
+    assert not [*tmp_path.iterdir()]

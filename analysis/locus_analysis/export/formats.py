@@ -150,13 +150,28 @@ def described() -> str:
 
 def write_file(form: Format, files: Sequence[Path], path: Path) -> list[str]:
     """Writes a file, or locus.EXTENSION in a folder. Readers never see a part of it: it is written
-    under another name, then renamed."""
+    under another name, then renamed. What is no file, as a pipe, is written to."""
     if path.is_dir():
         path /= f"locus.{form.extension}"
     try:
-        return _write_file(form, files, path)
+        if path.exists() and not path.is_file():
+            return _write_to(form, files, path)
+        return _write_file(form, files, Path(os.path.realpath(path)))  # not the link to it
     except OSError as error:
         raise CannotWrite(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def folder_or_file(text: str) -> Path:
+    """For --output. Path() would forget a slash at the end."""
+    path = Path(text)
+    if text.endswith("/") and not path.is_dir():
+        raise BadInput(f"{text}: is no folder: make it, or give the name of a file")
+    return path
+
+
+def _write_to(form: Format, files: Sequence[Path], path: Path) -> list[str]:
+    with path.open("w", encoding="utf-8") as to:
+        return form.write(files, to)
 
 
 def _write_file(form: Format, files: Sequence[Path], path: Path) -> list[str]:
