@@ -159,6 +159,11 @@ def test_few_runs_are_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
         run_of(tmp_path, "n1", day, 1)
     out, _ = told(capsys, "n1", tmp_path, status=CANNOT_TELL)
     assert "fewer than 6 values" in out
+    out, _ = told(capsys, "--class", tmp_path, status=CANNOT_TELL)
+    assert out.splitlines()[1:] == [
+        "  0 hosts without a change",
+        "  1 host with fewer than 6 runs: not judged",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,29 @@ def test_records_that_a_store_has_count_once(
     assert both == said(capsys, "history", "n1", years / "old")
 
 
+def test_records_beside_a_store_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In its folder, and not in the store."""
+    run_of(tmp_path, "n1", 1, 1)
+    (old,) = tmp_path.iterdir()
+    store = tmp_path / "store"
+    assert aggregate(old, into=store) == 0
+    old.rename(store / old.name)
+    assert aggregate(store / old.name, into=store) == 0
+    assert program.main(["summary", str(store)]) == 0
+    assert "left out" not in capsys.readouterr().err
+    (store / "later").mkdir()
+    for day in (2, 3):
+        run_of(store / "later", "n1", day, 1)
+    first = min((store / "later").iterdir()).relative_to(store)
+    assert program.main(["summary", str(store)]) == 0
+    assert (
+        f"{store}: is a store: {first} and 1 more in this folder, not in the store, are left out:"
+        " locus aggregate adds records" in capsys.readouterr().err
+    )
+
+
 def test_validate_asks_for_records(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Before it reads any file."""
     store = sides / "a.store"

@@ -199,8 +199,11 @@ def classes(found: Sequence[History]) -> str:
                 groups.setdefault((*key, str(change.change > 0)), []).append((host, change))
         for _, members in sorted(groups.items(), key=lambda g: (g[0][0], -len(g[1]), g[0])):
             lines.append("  " + _of_group(members, len(own)))
-        steady = sum(not h.changes for h in own)
+        steady = sum(not h.changes for h in own if h.judged)
         lines.append(f"  {units.several(steady, 'host')} without a change")
+        if few := sum(not h.judged for h in own):
+            least = change_points.FEWEST
+            lines.append(f"  {units.several(few, 'host')} with fewer than {least} runs: not judged")
     return "\n".join(map(units.printable, lines))
 
 

@@ -86,6 +86,7 @@ def read(
         records.notes += taken.notes
     if stores:
         store.add(records.db, stores, only)
+        records.notes += [note for one in stores for note in store.unseen(records.db, one)]
     _named(records)
     if samples and (stores or large):
         records.notes += store.add_samples(records.db, "other_read" if stores else "other")

@@ -113,6 +113,30 @@ def add(db: duckdb.DuckDBPyConnection, stores: Sequence[Path], only: Sequence[st
         db.execute(f"CREATE VIEW parsed.{table} AS " + " UNION ALL ".join(parts))
 
 
+def unseen(db: duckdb.DuckDBPyConnection, store: Path) -> list[str]:
+    """A note if there are records in a store's folder that it does not have."""
+    own = (*TABLES, MANIFEST)
+    beside = [
+        file
+        for entry in sorted(store.iterdir())
+        if entry.name not in own
+        for file in (sorted(entry.rglob("*")) if entry.is_dir() else [entry])
+        if file.name.endswith(sources.SUFFIXES)
+    ]
+    if not beside:
+        return []
+    query = "SELECT DISTINCT file FROM read_parquet(?)"
+    known = {name for (name,) in db.execute(query, [manifests(store)]).fetchall()}
+    left = [file for file in beside if sources.name(file.resolve()) not in known]
+    if not left:
+        return []
+    more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+    return [
+        f"{store}: is a store: {sources.name(left[0].relative_to(store))}{more} in this folder, not"
+        f" in the store, {'are' if more else 'is'} left out: locus aggregate adds records"
+    ]
+
+
 def columns(db: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
     """The types of its columns, by name."""
     found = db.execute(f"DESCRIBE parsed.{table}").fetchall()
