@@ -26,8 +26,9 @@ STATED = {
     **dict.fromkeys(("type", "run", "id", "benchmark", "variant", "bind", "status"), "VARCHAR"),
     **dict.fromkeys(("parameters", "samples", "placement", "batches", "ratios"), "JSON"),
     **dict.fromkeys(("pairs", "counters", "kernel", "counting", "region", "cycle"), "JSON"),
-    **dict.fromkeys(("reasons", "notes"), "VARCHAR[]"),
-    **{"threads": "BIGINT", "cpus": "BIGINT[]", "metrics": "JSON", "scale": "DOUBLE"},
+    **dict.fromkeys(("metrics", "noise"), "JSON"),
+    **dict.fromkeys(("reasons", "notes", "kernel_unknown"), "VARCHAR[]"),
+    **{"threads": "BIGINT", "cpus": "BIGINT[]", "scale": "DOUBLE", "oversubscribed": "BOOLEAN"},
 }
 Trials = list[tuple[str, ...]]
 
