@@ -434,12 +434,13 @@ def test_two_machines_of_one_name_are_two(
 def test_files_that_an_earlier_version_wrote(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Such files have no list of trials: trials of their metrics had a valid result."""
+    """Such files have no list of trials: trials of their metrics had a valid result. An editor may
+    have put a byte order mark first."""
     file, made, _ = exported(capsys, good(tmp_path / "good"))
     made = copy.deepcopy(made)
     for key in ("trials", "runs", "unbounded"):
         del made["classes"][0][key]
-    file.write_text(json.dumps(made))
+    file.write_text("\ufeff" + json.dumps(made), encoding="utf-8")
     one(tmp_path / "new.jsonl", "wrong", TEN, host="n0")
     found = judged(capsys, file, tmp_path / "new.jsonl", WORSE)["n0"]
     assert found.startswith("outside      wrong: 10 trials (latency/cycle/time size 8 KiB and 9")

@@ -81,6 +81,28 @@ def test_facts_that_differ(locus, expect):
     assert " topology cpus " in done.out and done.out.endswith(", 0 expected; 1 more\n")
 
 
+def test_a_line_that_cannot_be_written(locus, expect):
+    """The status tells of the node all the same."""
+    with pathlib.Path("/dev/full").open("w") as full:
+        good = locus("health --expect", expect({"topology.cpus": {"least": 1}}), stdout=full)
+        bad = locus("health --expect", expect({"topology.cpus": 0}), stdout=full)
+    assert (good.status, bad.status) == (0, 1)
+    said = "locus: health: standard output: No space left on device; not written: locus: "
+    assert good.err.startswith(said) and good.err.endswith(" as expected: 2 facts\n")
+    assert bad.err.startswith(said) and bad.err.endswith(", 0 expected\n")
+
+
+def test_a_slip_in_the_file_drains_no_node(locus, expect):
+    for fact in ({"least": 5, "most": 1}, [1], [], True, "x"):
+        done = locus("health --expect", expect({"memory.total": fact}))
+        assert done.status == 0 and "cannot tell: " in done.err, done
+        assert "fact memory.total: " in done.err
+    marked = expect({"topology.cpus": {"least": 1}})
+    marked.write_bytes(b"\xef\xbb\xbf" + marked.read_bytes())
+    done = locus("health --expect", marked)
+    assert (done.status, done.err) == (0, "") and done.out.endswith(": 2 facts\n")
+
+
 def test_a_record_of_facts_alone(locus, expect, read, tmp_path):
     """Each run appends the machine, and why it measured no trial."""
     file = tmp_path / "record.jsonl"

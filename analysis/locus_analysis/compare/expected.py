@@ -193,7 +193,7 @@ def _bounds(y: Array, kinds: Sequence[str]) -> list[list[float]]:
 def read(file: Path) -> dict[str, Class]:
     """The classes of a file of expected values, by name."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = json.loads(file.read_text(encoding="utf-8-sig"))
         if str(found["schema"]).rpartition(".")[0] != SCHEMA:
             raise ValueError(f"its schema is {found['schema']!r:.40}")
         for of_class in found["classes"]:

@@ -76,11 +76,17 @@ static bool is_fact(const char *name, json_t *fact, char why[HEALTH_TEXT])
 
 	if (!json_is_object(fact))
 		return true;
-	if ((least || most) && (!least || json_is_number(least)) &&
-	    (!most || json_is_number(most)) && json_object_size(fact) == (size_t) !!least + !!most)
+	if ((!least && !most) || (least && !json_is_number(least)) ||
+	    (most && !json_is_number(most)) || json_object_size(fact) != (size_t) !!least + !!most)
+		snprintf(why, HEALTH_TEXT,
+			 "fact %.80s: expected a value, or an object with the numbers least or "
+			 "most",
+			 name);
+	else if (least && most && json_number_value(least) > json_number_value(most))
+		snprintf(why, HEALTH_TEXT, "fact %.80s: least and most are not in this order",
+			 name);
+	else
 		return true;
-	snprintf(why, HEALTH_TEXT,
-		 "fact %.80s: expected a value, or an object with the numbers least or most", name);
 	return false;
 }
 
@@ -144,10 +150,13 @@ static bool are_classes(const json_t *document, char why[HEALTH_TEXT])
 	return true;
 }
 
+#define MARK "\xef\xbb\xbf" /* the byte order mark that some editors put first */
+
 json_t *expected_parse(const char *text, size_t size, char why[HEALTH_TEXT])
 {
+	const size_t mark = size >= strlen(MARK) && !memcmp(text, MARK, strlen(MARK)) ? 3 : 0;
 	json_error_t error;
-	json_t *document = json_loadb(text, size, 0, &error), *classes = NULL;
+	json_t *document = json_loadb(text + mark, size - mark, 0, &error), *classes = NULL;
 
 	if (!document)
 		snprintf(why, HEALTH_TEXT, "line %d: %.100s" MAKE, error.line, error.text);

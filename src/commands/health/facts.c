@@ -90,6 +90,31 @@ static bool is_beyond(const json_t *value, const json_t *bound, bool most)
 	return bound && (!json_is_number(value) || (most ? own > end : own < end));
 }
 
+static const char *kind_of(const json_t *value)
+{
+	return json_is_string(value)	? "a text"
+	       : json_is_number(value)	? "a number"
+	       : json_is_boolean(value) ? "true or false"
+	       : json_is_array(value)	? "a list"
+	       : json_is_object(value)	? "an object"
+					: "nothing";
+}
+
+/*
+ * Whether fact and value are of one kind; null, "none", goes with all. Otherwise the file has a
+ * slip, which says nothing about the machine.
+ */
+static bool is_of_kind(struct health *h, const char *path, const json_t *fact, const json_t *value)
+{
+	const char *expected = json_is_object(fact) ? "a number" : kind_of(fact),
+		   *own = kind_of(value);
+
+	if (json_is_null(fact) || json_is_null(value) || !strcmp(expected, own))
+		return true;
+	health_unknown(h, "fact %.80s: the file has %s, the machine %s", path, expected, own);
+	return false;
+}
+
 /* Judges a fact whose value is known. */
 static void judge_one(struct health *h, const char *path, const json_t *fact, const json_t *value)
 {
@@ -97,6 +122,8 @@ static void judge_one(struct health *h, const char *path, const json_t *fact, co
 	const bool low = is_beyond(value, least, false), high = is_beyond(value, most, true);
 	char label[LONGEST], own[WORDS], expected[WORDS];
 
+	if (!is_of_kind(h, path, fact, value))
+		return;
 	h->facts++;
 	if (json_is_object(fact) ? !low && !high : json_equal((json_t *)fact, (json_t *)value))
 		return;

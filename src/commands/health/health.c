@@ -2,11 +2,13 @@
 /* The command: its options, the order of its checks, and how it ends. */
 #include "commands/health/finding.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/message.h"
 #include "base/numbers.h"
@@ -145,6 +147,16 @@ static int parse(struct asked *a, int argc, char **argv)
 
 /* ---- the end ---- */
 
+/*
+ * Prints the line, unbuffered, so that it precedes what stderr has if both are one pipe. If it can't
+ * be written, stderr has it, and the status still tells of the node alone.
+ */
+static void print(const char *line)
+{
+	if (dprintf(STDOUT_FILENO, "%s\n", line) < 0)
+		message_own("health: standard output: %s; not written: %s", strerror(errno), line);
+}
+
 /* Prints the line, then what is unknown. Returns the exit status. */
 static int conclude(const struct health *h)
 {
@@ -152,8 +164,7 @@ static int conclude(const struct health *h)
 
 	if (h->findings || h->facts) {
 		health_line(h, utf8_host(host), line);
-		puts(line);
-		fflush(stdout); /* the line first, if stderr is the same pipe */
+		print(line);
 	}
 	if (h->unknowns)
 		message_own("health: cannot tell: %s%s", h->unknown,
