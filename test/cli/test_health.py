@@ -133,7 +133,9 @@ def test_what_cannot_be_told_drains_no_node(locus, expect, tmp_path):
     assert "cannot tell: the file has no values for its class" in strange.err
     assert "none: cannot be read: No such file" in missing.err
     assert "wrong: line 1: " in bad.err
-    assert missing.out == bad.out == strange.out == ""
+    assert missing.out == bad.out == strange.out == unknown.out == ""
+    one = locus("health --expect", expect({"no.such": 1, "topology.cpus": {"least": 1}}))
+    assert one.out.endswith(" as expected: 2 facts\n") and "no.such" in one.err
 
 
 @pytest.mark.parametrize(
@@ -208,7 +210,7 @@ def test_trials_that_cannot_be_judged(locus, measured, expect, tmp_path):
         "--record",
         tmp_path / "no record",
     )
-    assert [done.status for done in (lost, unknown, kept)] == [0] * 3
+    assert [(done.status, done.out) for done in (lost, unknown, kept)] == [(0, "")] * 3
     assert "cannot tell: clock: misplaced: " in lost.err
     assert (
         "cannot tell: no trial was measured: " in unknown.err and "no trial is left" in unknown.err
@@ -255,7 +257,7 @@ def test_the_check_for_nhc(locus, expect):
     bad = check(expect({"topology.cpus": 0}))
     assert bad.startswith("die 1 check_locus_health:  locus: ") and bad.endswith("expected\n1\n")
     strange = check(expect({"no.such": 0}))
-    assert strange.startswith("log ") and "; locus: health: cannot tell: " in strange
+    assert strange.startswith("log check_locus_health:  locus: health: cannot tell: ")
     assert strange.endswith("\n0\n")
 
 

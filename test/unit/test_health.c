@@ -310,11 +310,15 @@ static void the_line_is_never_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(facts_that_are_as_expected), TEST(a_fact_that_differs),
-		TEST(errors_that_nobody_counts),  TEST(a_fact_that_is_unknown),
+		TEST(facts_that_are_as_expected),
+		TEST(a_fact_that_differs),
+		TEST(errors_that_nobody_counts),
+		TEST(a_fact_that_is_unknown),
 		TEST(a_fact_of_another_kind),
-		TEST(a_class_that_has_changed),	  TEST(of_several_classes_the_nearest),
-		TEST(files_that_are_wrong),	  TEST(files_that_are_good),
+		TEST(a_class_that_has_changed),
+		TEST(of_several_classes_the_nearest),
+		TEST(files_that_are_wrong),
+		TEST(files_that_are_good),
 		TEST(the_line_is_never_long),
 	};
 

@@ -16,7 +16,7 @@ enum { HEALTH_LINE = 160, HEALTH_TEXT = 256 };
 
 /* The state of a node, as far as it is known. */
 struct health {
-	unsigned facts, trials;	     /* how many were compared with expected values */
+	unsigned facts, trials;	     /* how many were judged; the class is a fact */
 	unsigned findings;	     /* how many deviate from the expected values */
 	unsigned unknowns;	     /* how many are unknown */
 	char finding[HEALTH_TEXT];   /* the gravest finding */

@@ -160,9 +160,11 @@ static void print(const char *line)
 /* Prints the line, then what is unknown. Returns the exit status. */
 static int conclude(const struct health *h)
 {
+	/* of a file whose other facts are unknown, the class alone says too little */
+	const bool judged = h->facts > 1 || h->trials || (h->facts && !h->unknowns);
 	char host[UTF8_HOST], line[HEALTH_LINE + 1];
 
-	if (h->findings || h->facts) {
+	if (h->findings || judged) {
 		health_line(h, utf8_host(host), line);
 		print(line);
 	}

@@ -173,9 +173,10 @@ static double judge_one(struct health *h, const struct judged *j, char told[HEAL
 		report_no_result(h, j, status);
 		return 0;
 	}
-	h->trials++;
-	if (!is_worse(j, j->value))
+	if (!is_worse(j, j->value)) {
+		h->trials++;
 		return 0;
+	}
 	describe_worse(j, told);
 	doubt = noisy			    ? "noisy"
 		: crowded(j->line) > MOSTLY ? "cores are shared"
@@ -185,6 +186,7 @@ static double judge_one(struct health *h, const struct judged *j, char told[HEAL
 		health_unknown(h, "%s: %.200s", doubt, told);
 		return 0;
 	}
+	h->trials++;
 	return j->lower ? j->value / j->bound : j->bound / j->value;
 }
 
