@@ -436,6 +436,7 @@ static int soak(struct soak *s)
 
 	if (status)
 		return status;
+	record_without_resume("--output");
 	status = record_open(&r->record, s->output, RECORD_NEW);
 	if (status)
 		return status;

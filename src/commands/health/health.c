@@ -16,6 +16,7 @@
 #include "base/utf8.h"
 #include "commands/health/examiner.h"
 #include "harness/ask/options.h"
+#include "harness/record/record.h"
 #include "machine/provenance/provenance.h"
 #include "machine/topology/topology.h"
 
@@ -148,8 +149,8 @@ static int parse(struct asked *a, int argc, char **argv)
 /* ---- the end ---- */
 
 /*
- * Prints the line, unbuffered, so that it precedes what stderr has if both are one pipe. If it can't
- * be written, stderr has it, and the status still tells of the node alone.
+ * Prints the line, unbuffered, so that it precedes what stderr has if both are one pipe. If it
+ * can't be written, stderr has it, and the status still tells of the node alone.
  */
 static void print(const char *line)
 {
@@ -182,6 +183,7 @@ int health_command(const struct program *p, int argc, char **argv)
 
 	if (status)
 		return status == OPTIONS_HELPED ? EXIT_GOOD : status;
+	record_without_resume("--record");
 	if (examiner_run(examine, &asked, &health))
 		return EXIT_GOOD; /* by a signal */
 	return conclude(&health);

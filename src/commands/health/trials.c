@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -224,13 +225,14 @@ void trials_judge(struct health *h, const json_t *of_class, const json_t *lines)
 
 /* ---- measuring ---- */
 
-/* The trials of the last run in a record, by id. */
+/* The trials of the last run in a record, by id; none if it is no file, but a pipe or a device. */
 static json_t *read_trials(const char *path)
 {
 	json_t *trials = json_object(), *line;
 	struct lines in;
+	struct stat s;
 
-	lines_open(&in, fopen(path, "re"));
+	lines_open(&in, !stat(path, &s) && S_ISREG(s.st_mode) ? fopen(path, "re") : NULL);
 	while (in.file && lines_next(&in)) {
 		if (strncmp(in.line, "{\"type\":\"trial\"", 15) &&
 		    strncmp(in.line, "{\"type\":\"header\"", 16))
@@ -327,7 +329,8 @@ static void measure(struct examiner *e, const json_t *of_class)
 	first_line(printed, said);
 	e->measured = json_object_size(lines);
 	if (!e->measured)
-		health_unknown(&e->health, "no trial was measured: %s", said);
+		health_unknown(&e->health, "no trial was measured: %s",
+			       *said ? said : "the record can't be read back");
 	else
 		trials_judge(&e->health, of_class, lines);
 	json_decref(lines);

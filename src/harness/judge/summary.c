@@ -92,8 +92,8 @@ static void judge_lack(const struct series *s, struct verdict *v)
 		verdict_add(v, STATUS_INTERRUPTED,
 			    s->begun ? "stopped by the time budget before a batch was complete: "
 				       "give more with --time-budget"
-				     : "the time budget was spent before this trial; rerun with "
-				       "--output and --resume to continue");
+				     : "the time budget was spent before this trial: give more "
+				       "with --time-budget");
 }
 
 /* If an interval's half is wider than this, the other half cannot be derived from it. */

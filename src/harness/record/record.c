@@ -79,11 +79,20 @@ double record_real(const json_t *value)
 
 /* ---- opening ---- */
 
-static const char exists[] = "exists; give another name, --resume it, or --append to it";
+/* What messages name: the option of the file, and what continues an unfinished run. */
+static const char *option = "--output", *resume = " with --resume",
+		  *exists = "exists; give another name, --resume it, or --append to it";
+
+void record_without_resume(const char *own)
+{
+	option = own;
+	resume = "";
+	exists = "exists; give another name";
+}
 
 static int complain(const char *path, const char *what, int status)
 {
-	message_own("--output: %s: %s", path, what);
+	message_own("%s: %s: %s", option, path, what);
 	return status;
 }
 
@@ -109,7 +118,7 @@ static int lock_file(const struct record *r)
 				"another process is writing it; wait for its end, or give another "
 				"name",
 				EXIT_BAD);
-	message_own("--output: %s: no lock (%s): make sure that no other process writes it",
+	message_own("%s: %s: no lock (%s): make sure that no other process writes it", option,
 		    r->path, strerror(errno));
 	return 0;
 }
@@ -238,9 +247,9 @@ static void fail(struct record *r)
 	r->failed = true;
 	if (r->end >= 0)
 		(void)!TEMP_FAILURE_RETRY(ftruncate(r->file, r->end));
-	message_own("--output: %s: %s. Complete trials are kept. %s, then rerun with --resume.",
-		    r->path, strerror(error),
-		    error == ENOSPC || error == EDQUOT ? "Free space" : "Solve this");
+	message_own("%s: %s: %s. Complete trials are kept. %s, then rerun%s.", option, r->path,
+		    strerror(error),
+		    error == ENOSPC || error == EDQUOT ? "Free space" : "Solve this", resume);
 }
 
 /* If it fails, nobody knows which of the lines since the last time are on the disk. */
