@@ -75,6 +75,17 @@ def test_rounds_choose_pairs(mpi, tmp_path, trials):
         assert sum(rank in pair for pair in pairs) == 2
 
 
+def test_the_profile_chooses_the_variants(mpi):
+    """As `locus-mpi list fabric` says: its lists are made for ranks."""
+    quick = mpi("fabric --oversubscribe --dry-run --profile quick", ranks=2)
+    assert quick.status == 0 and "left out" not in quick.out
+    assert "loopback" in quick.out and "pairs" in quick.out and "bisection" not in quick.out
+    alone = mpi("fabric --oversubscribe --dry-run --profile quick", ranks=1)
+    assert "1 combination left out: it needs at least two ranks" in alone.out
+    standard = mpi("fabric --oversubscribe --dry-run --profile standard", ranks=2)
+    assert "bisection" in standard.out and "1 combination left out: " in standard.out
+
+
 def test_the_record_names_the_transport(mpi, tmp_path, read):
     file = tmp_path / "fabric.jsonl"
     done = mpi(

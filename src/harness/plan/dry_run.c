@@ -134,7 +134,8 @@ static void print_held(struct held held, FILE *f)
 static void print_left_out(const struct plan *plan, FILE *f)
 {
 	if (plan->refused)
-		fprintf(f, "%u combinations left out: %s\n", plan->refused, plan->why_refused);
+		fprintf(f, "%s left out: %s\n", text_count(plan->refused, "combination").of,
+			plan->why_refused);
 	if (plan->left_out)
 		fprintf(f, "variants left out: %s\n", plan->left_out);
 }

@@ -78,6 +78,24 @@ static int refuse_undivided(const struct request *r, const char *word)
 	return request_refuse_option(r, "variant", why);
 }
 
+/*
+ * The profile's variants; NULL: all that are possible. Over ranks the list counts only if it was
+ * made for them: most list what a single process does.
+ */
+static const char *profile_variants(const struct request *r)
+{
+	const char *const list = profile_preset(r->benchmark, r->options->profile).variants;
+	const char *rest = list;
+	char word[128];
+
+	while (r->setting->ranks && names_next(&rest, word, sizeof(word)))
+		for (unsigned i = 0; i < r->benchmark->n_variants; i++)
+			if (!strcmp(r->benchmark->variants[i].name, word) &&
+			    !r->benchmark->variants[i].divided)
+				return NULL;
+	return list;
+}
+
 int factors_variants(const struct request *r, bool *wanted)
 {
 	const struct variant *variants = r->benchmark->variants;
@@ -85,8 +103,8 @@ int factors_variants(const struct request *r, bool *wanted)
 	const char *list = r->options->variant, *names[n];
 	char word[128];
 
-	if (!list && !r->setting->ranks && !r->options->only)
-		list = profile_preset(r->benchmark, r->options->profile).variants;
+	if (!list && !r->options->only)
+		list = profile_variants(r);
 	for (unsigned i = 0; i < n; i++) {
 		names[i] = variants[i].name;
 		wanted[i] = !list && possible(r, &variants[i]);
