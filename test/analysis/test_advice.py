@@ -177,6 +177,7 @@ def test_where_only_one_cpu_may_be_used_nothing_takes_two() -> None:
     made = card_of(ONE, alone, "sharing", allowed="0")
     (line,) = [line for line in made.lines if line.block == "sharing"]
     assert (line.text, line.sure) == ("one CPU: cannot matter", CERTAIN)
+    assert [s.what for s in made.spoilers if "CPU 0 of" in s.what]
     assert "core to core: there is one CPU" in made.missing
     assert "caches, bandwidth, workloads: locus suite measures all" in made.missing
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from locus_analysis.card import content, summary
 from locus_analysis.records import database
-from make_records import FOUR, TWO, Point, kmeans, of_lines, record
+from make_records import FOUR, TWO, Point, cores, kmeans, of_lines, record
 from pages import make
 from test_summary import RUN, all_of, card_of, known
 
@@ -28,6 +29,14 @@ def test_a_benchmark_has_its_own_lines_of_the_card() -> None:
         assert names <= {row[11:26].strip() for row in rows} and len(rows) <= 16
         assert not [row for row in rows if row.startswith(("locus", "results", "bandwidth"))]
     assert answer_of(kmeans(), "latency") == ["nothing of latency was measured"]
+
+
+def test_one_cpu_has_nothing_to_compare() -> None:
+    """Its trials stand above, so it is not said that nothing was measured."""
+    lines = record(TWO, cores(replace(TWO, cpu_nodes=1, cores=1)), RUN)
+    lines[0]["machine"]["topology"]["allowed"] = "1"
+    told = summary.answer(database.tables(of_lines(lines)), "cores")
+    assert told == "cores tells nothing about this machine by itself: there is one CPU"
 
 
 def test_a_workload_by_itself_has_a_line_for_each_ratio() -> None:

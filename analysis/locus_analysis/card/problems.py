@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from ..base import units
+from ..insight import advice
 from ..records.lines import Header, Machine
 from ..records.rows import Trial
 from .content import Spoiler
@@ -54,7 +55,8 @@ def _limits(machine: Machine) -> Iterator[Spoiler]:
         )
     topology = machine["topology"]
     if topology["allowed"] and topology["allowed"] != topology["online"]:
-        yield Spoiler(f"only CPUs {topology['allowed']} of {topology['online']} may be used")
+        some = "CPU" if advice.has_one_cpu(machine) else "CPUs"
+        yield Spoiler(f"only {some} {topology['allowed']} of {topology['online']} may be used")
 
 
 def _clocks(header: Header) -> Iterator[Spoiler]:

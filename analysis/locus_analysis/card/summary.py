@@ -13,7 +13,7 @@ from ..base import units
 from ..insight import advice, run_variation
 from ..insight.advice import Advice, Wish
 from ..records import database, provenance
-from ..records.database import STATUSES, column, select
+from ..records.database import STATUSES, UNUSABLE, column, select
 from ..records.rows import Outcome, Trial
 from . import by_class, content, memory_lines, problems, thread_lines, work_lines
 from .content import Card, Host, Line, Spoiler
@@ -75,9 +75,20 @@ def answer(db: duckdb.DuckDBPyConnection, benchmark: str) -> str:
     """For a terminal: what the last host's trials of one benchmark say of the machine."""
     found = [(host, of_benchmark(host, benchmark)) for host in machines(db)[-1:]]
     if not any(lines for _, lines in found):
-        return f"nothing of {benchmark} was measured"
+        return _no_answer([host for host, _ in found], benchmark)
     ((host, lines),) = found
     return content.answer(*_folded(host, lines[:MOST_LINES], 1, Wish(benchmark)))
+
+
+def _no_answer(hosts: Sequence[Host], benchmark: str) -> str:
+    """Why there is no line: nothing was measured, or the machine has nothing to compare."""
+    own = [(h, t["status"]) for h in hosts for t in h.trials if t["benchmark"] == benchmark]
+    places = [host.place for host, status in own if status not in UNUSABLE]
+    wishes = [wish for _, _, wish in BLOCKS if wish.benchmark == benchmark]
+    lacks = [advice.of(place, advice.ABSENT, wish).none for place in places for wish in wishes]
+    if lack := next(filter(None, lacks), ""):
+        return f"{benchmark} tells nothing about this machine by itself: {lack}"
+    return f"nothing of {benchmark} was measured"
 
 
 def of_benchmark(host: Host, benchmark: str) -> list[Line]:
