@@ -434,8 +434,7 @@ def test_two_machines_of_one_name_are_two(
 def test_files_that_an_earlier_version_wrote(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Such files have no list of trials: trials of their metrics had a valid result. An editor may
-    have put a byte order mark first."""
+    """Without a list of trials: those of their metrics were valid. An editor put a mark first."""
     file, made, _ = exported(capsys, good(tmp_path / "good"))
     made = copy.deepcopy(made)
     for key in ("trials", "runs", "unbounded"):

@@ -19,6 +19,20 @@ def values(y: Array) -> Array:
     return np.asarray(y[:, 0] if y.shape[1] == 1 else np.median(y, axis=1))
 
 
+def test_identical_hosts_have_scores_that_can_be_told() -> None:
+    """Copies of one record: no scatter, no tail, and still no division by zero."""
+    y = np.tile(np.log(np.arange(1.0, 1 + len(NAMES))), (8, 1))
+    class_ = rule.refer(y, NAMES)
+    seen = rule.look(y, class_)
+    with np.errstate(all="raise"):
+        over = seen.score / class_.limit
+    assert not over.any() and not rule.is_beyond(class_, seen, np.asarray(rule.SLIGHT)).any()
+    y[0, 0] += 1e-3  # one that is not a copy
+    with np.errstate(all="raise"):
+        (far, *_) = (rule.look(y, class_).score / class_.limit)[0]
+    assert np.isfinite(far)
+
+
 def campaign(fleet: Fleet, runs: int) -> tuple[Array, Array]:
     """By host and component: suspects of so many runs, and those that three fresh runs confirm."""
     everybody = np.arange(len(fleet.own))

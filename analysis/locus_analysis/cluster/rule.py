@@ -26,6 +26,7 @@ NEEDED = 2  # metrics of a component that have to agree
 CLOCK = "clock"  # judged by the median of its metrics: they all show the same cycle
 
 FLOOR = 0.003  # standard deviation of hosts: no cluster is more alike
+LEAST_LIMIT = 1e-6  # scores are told as multiples of it: above 0, even if hosts are identical
 PRIOR = 10  # hosts that the scatter of a component's other metrics counts for
 POOLED = 30  # hosts that the tail of all components together counts for
 FALSE = 0.3  # healthy suspects that a campaign may have, about
@@ -186,4 +187,4 @@ def _limit_of(score: Array, false: float) -> Array:
     weight = hosts / (hosts + POOLED)
     scale = (weight * (high - middle) + (1 - weight) * pooled) / np.log(5)
     limit: Array = middle + scale * np.log(0.5 * hosts * components / false)
-    return limit
+    return np.maximum(limit, LEAST_LIMIT)
