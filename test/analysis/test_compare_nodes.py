@@ -186,3 +186,41 @@ def test_one_node_with_several_runs_has_expected_values(
 ) -> None:
     made = expected(capsys, runs(tmp_path / "old", 3))
     assert {m["n"] for m in made["classes"][0]["metrics"]} == {3}
+
+
+def test_facts_of_nodes_are_held_against_expected_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the words of locus health."""
+    file, made, _ = exported(capsys, good(tmp_path / "good", 4))
+    assert judged(capsys, file, tmp_path / "good", GOOD)["n0"].endswith(
+        "11 metrics within their bounds"
+    )
+    new = tmp_path / "new.jsonl"
+    lines = one(new, host="n0")
+    lines[0]["machine"]["memory"]["total"] //= 2
+    lines[0]["machine"]["memory"]["thp"]["enabled"] = "never"
+    write(new, lines)
+    line = judged(capsys, file, new, WORSE)["n0"]
+    assert line == (
+        "outside      memory thp enabled never, madvise expected;"
+        " memory total 32 GiB, at least 62.7 GiB expected"
+    )
+    rows = json.loads(told(capsys, "--baseline", file, "--format", "json", new, status=WORSE)[0])
+    assert len(rows[0]["facts"]) == 2 and not rows[0]["outside"]
+    # What people add to the file, and what no record has.
+    added = {"kernel.release": "1.2", "memory.modules.9.count": 8}
+    made["classes"][0]["facts"] = added
+    file.write_text(json.dumps(made))
+    line = judged(capsys, file, new, WORSE)["n0"]
+    assert line.startswith("outside      kernel release ") and ", 1.2 expected" in line
+    del added["kernel.release"]
+    file.write_text(json.dumps(made))
+    assert judged(capsys, file, new, GOOD)["n0"].endswith("; 1 fact unknown")
+    asked = ("--baseline", file, "--require", "memory.*", new)
+    out, _ = told(capsys, *asked, status=CANNOT_TELL)
+    assert out == "n0  cannot tell  unknown: memory.modules.9.count\n"
+    made["classes"][0]["facts"] = {"memory.total": {"less": 1}}
+    file.write_text(json.dumps(made))
+    said = told(capsys, "--baseline", file, new, status=BAD_INPUT)[1]
+    assert '{"less": 1} is neither a value nor its least or most' in said

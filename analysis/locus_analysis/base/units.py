@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Optional, TypedDict
 
@@ -64,6 +64,23 @@ def quantity(value: Optional[float], unit: str, doubt: float = 0.0, none: str = 
         return none
     factor, name = scale([value], unit)
     return f"{number(value / factor, doubt / factor)} {name}".strip()
+
+
+def apart(values: Sequence[float], show: Callable[[float, int], str]) -> list[str]:
+    """Each by `show`, with as many digits as tell them apart, at least three."""
+    told: list[str] = []
+    for digits in range(3, 18):
+        told = [show(value, digits) for value in values]
+        if len({*told}) == len({*values}):
+            break
+    return told
+
+
+def with_digits(value: float, unit: str, digits: int) -> str:
+    """With so many digits, and all before the point."""
+    factor, name = scale([value], unit)
+    decimals = _decimals(value / factor, digits) if value else 0
+    return f"{value / factor:.{decimals}f} {name}".strip()
 
 
 def measured(of: Mapping[str, Any], unit: Optional[str] = None, none: str = "–") -> str:
@@ -198,12 +215,12 @@ def _from_to(low: float, high: float, unit: str) -> str:
     return f"{' to '.join(ends)} {name}".strip()
 
 
-def size(value: Optional[float]) -> str:
+def size(value: Optional[float], digits: int = 3) -> str:
     """Bytes with binary prefixes: 1.5 GiB."""
     if value is None:
         return "unknown"
     factor, prefix = next((s for s in BINARY if value >= s[0]), BINARY[-1])
-    digits = 3 if value / factor < 999.5 else 4
+    digits = digits if value / factor < 999.5 else max(digits, 4)
     return f"{value / factor:.{digits}g} {prefix}B"
 
 

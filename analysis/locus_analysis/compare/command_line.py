@@ -68,7 +68,8 @@ def add(
         metavar="PATTERN",
         action="append",
         default=[],
-        help="metrics that need a verdict: '*', latency, numa/static, '*/bandwidth'",
+        help="metrics that need a verdict: '*', latency, numa/static, '*/bandwidth'; with "
+        "--baseline: facts that have to be known: 'memory.*'",
     )
     command.add_argument(
         "--measure",
@@ -86,7 +87,7 @@ def add(
         "--baseline",
         metavar="FILE",
         type=Path,
-        help="compare each host with expected values, from locus export --expect",
+        help="compare each host with expected facts and values, from locus export --expect",
     )
     command.add_argument(
         "--plan",
@@ -132,7 +133,7 @@ def _compare(options: argparse.Namespace) -> int:
         classes = expected.read(options.baseline)
         side, notes = observations.load(_given(options), "these records", True)
         note(notes)
-        judged = expected.judge(side, classes)
+        judged = expected.judge(side, classes, options.require)
         print(expected.told(judged, options.format), flush=True)
         return expected.status(judged)
     if options.plan:

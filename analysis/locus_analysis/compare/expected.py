@@ -8,6 +8,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -18,7 +19,7 @@ from ..records.database import BadInput
 from . import comparison, facts, inference, observations
 from .inference import LEVEL, Array
 from .lost import Lost, without_result
-from .observations import Side
+from .observations import Run, Side
 
 
 class Bounds(TypedDict):
@@ -78,7 +79,8 @@ Class = TypedDict(
     },
 )
 
-# A host. Of trials that have no valid result it has how many there are of each status.
+# A host. Of trials that have no valid result it has how many there are of each status; of facts,
+# those that differ, in words, and the paths of those that its records do not have.
 Judged = TypedDict(
     "Judged",
     {
@@ -90,6 +92,8 @@ Judged = TypedDict(
         "noisy": list[Outside],
         "trials": dict[str, int],
         "missing": int,
+        "facts": list[str],
+        "unknown": list[str],
         "reason": str,
     },
 )
@@ -199,6 +203,8 @@ def read(file: Path) -> dict[str, Class]:
         for of_class in found["classes"]:
             of_class.setdefault("trials", {m["trial"]: m["name"] for m in of_class["metrics"]})
             _needed(of_class, ("class", "cpu"))
+            for fact in of_class.get("facts", {}).values():
+                facts.check(fact)
             for m in of_class["metrics"]:
                 _needed(m, ("trial", "metric", "name", "unit", "better"))
                 if not 0 < m["low"] <= m["value"] <= m["high"]:
@@ -206,7 +212,7 @@ def read(file: Path) -> dict[str, Class]:
         return {c["class"]: c for c in found["classes"]}
     except OSError as error:
         raise BadInput(f"{file}: cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadInput(
             f"{file}: no expected values as locus export --expect writes them: {error}"
         ) from error
@@ -218,12 +224,14 @@ def _needed(of: Mapping[str, object], keys: Sequence[str]) -> None:
             raise ValueError(f"{key} is {of[key]!r:.40}, expected a text")
 
 
-def judge(side: Side, classes: dict[str, Class]) -> list[Judged]:
-    """A row for each host, those that are not as expected first."""
+def judge(side: Side, classes: dict[str, Class], require: Sequence[str] = ()) -> list[Judged]:
+    """A row for each host, those that are not as expected first. Facts that match `require` have to
+    be known."""
     judged: list[Judged] = []
     for name in dict.fromkeys(r["class"] for r in side.runs):
         part = side.of([i for i, r in enumerate(side.runs) if r["class"] == name])
-        judged += _of_class(part, classes[name]) if name in classes else _unknown(part, classes)
+        of_class = classes.get(name)
+        judged += _of_class(part, of_class, require) if of_class else _unknown(part, classes)
     order = (OUTSIDE, UNKNOWN, AS_EXPECTED)
     return sorted(judged, key=lambda r: (order.index(r["verdict"]), -len(r["outside"]), r["host"]))
 
@@ -242,11 +250,13 @@ def _unknown(side: Side, classes: dict[str, Class]) -> Iterator[Judged]:
             "noisy": [],
             "trials": {},
             "missing": 0,
+            "facts": [],
+            "unknown": [],
             "reason": why,
         }
 
 
-def _of_class(side: Side, wanted: Class) -> Iterator[Judged]:
+def _of_class(side: Side, wanted: Class, require: Sequence[str]) -> Iterator[Judged]:
     metrics = [m for m in wanted["metrics"] if (m["trial"], m["metric"]) in side.metrics]
     sound, all_of = _values(side.without_noisy(), metrics), _values(side, metrics)
     for i, host in enumerate(side.hosts):
@@ -262,10 +272,24 @@ def _of_class(side: Side, wanted: Class) -> Iterator[Judged]:
             "noisy": [m for m in noisy if m["name"] not in known],
             "trials": {},
             "missing": 0,
+            "facts": [],
+            "unknown": [],
             "reason": "",
         }
-        _judge(judged, wanted, without_result(wanted["trials"], own))
+        _hold_facts(judged, wanted, own.runs)
+        _judge(judged, wanted, without_result(wanted["trials"], own), require)
         yield judged
+
+
+def _hold_facts(told: Judged, wanted: Class, runs: Sequence[Run]) -> None:
+    """A fact has to be so in each run; one that the file's author added is among the settings."""
+    expected, known = wanted.get("facts", {}), set[str]()
+    for run in runs:
+        settings = {n.removeprefix("machine."): v for n, v in run["settings"].items()}
+        own = {**{n: v for n, v in settings.items() if v is not None}, **run["facts"]}
+        told["facts"] += [f for f in facts.differing(own, expected) if f not in told["facts"]]
+        known.update(own)
+    told["unknown"] = [n for n, fact in expected.items() if n not in known and fact is not None]
 
 
 def _values(side: Side, metrics: Sequence[Bounds]) -> Array:
@@ -287,24 +311,29 @@ def _outside(metrics: Sequence[Bounds], values: Array) -> list[Outside]:
     return [m for _, m in sorted(found, key=lambda pair: pair[0])]
 
 
-def _judge(told: Judged, wanted: Class, lost: Sequence[Lost]) -> None:
+def _judge(told: Judged, wanted: Class, lost: Sequence[Lost], require: Sequence[str]) -> None:
     """No result of a noisy trial, or of one that was left out, is held against a host."""
     faults, gone = ([one for one in lost if getattr(one, of)] for of in ("is_fault", "is_missing"))
-    sound = told["compared"] and not gone and not told["noisy"]
+    asked = [f for f in told["unknown"] if any(fnmatchcase(f, p) for p in require)]
+    sound = told["compared"] and not gone and not told["noisy"] and not asked
     missing = len(wanted["metrics"]) - told["compared"]
     said = [f"{one.counted} ({units.some(one.trials, 1)})" for one in faults]
-    said += _named(told["outside"])
+    said += _few(told["facts"])
+    said += _few([_said(m) for m in told["outside"]])
     said += [one.counted for one in gone]
-    said += [f"noisy: {text}" for text in _named(told["noisy"])]
+    said += [f"noisy: {text}" for text in _few([_said(m) for m in told["noisy"]])]
     if not wanted["metrics"]:
         said.append(_unbounded(wanted))
     elif missing and not faults and not gone:
         said.append(f"{missing} of {len(wanted['metrics'])} metrics were not measured")
-    bad = faults or told["outside"]
+    bad = faults or told["facts"] or told["outside"]
     told["verdict"] = OUTSIDE if bad else AS_EXPECTED if sound else UNKNOWN
     told["trials"] = {one.status: len(one.trials) for one in (*faults, *gone)}
     told["missing"] = missing
+    said += [f"unknown: {units.some(asked)}"] if asked else []
     said = said or [_within(told["compared"], wanted)]
+    others = len(told["unknown"]) - len(asked)
+    said += [f"{units.several(others, 'fact')} unknown"] if others else []
     said += [f"left out: {one.counted}" for one in lost if one.is_of_runs]
     told["reason"] = "; ".join(said)
 
@@ -320,18 +349,16 @@ def _unbounded(wanted: Class) -> str:
     return "no metric of its class has bounds"
 
 
-def _named(metrics: Sequence[Outside]) -> list[str]:
-    more = [f"{len(metrics) - NAMED} more"] if metrics[NAMED:] else []
-    return [_said(m) for m in metrics[:NAMED]] + more
+def _few(words: Sequence[str]) -> list[str]:
+    more = [f"{len(words) - NAMED} more"] if words[NAMED:] else []
+    return [*words[:NAMED], *more]
 
 
 def _said(m: Outside) -> str:
     bound = m["high"] if m["better"] == "lower" else m["low"]
     most = "at most" if m["better"] == "lower" else "at least"
-    return (
-        f"{m['name']} {units.quantity(m['is'], m['unit'])}, expected {most}"
-        f" {units.quantity(bound, m['unit'])}"
-    )
+    own, end = units.apart((m["is"], bound), lambda v, n: units.with_digits(v, m["unit"], n))
+    return f"{m['name']} {own}, expected {most} {end}"
 
 
 def told(judged: Sequence[Judged], form: str) -> str:

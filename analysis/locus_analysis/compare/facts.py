@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Facts of machines, by their path in a header's `machine`: what good machines of a class have in
-common, for locus health. A fact is a value that is to be equal, or the least or most of a number.
-None says that there is to be none.
+common, for locus health and compare --baseline. A fact is a value that is to be equal, or the least
+or most of a number. None says that there is to be none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Union
 
+from ..base import units
 from .differences import Json
 
 Fact = Union[None, str, int, float, bool, dict[str, float]]
+Facts = Mapping[str, Json]  # by path; None: there is none
 
 EQUAL = (
     *("topology.packages", "topology.cores", "topology.cpus", "topology.online", "topology.smt"),
@@ -73,3 +76,56 @@ def _common(machines: Sequence[dict[str, Json]]) -> Iterator[tuple[str, Fact]]:
                 yield path, {"least" if least else "most": int(end)}
         elif not isinstance(first, (list, dict)) and all(value == first for value in values):
             yield path, first
+
+
+# ---- a machine held against facts, in the words of locus health ----
+
+ENDS = {"": "", "least": "at least ", "most": "at most "}
+IN_BYTES = ("total", "size", "memory")  # how their paths end
+
+
+def check(fact: object) -> None:
+    """Raises ValueError if it is none: the file may have been edited."""
+    of = {*fact} if isinstance(fact, dict) else set()
+    bounds = isinstance(fact, dict) and of and of <= {"least", "most"}
+    if isinstance(fact, list) or (
+        isinstance(fact, dict) and not (bounds and all(map(_is_number, fact.values())))
+    ):
+        raise ValueError(f"{json.dumps(fact):.40} is neither a value nor its least or most")
+
+
+def differing(known: Facts, wanted: Mapping[str, Fact]) -> list[str]:
+    """What is not as expected: "memory total 11.8 GiB, at least 23.1 GiB expected"."""
+    told = []
+    for path, fact in wanted.items():
+        for way, end in (fact if isinstance(fact, dict) else {"": fact}).items():
+            if path in known and _is_beyond(way, known[path], end):
+                own, expected = _said(path, known[path], end)
+                told.append(f"{path.replace('.', ' ')} {own}, {ENDS[way]}{expected} expected")
+    return told
+
+
+def _is_beyond(way: str, value: Json, end: Json) -> bool:
+    if way and isinstance(value, (int, float)) and isinstance(end, (int, float)):
+        return value < end if way == "least" else value > end
+    return value != end or isinstance(value, bool) != isinstance(end, bool)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _said(path: str, *both: Json) -> list[str]:
+    """Two values in a few words; as many digits as tell numbers apart."""
+
+    def show(value: float, digits: int) -> str:
+        if value < 1e6:
+            return f"{value:.{max(digits, 6)}g}"
+        if path.endswith(IN_BYTES):
+            return units.size(value, digits)
+        return units.with_digits(value, " ", digits).rstrip()
+
+    numbers = [v for v in both if isinstance(v, (int, float)) and not isinstance(v, bool)]
+    if len(numbers) == len(both):
+        return units.apart(numbers, show)
+    return [v if isinstance(v, str) else "none" if v is None else json.dumps(v) for v in both]
