@@ -16,7 +16,7 @@ from typing import Any, Optional
 import duckdb
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis.compare import comparison, observations
+from locus_analysis.compare import comparison, formats, observations
 from make_records import ONE, Line, Point, record, run_id, write
 from some import some
 
@@ -439,3 +439,47 @@ def test_a_page_with_pictures_before_and_after(
     assert "exists; give another name" in told(capsys, "--output", page, old, new, status=1)[1]
     other = tmp_path / "none" / "page.html"
     assert "cannot be written" in told(capsys, "--output", other, old, new, status=1)[1]
+
+
+def test_names_of_different_rows_differ(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Intervals give way to names; if that is not enough, a name takes several lines."""
+
+    def longer(lines: list[Line]) -> None:
+        for line in changed(lines, "trial")[:6]:
+            size = line["parameters"]["size"]
+            line["parameters"] = {"size": 64, "pages": f"of a kind that ends in {size}"}
+
+    old = runs(tmp_path / "old", 4, change=longer)
+    new = runs(tmp_path / "new", 4, dict.fromkeys(range(6), 2.0), change=longer)
+    for columns in ("60", "100"):
+        monkeypatch.setenv("COLUMNS", columns)
+        lines = told(capsys, old, new, "--all", status=WORSE)[0].splitlines()
+        assert max(map(len, lines)) <= int(columns), lines
+        names = " ".join(line.lstrip().split("  ")[0] for line in lines)
+        for size in some([4096 << i for i in range(6)]):
+            assert f"ends in {size} " in names, lines
+    assert formats.aligned(
+        [["name", "n"], ["aaaaaaaaaaaa 1", "5"], ["aaaaaaaaaaaa 2", "6"]], 10
+    ) == [
+        "name          n",
+        "aaaaaaaaaaaa  5",
+        "  1",
+        "aaaaaaaaaaaa  6",
+        "  2",
+    ]
+    assert formats.shortened("a" * 40 + "1", "a" * 40 + "2") == ["a" * 40 + "1", "a" * 40 + "2"]
+
+
+def test_what_is_not_shown_and_what_is_not_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = runs(tmp_path / "old", 6), runs(tmp_path / "new", 6)
+    out, _ = told(capsys, "--threshold", "nolatency=2%", "--threshold", "5%", old, new)
+    assert "9 metrics the same: --all\n" in out and "more metrics" not in out
+    assert out.endswith("--threshold nolatency: no such metric is on both sides\n")
+    made = as_json(capsys, "--threshold", "nolatency=2%", "--threshold", "numa=2%", old, new)
+    assert made["unused"] == ["nolatency"]
+    out, _ = told(capsys, "--threshold", "nolatency=2%", old, new, new)
+    assert "--threshold nolatency: no such metric" in out

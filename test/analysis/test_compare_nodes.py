@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any, Optional
 
@@ -217,10 +218,49 @@ def test_facts_of_nodes_are_held_against_expected_ones(
     del added["kernel.release"]
     file.write_text(json.dumps(made))
     assert judged(capsys, file, new, GOOD)["n0"].endswith("; 1 fact unknown")
-    asked = ("--baseline", file, "--require", "memory.*", new)
+    misspelt = told(capsys, "--baseline", file, "--require", "memry.*", new, status=BAD_INPUT)[1]
+    assert misspelt == "locus: --require memry.*: the file has no such fact or metric\n"
+    asked = ("--baseline", file, "--require", "memory.*", "--require", "latency", new)
     out, _ = told(capsys, *asked, status=CANNOT_TELL)
     assert out == "n0  cannot tell  unknown: memory.modules.9.count\n"
     made["classes"][0]["facts"] = {"memory.total": {"less": 1}}
     file.write_text(json.dumps(made))
     said = told(capsys, "--baseline", file, new, status=BAD_INPUT)[1]
     assert '{"less": 1} is neither a value nor its least or most' in said
+
+
+def test_a_class_that_the_file_lacks_is_told_from_those_it_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two classes may have the same processor."""
+    file, made, _ = exported(capsys, good(tmp_path / "good", 3))
+    new, (of_class,) = tmp_path / "good" / "n0.jsonl", made["classes"]
+    own, of_class["class"] = of_class["class"], "0" * 16
+    of_class["facts"]["topology.cores"] = 4
+    file.write_text(json.dumps(made))
+    cores = ONE.nodes * ONE.cores
+    assert judged(capsys, file, new, CANNOT_TELL)["n0"] == (
+        f"cannot tell  the file has no values for its class, {own} of {ONE.model}, only for"
+        f" {'0' * 16} of it; topology cores {cores}, 4 expected"
+    )
+    of_class["cpu"] = "another"
+    file.write_text(json.dumps(made))
+    assert judged(capsys, file, new, CANNOT_TELL)["n0"].endswith(f"{ONE.model}, only for another")
+    file.write_text(json.dumps({**made, "classes": []}))
+    assert judged(capsys, file, new, CANNOT_TELL)["n0"].endswith(f"{ONE.model}, nor for any")
+
+
+def test_bounds_that_people_edited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, made, _ = exported(capsys, good(tmp_path / "good", 3))
+    new, m = tmp_path / "good" / "n0.jsonl", made["classes"][0]["metrics"][0]
+    file.write_text("\ufeff" + json.dumps(made), encoding="utf-8")  # as some editors do
+    judged(capsys, file, new, GOOD)
+    m.update(high=m["value"] / 1.001, value=m["low"])
+    file.write_text(json.dumps(made))
+    line = judged(capsys, file, new, WORSE)["n0"]
+    own, bound = re.findall(r"([\d.]+) \S+/load", line)
+    assert float(own) > float(bound)
+    m["high"] = None
+    file.write_text(json.dumps(made))
+    said = told(capsys, "--baseline", file, new, status=BAD_INPUT)[1]
+    assert f"{m['name']}: high is null, no number" in said

@@ -76,6 +76,7 @@ class Comparison:
     lost: list[Lost] = field(default_factory=list)  # trials with a result on the other side only
     metrics: list[Compared] = field(default_factory=list)  # the worst first
     required: list[str] = field(default_factory=list)  # what --require asks for in vain
+    unused: list[str] = field(default_factory=list)  # patterns of --threshold without a metric
     overall: Optional[Overall] = None
     hosts: Changes = field(default_factory=Changes)  # which became slower, each by itself
 
@@ -123,8 +124,10 @@ def compare(
             within = of_pattern(name, said[i], thresholds, THRESHOLD)
             made.metrics.append(_row(m, said[i], within, [a[i] for a in by_metric], seen, i))
     made.metrics.sort(key=_place)
+    given = dict.fromkeys(pattern for pattern, _ in thresholds)
+    made.unused = [p for p in given if made.metrics and not _matching(made.metrics, p)]
     for pattern in require:
-        own = [m for m in made.metrics if matches(m["name"], m["words"], pattern)]
+        own = _matching(made.metrics, pattern)
         untold = [f"{m['name']} {m['words']}".rstrip() for m in own if m["verdict"] == UNTOLD]
         made.required += untold if own else [f"{pattern}: no such metric is on both sides"]
     return made
@@ -167,6 +170,10 @@ def matches(name: str, words: str, pattern: str) -> bool:
     */bandwidth, 'latency/cycle/time*size 4 Ki*'."""
     full = f"{name} {words}"
     return fnmatchcase(full, pattern) or fnmatchcase(full, pattern + "[/ ]*")
+
+
+def _matching(metrics: Sequence[Compared], pattern: str) -> list[Compared]:
+    return [m for m in metrics if matches(m["name"], m["words"], pattern)]
 
 
 def of_pattern(

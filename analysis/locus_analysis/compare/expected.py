@@ -16,7 +16,7 @@ import numpy as np
 
 from ..base import units
 from ..records.database import BadInput
-from . import comparison, facts, inference, observations
+from . import comparison, differences, facts, inference, observations
 from .inference import LEVEL, Array
 from .lost import Lost, without_result
 from .observations import Run, Side
@@ -203,10 +203,15 @@ def read(file: Path) -> dict[str, Class]:
         for of_class in found["classes"]:
             of_class.setdefault("trials", {m["trial"]: m["name"] for m in of_class["metrics"]})
             _needed(of_class, ("class", "cpu"))
-            for fact in of_class.get("facts", {}).values():
+            for fact in of_class.setdefault("facts", {}).values():
                 facts.check(fact)
             for m in of_class["metrics"]:
                 _needed(m, ("trial", "metric", "name", "unit", "better"))
+                for key in ("low", "value", "high"):
+                    if not facts.is_number(m[key]):
+                        raise ValueError(
+                            f"{m['name']}: {key} is {json.dumps(m[key]):.40}, no number"
+                        )
                 if not 0 < m["low"] <= m["value"] <= m["high"]:
                     raise ValueError(f"{m['name']}: low, value and high are not in this order")
         return {c["class"]: c for c in found["classes"]}
@@ -228,6 +233,7 @@ def judge(side: Side, classes: dict[str, Class], require: Sequence[str] = ()) ->
     """A row for each host, those that are not as expected first. Facts that match `require` have to
     be known."""
     judged: list[Judged] = []
+    _find_all(require, classes)
     for name in dict.fromkeys(r["class"] for r in side.runs):
         part = side.of([i for i, r in enumerate(side.runs) if r["class"] == name])
         of_class = classes.get(name)
@@ -236,10 +242,21 @@ def judge(side: Side, classes: dict[str, Class], require: Sequence[str] = ()) ->
     return sorted(judged, key=lambda r: (order.index(r["verdict"]), -len(r["outside"]), r["host"]))
 
 
+def _find_all(require: Sequence[str], classes: Mapping[str, Class]) -> None:
+    """Metrics need not be required: those of the file have to be measured anyway."""
+    paths = [path for c in classes.values() for path in c["facts"]]
+    names = [m["name"].partition(" ") for c in classes.values() for m in c["metrics"]]
+    for p in require:
+        if not any(fnmatchcase(path, p) for path in paths) and not any(
+            comparison.matches(name, words, p) for name, _, words in names
+        ):
+            raise BadInput(f"--require {p}: the file has no such fact or metric")
+
+
 def _unknown(side: Side, classes: dict[str, Class]) -> Iterator[Judged]:
-    known = ", ".join(dict.fromkeys(c["cpu"] for c in classes.values()))
     own = side.runs[0]
-    why = f"the file has no values for its class, {own['cpu']}, only for {known}"
+    why = "the file has no values for its class, "
+    why += f"{own['class']} of {own['cpu']}{_nearest(own, classes)}"
     for host in side.hosts:
         yield {
             "host": host,
@@ -254,6 +271,27 @@ def _unknown(side: Side, classes: dict[str, Class]) -> Iterator[Judged]:
             "unknown": [],
             "reason": why,
         }
+
+
+def _nearest(run: Run, classes: Mapping[str, Class]) -> str:
+    """What the file has instead: of the same processor, in what the most similar class differs."""
+    if not classes:
+        return ", nor for any"
+    alike = {
+        n: facts.differing(_known(run), c["facts"])
+        for n, c in classes.items()
+        if c["cpu"] == run["cpu"]
+    }
+    if not alike:
+        return f", only for {units.some([*dict.fromkeys(c['cpu'] for c in classes.values())])}"
+    name, differs = min(alike.items(), key=lambda pair: len(pair[1]))
+    return "; ".join([f", only for {name} of it", *_few(differs)])
+
+
+def _known(run: Run) -> dict[str, differences.Json]:
+    """By path: facts, and settings, since people add such to the file."""
+    settings = {n.removeprefix("machine."): v for n, v in run["settings"].items()}
+    return {**{n: v for n, v in settings.items() if v is not None}, **run["facts"]}
 
 
 def _of_class(side: Side, wanted: Class, require: Sequence[str]) -> Iterator[Judged]:
@@ -282,14 +320,13 @@ def _of_class(side: Side, wanted: Class, require: Sequence[str]) -> Iterator[Jud
 
 
 def _hold_facts(told: Judged, wanted: Class, runs: Sequence[Run]) -> None:
-    """A fact has to be so in each run; one that the file's author added is among the settings."""
-    expected, known = wanted.get("facts", {}), set[str]()
-    for run in runs:
-        settings = {n.removeprefix("machine."): v for n, v in run["settings"].items()}
-        own = {**{n: v for n, v in settings.items() if v is not None}, **run["facts"]}
-        told["facts"] += [f for f in facts.differing(own, expected) if f not in told["facts"]]
-        known.update(own)
-    told["unknown"] = [n for n, fact in expected.items() if n not in known and fact is not None]
+    """A fact has to be so in each run."""
+    found = dict.fromkeys(f for run in runs for f in facts.differing(_known(run), wanted["facts"]))
+    known = {name for run in runs for name in _known(run)}
+    told["facts"] = [*found]
+    told["unknown"] = [
+        n for n, fact in wanted["facts"].items() if n not in known and fact is not None
+    ]
 
 
 def _values(side: Side, metrics: Sequence[Bounds]) -> Array:

@@ -84,12 +84,16 @@ ENDS = {"": "", "least": "at least ", "most": "at most "}
 IN_BYTES = ("total", "size", "memory")  # how their paths end
 
 
+def is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def check(fact: object) -> None:
     """Raises ValueError if it is none: the file may have been edited."""
     of = {*fact} if isinstance(fact, dict) else set()
     bounds = isinstance(fact, dict) and of and of <= {"least", "most"}
     if isinstance(fact, list) or (
-        isinstance(fact, dict) and not (bounds and all(map(_is_number, fact.values())))
+        isinstance(fact, dict) and not (bounds and all(map(is_number, fact.values())))
     ):
         raise ValueError(f"{json.dumps(fact):.40} is neither a value nor its least or most")
 
@@ -109,10 +113,6 @@ def _is_beyond(way: str, value: Json, end: Json) -> bool:
     if way and isinstance(value, (int, float)) and isinstance(end, (int, float)):
         return value < end if way == "least" else value > end
     return value != end or isinstance(value, bool) != isinstance(end, bool)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _said(path: str, *both: Json) -> list[str]:

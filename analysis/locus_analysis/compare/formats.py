@@ -56,8 +56,10 @@ def text(made: Comparison, everything: bool) -> str:
     if picked:
         lines += _table(made, picked, to)
     left = len(made.metrics) - len(picked)
-    if left:
+    if left and picked:
         lines.append(f"{left} more metrics: --all")
+    elif left:
+        lines.append(f"{units.several(left, 'metric')} the same: --all")
     lines += [""] if made.metrics else []
     return "\n".join([*lines, *(part for line in summary(made) for part in wrapped(line, to))])
 
@@ -126,7 +128,7 @@ def heading(made: Comparison) -> list[str]:
         )
     lines += [f"{word:9}  {line}" for word, line in lost(made)]
     lines += [
-        f"differs    {name}: {_shortened(one)} -> {_shortened(other)}"
+        f"differs    {name}: {' -> '.join(shortened(one, other))}"
         for name, one, other in made.differs
     ]
     return lines + [f"unmatched  {line}" for line in made.unmatched]
@@ -196,6 +198,7 @@ def summary(made: Comparison) -> list[str]:
             if own:
                 told = ", ".join(one.counted + one.on_hosts for one in own)
                 lines.append(f"{what}: {told}, valid in {other}")
+    lines += [f"--threshold {pattern}: no such metric is on both sides" for pattern in made.unused]
     if made.required:
         more = f", and {len(made.required) - 1} more" if made.required[1:] else ""
         lines.append(f"required, but cannot be told: {made.required[0]}{more}")
@@ -216,8 +219,10 @@ def _in_blocks(made: Comparison) -> bool:
     return bool(max(first) < min(last))
 
 
-def _shortened(words: str) -> str:
-    return words if len(words) <= TEXT else words[: TEXT - 1] + "…"
+def shortened(*both: str) -> list[str]:
+    """Whole, if they differ only beyond the cut."""
+    cut = [_clipped(words, TEXT) for words in both]
+    return cut if len({*cut}) == len({*both}) else [*both]
 
 
 def wrapped(line: str, width: int) -> list[str]:
@@ -281,24 +286,46 @@ TITLES = ("metric", "old", "new", "change", "95 % interval", "verdict")
 def _table(made: Comparison, picked: Sequence[Compared], width: int) -> list[str]:
     """The interval gives way to names."""
     table = [list(TITLES), *(cells(made, m) for m in picked)]
-    room = width - sum(_widths(table)[1:]) - 2 * (len(TITLES) - 1)
-    if room < min(_widths(table)[0], NAME) or not any(row[4] for row in table[1:]):
+    room = _room(table, width)
+    short = room < min(_widths(table)[0], NAME) or not _differ(table, room)
+    if short or not any(row[4] for row in table[1:]):
         table = [[*row[:4], re.sub(" by [^,]+", "", row[5])] for row in table]
     return aligned(table, width)
 
 
 def aligned(table: Sequence[Sequence[str]], width: int) -> list[str]:
-    """The first and the last column to the left; the first gives way."""
+    """The first and the last column to the left; the first gives way. Names that would look alike
+    if they were cut take several lines."""
     widths = _widths(table)
-    widths[0] = min(widths[0], max(12, width - sum(widths[1:]) - 2 * (len(widths) - 1)))
-    last = len(widths) - 1
-    return [
-        "  ".join(
-            _clipped(c, w).ljust(w) if i in (0, last) else c.rjust(w)
-            for i, (c, w) in enumerate(zip(row, widths))
-        ).rstrip()
-        for row in table
-    ]
+    widths[0] = min(widths[0], max(12, _room(table, width)))
+    last, whole = len(widths) - 1, not _differ(table, widths[0])
+    lines = []
+    for row in table:
+        name = units.printable(row[0])
+        first, *more = _parts(name, widths[0]) if whole else [_clipped(name, widths[0])]
+        lines.append(
+            "  ".join(
+                _clipped(c, w).ljust(w) if i in (0, last) else c.rjust(w)
+                for i, (c, w) in enumerate(zip([first, *row[1:]], widths))
+            ).rstrip()
+        )
+        lines += more
+    return lines
+
+
+def _parts(name: str, width: int) -> list[str]:
+    return textwrap.wrap(name, width, subsequent_indent="  ") or [""]
+
+
+def _room(table: Sequence[Sequence[str]], width: int) -> int:
+    """What other columns leave to the first."""
+    return width - sum(_widths(table)[1:]) - 2 * (len(table[0]) - 1)
+
+
+def _differ(table: Sequence[Sequence[str]], width: int) -> bool:
+    """Whether names that differ still do when they are cut."""
+    names = {row[0] for row in table}
+    return len({_clipped(name, width) for name in names}) == len(names)
 
 
 def _widths(table: Sequence[Sequence[str]]) -> list[int]:
@@ -345,6 +372,7 @@ def members(made: Comparison) -> dict[str, object]:
         "missing": missing(made),
         "left_out": left_out(made),
         "required": made.required,
+        "unused": made.unused,
         "status": made.status,
         "overall": made.overall and made.overall._asdict(),
         "hosts": {

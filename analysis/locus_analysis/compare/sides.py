@@ -60,8 +60,10 @@ def _meaning(made: Sequence[Comparison]) -> list[str]:
         for one in made[: 1 if several else None]
         if one.reason
     ]
+    unused = [p for p in made[0].unused if all(p in one.unused for one in made)]
     return [
         *reasons,
+        *(f"--threshold {pattern}: no such metric is on two sides" for pattern in unused),
         f"each against the first, at {100 * LEVEL:.0f} % over its metrics; ?: cannot tell; details:"
         f" locus compare {made[0].old.name} OTHER",
     ]
