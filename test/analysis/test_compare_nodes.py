@@ -210,19 +210,19 @@ def test_facts_of_nodes_are_held_against_expected_ones(
     rows = json.loads(told(capsys, "--baseline", file, "--format", "json", new, status=WORSE)[0])
     assert len(rows[0]["facts"]) == 2 and not rows[0]["outside"]
     # What people add to the file, and what no record has.
-    added = {"kernel.release": "1.2", "memory.modules.9.count": 8}
+    added = {"kernel.release": "1.2", "memory.modules.9.count": 8, "memory.total": "64 GiB"}
     made["classes"][0]["facts"] = added
     file.write_text(json.dumps(made))
     line = judged(capsys, file, new, WORSE)["n0"]
     assert line.startswith("outside      kernel release ") and ", 1.2 expected" in line
     del added["kernel.release"]
     file.write_text(json.dumps(made))
-    assert judged(capsys, file, new, GOOD)["n0"].endswith("; 1 fact unknown")
+    assert judged(capsys, file, new, GOOD)["n0"].endswith("; 2 facts unknown")
     misspelt = told(capsys, "--baseline", file, "--require", "memry.*", new, status=BAD_INPUT)[1]
     assert misspelt == "locus: --require memry.*: the file has no such fact or metric\n"
     asked = ("--baseline", file, "--require", "memory.*", "--require", "latency", new)
     out, _ = told(capsys, *asked, status=CANNOT_TELL)
-    assert out == "n0  cannot tell  unknown: memory.modules.9.count\n"
+    assert out == "n0  cannot tell  unknown: memory.modules.9.count, memory.total\n"
     made["classes"][0]["facts"] = {"memory.total": {"less": 1}}
     file.write_text(json.dumps(made))
     said = told(capsys, "--baseline", file, new, status=BAD_INPUT)[1]

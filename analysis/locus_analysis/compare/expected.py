@@ -321,11 +321,13 @@ def _of_class(side: Side, wanted: Class, require: Sequence[str]) -> Iterator[Jud
 
 def _hold_facts(told: Judged, wanted: Class, runs: Sequence[Run]) -> None:
     """A fact has to be so in each run."""
-    found = dict.fromkeys(f for run in runs for f in facts.differing(_known(run), wanted["facts"]))
-    known = {name for run in runs for name in _known(run)}
+    known = [_known(run) for run in runs]
+    found = dict.fromkeys(f for own in known for f in facts.differing(own, wanted["facts"]))
     told["facts"] = [*found]
     told["unknown"] = [
-        n for n, fact in wanted["facts"].items() if n not in known and fact is not None
+        path
+        for path, fact in wanted["facts"].items()
+        if not any(facts.is_judged(own, path, fact) for own in known)
     ]
 
 

@@ -7,6 +7,7 @@ or most of a number. None says that there is to be none.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Union
@@ -96,6 +97,8 @@ def check(fact: object) -> None:
         isinstance(fact, dict) and not (bounds and all(map(is_number, fact.values())))
     ):
         raise ValueError(f"{json.dumps(fact):.40} is neither a value nor its least or most")
+    if isinstance(fact, dict) and fact.get("least", -math.inf) > fact.get("most", math.inf):
+        raise ValueError(f"{json.dumps(fact):.60}: least and most are not in this order")
 
 
 def differing(known: Facts, wanted: Mapping[str, Fact]) -> list[str]:
@@ -103,10 +106,22 @@ def differing(known: Facts, wanted: Mapping[str, Fact]) -> list[str]:
     told = []
     for path, fact in wanted.items():
         for way, end in (fact if isinstance(fact, dict) else {"": fact}).items():
-            if path in known and _is_beyond(way, known[path], end):
+            if path in known and is_judged(known, path, fact) and _is_beyond(way, known[path], end):
                 own, expected = _said(path, known[path], end)
                 told.append(f"{path.replace('.', ' ')} {own}, {ENDS[way]}{expected} expected")
     return told
+
+
+def is_judged(known: Facts, path: str, fact: Fact) -> bool:
+    """Whether it is known, and of the fact's kind: a slip in the file says nothing of a machine."""
+    if path not in known:
+        return fact is None
+    kinds = (_kind(known[path]), "number" if isinstance(fact, dict) else _kind(fact))
+    return kinds[0] == kinds[1] or type(None).__name__ in kinds
+
+
+def _kind(value: object) -> str:
+    return "number" if is_number(value) else type(value).__name__
 
 
 def _is_beyond(way: str, value: Json, end: Json) -> bool:
