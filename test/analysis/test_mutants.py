@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command copes with everything that the schema allows: in these records each field in turn
 has each value that is valid there: null, nothing, zero, the least, the largest, any text. One in 17
-of them, unless MUTANTS=all."""
+of them, unless MUTANTS=all. And with records in which a line is missing or damaged."""
 
 from __future__ import annotations
 
@@ -57,6 +57,11 @@ COMMANDS: dict[str, list[str]] = {
     "csv": ["export"],
     "google": ["export", "--format", "google-benchmark"],
     "expect": ["export", "--expect"],
+}
+OF_DAMAGED = {
+    **{name: COMMANDS[name] for name in ("summary", "levels", "report", "compare", "csv")},
+    "sick": ["sick"],
+    "aggregate": ["aggregate", "--into", "STORE"],
 }
 
 # Values tried in every place; the schema says which are valid there.
@@ -149,7 +154,7 @@ def declared() -> schema.Declared:
 def is_valid(line: Line) -> bool:
     try:
         schema.check(line, strict=True)
-        known = schema.Declared() if line["type"] == "benchmark" else declared()
+        known = declared() if line["type"] == "trial" else schema.Declared()
         for one in (line, *(base() if line["type"] == "benchmark" else ())):
             if one["type"] == "trial" or one is line:
                 known.check(one)
@@ -238,17 +243,18 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(power, "SAMPLES", 1)
 
 
-def fails(path: Path, runs: Sequence[Sequence[Mutant]], command: str) -> str:
+def fails(path: Path, command: Sequence[str]) -> str:
     """The traceback of a fault, or nothing."""
     caught: list[BaseException] = []
     words = {"PAGE": str(path.parent / "page"), "RECORD": str(path)}
+    words["STORE"] = str(path.parent / "store")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(program, "_fault", lambda error: caught.append(error))
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as err:
-            status = program.main([*(words.get(w, w) for w in COMMANDS[command]), str(path)])
+            status = program.main([*(words.get(w, w) for w in command), str(path)])
     if caught:
         return "".join(traceback.format_exception(None, caught[0], caught[0].__traceback__)[-6:])
-    bad = status not in STATUSES or (status == 2 and command != "google")
+    bad = status not in STATUSES or (status == 2 and command != COMMANDS["google"])
     return f"status {status}: {err.getvalue():.300}" if bad else ""
 
 
@@ -257,7 +263,7 @@ def culprit(path: Path, runs: Sequence[Sequence[Mutant]], command: str, fault: s
     every = [mutant for own in runs for mutant in own]
     for mutant in every:
         write(path, [[mutant]])
-        if fails(path, [[mutant]], command).splitlines()[-1:] == fault.splitlines()[-1:]:
+        if fails(path, COMMANDS[command]).splitlines()[-1:] == fault.splitlines()[-1:]:
             return [mutant.name]
     return [mutant.name for mutant in every]
 
@@ -271,9 +277,80 @@ def test_commands_bear_all_that_the_schema_allows(quick: None, tmp_path: Path) -
     for runs in files(every):
         write(path, runs)
         for command in COMMANDS:
-            fault = fails(path, runs, command)
+            fault = fails(path, COMMANDS[command])
             if fault and fault not in known:
                 known.add(fault)
                 told.append(f"{command}: {culprit(path, runs, command, fault)}\n{fault}")
                 write(path, runs)
+    assert told == [], "\n".join(told)
+
+
+SOAKED = {"name": "numa/static", "unit": "B/s", "rate": 352e9}
+SENSORS = {"clock": 3.2e9, "temperature": 60, "power": None}
+VERDICT = {"verdict": "steady", "after": None, "share": 1.0, "noise": 0.005, "wrong": None}
+ERRORS = {"corrected": None, "uncorrected": 0, "machine_checks": None}
+
+
+def whole() -> list[Line]:
+    """Lines of all types, few of each; most stand before the trial that they are of."""
+    *lines, end = base()
+    curves = [line for line in lines if line.get("benchmark") in ("latency", "sharing")]
+    lines = [line for line in lines if line not in curves[1:] or line in curves[::6]]
+    measured = next(line for line in lines if line.get("benchmark") == "search")
+    of = {"trial": measured["id"], "metric": "search-p99"}
+    quantiles = dict.fromkeys(("0.5", "0.9", "0.99", "0.999", "1"), 1e-6)
+    spread = {"n": 3, "quantiles": quantiles, "buckets": [[2892, 3]]}
+    pair = {"rank": 0, "host": "n0", "node": 0, "with": [1], "latency": [2e-6]}
+    told = {"name": SOAKED["name"], **VERDICT, "failure": None}
+    beside = [
+        {"type": "distribution", **of, **spread},
+        {"type": "row", "trial": of["trial"], **pair},
+        {"type": "soak", "at": 1.0, "loads": [SOAKED], **SENSORS},
+        {"type": "soak-verdict", "loads": [told], "errors": ERRORS},
+        {"type": "health", "facts": 1, "findings": 0, "finding": None, "no_trials": "none asked"},
+    ]
+    at = lines.index(measured)
+    made = [*lines[:at], *({"run": end["run"], **one} for one in beside), *lines[at:], end]
+    assert {schema.check(line, strict=True)["type"] for line in made} == schema.types()
+    return made
+
+
+def beyond(line: Line) -> Line:
+    """With a number that the format does not allow."""
+    numbers = (path for path, value in places(line) if path and type(value) is int)
+    return changed(line, next(numbers, ("more",)), 1 << 60)
+
+
+def damages() -> Iterator[tuple[str, list[str]]]:
+    """The lines of a run, one of which is missing or damaged: of each type, the first of each
+    benchmark; of trials, those that other lines are of. The two damages take turns."""
+    lines, seen = whole(), set[str]()
+    texts, with_others = [*map(json.dumps, lines)], {line.get("trial") for line in lines}
+    for place, line in enumerate(lines):
+        name = f"{line['type']} {line.get('benchmark') or line.get('name', '')}"
+        if name not in seen and (line["type"] != "trial" or line["id"] in with_others):
+            seen.add(name)
+            damaged = texts[place][:-9] if len(seen) % 2 else json.dumps(beyond(line))
+            for how, instead in (("missing", []), ("damaged", [damaged])):
+                yield f"{name} {how}", [*texts[:place], *instead, *texts[place + 1 :]]
+
+
+def write_damaged(path: Path, runs: Sequence[tuple[str, list[str]]]) -> None:
+    own, host = (json.dumps(base()[0][key])[1:-1] for key in ("run", "host"))
+    with path.open("w", encoding="utf-8") as file:
+        for number, (_, texts) in enumerate(runs):
+            text = "\n".join([*texts, ""]).replace(own, run_id(str(number)))
+            file.write(text.replace(f'"host": "{host}"', f'"host": "host{number}"'))
+
+
+def test_commands_bear_missing_and_damaged_lines(quick: None, tmp_path: Path) -> None:
+    every, path = list(damages()), tmp_path / "a.jsonl"
+    assert len(every) > 30
+    told = []
+    for first in range(0, len(every), TOGETHER):
+        runs = every[first : first + TOGETHER]
+        write_damaged(path, runs)
+        for name, command in OF_DAMAGED.items():
+            if fault := fails(path, command):
+                told.append(f"{name}, {', '.join(of for of, _ in runs)}\n{fault}")
     assert told == [], "\n".join(told)

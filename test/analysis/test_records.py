@@ -29,6 +29,7 @@ from make_records import (
     write,
 )
 from make_records import machine_record as made_up
+from some import some
 
 BAD_INPUT = 2
 
@@ -197,6 +198,22 @@ def test_the_place_of_what_is_wrong_is_named(tmp_path: Path) -> None:
     assert re.search(told, flaw)
     given = database.read([path])
     assert count(given) == len(lines) - 1 and given.notes == [flaw]
+
+
+def test_trials_that_no_line_describes_are_left_out(tmp_path: Path) -> None:
+    """They are told once, and aggregate does as all others."""
+    lines = machine_record("one")
+    path = write(tmp_path / "a.jsonl", [line for line in lines if line.get("name") != "numa"])
+    first = next(i for i, line in enumerate(lines) if line.get("benchmark") == "numa")
+    flaw = f"{path}:{first}: no line before this one describes benchmark numa"
+    given = database.read([path])
+    assert flaws(path) == [flaw] and given.notes == [f"{flaw}: its trials are left out"]
+    assert program.main(["aggregate", str(path), "--into", str(tmp_path / "store")]) == 0
+    left = [line["id"] for line in lines if line.get("benchmark") == "dummy"]
+    for read in (given, database.read([tmp_path / "store"])):
+        db = database.tables(read)
+        assert [t["id"] for t in database.measured(db, "dummy")] == some(left)
+        assert database.column(db, "SELECT DISTINCT benchmark FROM trial") == ["dummy"]
 
 
 def test_garbage_in_the_middle_is_named_by_its_line(

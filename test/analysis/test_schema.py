@@ -170,8 +170,10 @@ def test_the_schema_refuses_what_the_document_does_not_say(number: int, tmp_path
     lines = counted()
     place = next(i for i, line in enumerate(lines) if line["type"] == kind)
     change(lines[place])
-    (flaw,) = flaws(write(tmp_path / "a.jsonl", lines))
+    flaw, *more = flaws(write(tmp_path / "a.jsonl", lines))
     assert re.search(rf"a.jsonl:{place + 1}: is not a line of a record: \$", flaw)
+    assert all("no line before this one describes benchmark" in one for one in more)
+    assert len(more) == (kind == "benchmark")
 
 
 def test_kinds_of_cores_may_be_told(tmp_path: Path) -> None:

@@ -47,8 +47,9 @@ DOUBTFUL = rf"""
 SELECT DISTINCT copy FROM line WHERE regexp_matches(json, '\\u(?:[dD]|00[2-7])')
 	OR type = 'trial' AND regexp_matches(json, '{CONVERTED}')
 """
-# Rows without what each such line has, or with a number that may be none of a record. The schema
-# says more: what it would refuse beside these and DOUBTFUL is taken.
+# Rows without what each such line has, or with a number that may be none of a record; trials
+# without the line of their benchmark. The schema says more: what it would refuse beside these and
+# DOUBTFUL is taken.
 NAME = schema.definition("name")["pattern"]
 PROFILES = schema.definition("header")["properties"]["profile"]["enum"]
 SENTENCE = "[^\\x00-\\x1f\\x7f]+"
@@ -75,6 +76,13 @@ SELECT copy FROM parsed.run WHERE shard = getvariable('shard') AND (
 	AND regexp_full_match(started, '{schema.definition("moment")["pattern"]}')
 	AND try_cast(started AS TIMESTAMP) IS NOT NULL AND machine IS NOT NULL
 	AND profile IN {(*PROFILES,)}) IS NOT true
+UNION
+SELECT r.copy FROM (SELECT DISTINCT run, benchmark FROM parsed.trial
+		WHERE shard = getvariable('shard')) t
+	ANTI JOIN (SELECT run, d.benchmark FROM (SELECT run, unnest(definitions) AS hash
+			FROM parsed.run WHERE shard = getvariable('shard'))
+		JOIN parsed.definition d USING (hash)) d USING (run, benchmark)
+	JOIN parsed.run r USING (run) WHERE r.shard = getvariable('shard')
 """
 
 

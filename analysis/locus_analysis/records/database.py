@@ -42,6 +42,10 @@ OF_FEW_HOSTS = (
     *("counter", "counting"),
 )
 
+# What a trial's pairs may lack; its cells stand in a line of their own, which may be damaged.
+NO_CELLS = dict.fromkeys(("a", "b", "level", "n", "0", "0.25", "0.5", "0.75", "0.99"), ())
+NO_PAIRS = {"levels": (), "outstanding": (), "crowding": None, "cells": NO_CELLS}
+
 
 @dataclass
 class Records:
@@ -205,7 +209,7 @@ def _measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Trial]:
     for d in select(
         db,
         Distribution,
-        "SELECT d.* FROM distribution d JOIN trial USING (whole, id) WHERE benchmark = ?",
+        "SELECT d.* FROM distribution d JOIN shown USING (whole, id) WHERE benchmark = ?",
         benchmark,
     ):
         quantiles = json.loads(d["quantiles"])
@@ -216,7 +220,7 @@ def _measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Trial]:
 def _parsed(row: Told) -> Trial:
     pairs = json.loads(row["pairs"] or "null")
     if pairs:
-        pairs = {"levels": [], "outstanding": [], "crowding": None, **pairs}
+        pairs = {**NO_PAIRS, **pairs}
     found: dict[str, object] = {
         **row,
         "metrics": json.loads(row["metrics"]),

@@ -113,6 +113,7 @@ class Reader:
         """A file may have a run twice."""
         headers: dict[str, Optional[Copy]] = {}  # None: that run cannot be read
         declared = schema.Declared()
+        undescribed: set[tuple[str, str]] = set()  # benchmarks of runs
         name = sources.name(path)
         for given in sources.lines(path):
             if not headers and len(flaws) >= HOPELESS:
@@ -140,9 +141,17 @@ class Reader:
                     " are left out"
                 )
             copy = headers[run]
-            if copy:
-                _count(copy, line)
+            if not copy:
+                continue
+            _count(copy, line)
+            if declared.describe(line):
                 yield copy.number, given.number, line["type"], given.text.decode("utf-8")
+            elif (run, line["benchmark"]) not in undescribed:
+                undescribed.add((run, line["benchmark"]))
+                flaws.append(
+                    f"{name}:{given.number}: no line before this one describes benchmark"
+                    f" {line['benchmark']}: its trials are left out"
+                )
 
     def _skip(self, text: bytes, headers: dict[str, Optional[Copy]]) -> bool:
         found = self.skipped and self.skipped.match(text)

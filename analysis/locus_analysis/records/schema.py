@@ -130,24 +130,32 @@ def may_be_null(form: Line) -> bool:
 
 
 class Declared:
-    """What earlier lines say of later ones: which parameters of a benchmark are numbers."""
+    """What earlier lines of a run say of later ones: which benchmarks it has, and which of their
+    parameters are numbers."""
 
     def __init__(self) -> None:
-        self._numbers: dict[tuple[str, str], dict[str, bool]] = {}
+        self._numbers: dict[str, dict[str, dict[str, bool]]] = {}  # by run and benchmark
 
     def check(self, line: Line) -> None:
         """To be called for each line of a file, in order. Raises Flaw."""
-        if line["type"] == "benchmark":
-            self._numbers[line["run"], line["name"]] = {
+        run = line["run"]
+        if line["type"] == "header":
+            self._numbers[run] = {}
+        elif line["type"] == "benchmark":
+            self._numbers.setdefault(run, {})[line["name"]] = {
                 p["name"]: p["type"] in NUMBERS for p in line["parameters"]
             }
         elif line["type"] == "trial":
-            numbers = self._numbers.get((line["run"], line["benchmark"]), {})
+            numbers = self._numbers.get(run, {}).get(line["benchmark"], {})
             for name, value in line.get("parameters", {}).items():
                 if numbers.get(name, not isinstance(value, str)) == isinstance(value, str):
                     kind = "number" if numbers[name] else "text"
                     where = f"$.parameters.{name}: {json.dumps(value):.60}"
                     raise Flaw(_printable(f"is not a line of a record: {where} is no {kind}"))
+
+    def describe(self, line: Line) -> bool:
+        """Whether its benchmark is described, if the line is a trial."""
+        return line["type"] != "trial" or line["benchmark"] in self._numbers.get(line["run"], {})
 
 
 @cache

@@ -60,6 +60,7 @@ def flaws(paths: Sequence[Path], checked: Checked) -> Iterator[str]:
 def _flaws(path: Path, checked: Checked) -> Iterator[str]:
     runs: set[str] = set()
     declared = schema.Declared()
+    undescribed: set[tuple[str, str]] = set()  # benchmarks of runs
     for given in sources.lines(path):
         checked.lines += 1
         try:
@@ -73,6 +74,11 @@ def _flaws(path: Path, checked: Checked) -> Iterator[str]:
             elif line["run"] not in runs:
                 runs.add(line["run"])  # told once a run
                 raise schema.Flaw(f"run {line['run']} has no header before this line")
+            elif not declared.describe(line):
+                of = (line["run"], line["benchmark"])
+                if of not in undescribed:
+                    undescribed.add(of)
+                    raise schema.Flaw(f"no line before this one describes benchmark {of[1]}")
         except schema.Flaw as flaw:
             if header := schema.header_of(given.text):
                 runs.add(header)
