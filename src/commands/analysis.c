@@ -30,14 +30,22 @@ static bool has_package(const char *folder)
 
 void analysis_isolate(char *words[ANALYSIS_BEGIN], const char *code)
 {
+	unsetenv("PYTHONEXECUTABLE"); /* which -I does not ignore: Python would not find its venv */
 	words[0] = (char *)analysis_python();
 	words[1] = "-I";
 	words[2] = "-c";
 	words[3] = (char *)code;
 }
 
-const char analysis_code[] = "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-			     "from locus_analysis.__main__ import main; sys.exit(main())";
+/* What fails later, main() tells. */
+const char analysis_code[] =
+	"import sys\n"
+	"sys.path.insert(0, sys.argv.pop(1))\n"
+	"try:\n"
+	"    from locus_analysis.__main__ import main\n"
+	"except MemoryError:\n"
+	"    sys.exit(print('locus: not enough memory', file=sys.stderr) or 70)\n"
+	"sys.exit(main())";
 
 bool analysis_find(char folder[ANALYSIS_FOLDER])
 {

@@ -85,7 +85,7 @@ class Page(HTMLParser):
 def make(folder: Path, *runs: list[Line]) -> Page:
     folder.mkdir(exist_ok=True)
     files = [write(folder / f"{i}.jsonl", lines) for i, lines in enumerate(runs)]
-    assert program.main(["report", "--pictures", *map(str, files)]) == program.GOOD
+    assert program.main(["report", "--pictures", *map(str, files)]) == 0
     return Page(folder / "report.html")
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import locus_analysis
 import pytest
 from locus_analysis import __main__ as program
 from locus_analysis.card import summary
@@ -227,6 +228,38 @@ def test_what_is_short_is_named(
 
     monkeypatch.setattr(summary, "text", fail)
     assert program.main(["summary", str(file)]) == status
+    assert capsys.readouterr().err.startswith(f"locus: {line}")
+
+
+NO_MAP = "_duckdb.so: failed to map segment from shared object"
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (MemoryError(), "not enough memory for these records"),
+        (ImportError(NO_MAP), "not enough memory for these records"),
+        (OverflowError("timestamp too large"), "a fault of locus (OverflowError, test_streams.py"),
+        (ModuleNotFoundError("No module", name="duckdb"), f"{sys.executable} lacks the module"),
+    ],
+)
+def test_what_fails_while_modules_are_imported_is_told(
+    error: Exception,
+    line: str,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Finder:
+        @staticmethod
+        def find_spec(name: str, *_: object) -> None:
+            if name == "locus_analysis.commands":
+                raise error
+
+    monkeypatch.delitem(sys.modules, "locus_analysis.commands")
+    monkeypatch.delattr(locus_analysis, "commands")
+    monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
+    assert program.main(["summary", str(file)]) == FAULT
     assert capsys.readouterr().err.startswith(f"locus: {line}")
 
 

@@ -176,6 +176,14 @@ def test_what_the_report_needs_is_said(locus, variable, value):
     assert done.status == 3 and variable in done.err and len(done.err.splitlines()) == 1
 
 
+def test_too_little_memory_to_begin_is_said(locus, tmp_path):
+    package = tmp_path / "locus_analysis"
+    package.mkdir()
+    (package / "__main__.py").write_text("raise MemoryError\n")
+    done = locus("report", "a.jsonl", env={"LOCUS_ANALYSIS": tmp_path})
+    assert done.status == 70 and done.err == "locus: not enough memory\n"
+
+
 def test_help_of_a_benchmark_has_its_parameters_and_the_common_options(locus):
     done = locus("numa --help")
     assert done.status == 0

@@ -87,6 +87,7 @@ def test_no_code_of_the_current_folder_or_of_variables_is_run(
     variables = {
         "PYTHONPATH": str(planted),
         "PYTHONHOME": "/nonexistent",
+        "PYTHONEXECUTABLE": "/nonexistent/python",
         "PYTHONSTARTUP": str(planted / "csv.py"),
         "PYTHONWARNINGS": "error",
         "PYTHONOPTIMIZE": "2",
