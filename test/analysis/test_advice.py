@@ -190,6 +190,16 @@ def test_a_workload_that_compares_threads_says_that_there_is_one_cpu() -> None:
     assert untold(card_of(ONE, alone, "kmeans", allowed="0"), "kmeans") == "one CPU: cannot be had"
 
 
+def test_answers_that_differ_are_the_reason_for_no_comparison() -> None:
+    """More time would not change that."""
+    points = kmeans()
+    for point in points:
+        point.ratios = []
+    points[-1].notes = ["no slowdown of 1q over 2q: their inertia differs, 1.5 and 1.25"]
+    told = untold(card_of(ONE, points, "kmeans"), "kmeans")
+    assert told == "1q and 2q can't be compared: their inertia differs"
+
+
 def test_a_suite_is_not_told_to_run_a_suite() -> None:
     points = [p for p in latency(TWO, 1) if p.variant == "cycle"]
     made = card_of(TWO, points + cut_all(numa(TWO)), "suite")

@@ -465,7 +465,9 @@ def test_the_page_of_one_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "n003 beside 10 hosts" in json.dumps(drawn)
     capsys.readouterr()
     assert program.main(["report", "--node", "n1", "--output", str(page), str(folder)]) == 2
-    assert "--node n1: these records have no such node" in capsys.readouterr().err
+    assert "--node n1: these records have no such node; did you mean n0" in capsys.readouterr().err
+    assert program.main(["report", "--node", "x", "--output", str(page), str(folder)]) == 2
+    assert "no such node; they are of n000, n001" in capsys.readouterr().err
     both = tmp_path / "both.jsonl"
     both.write_text("".join(f.read_text() for f in sorted(folder.glob("*.jsonl"))))
     words = ["report", "--node", "n003", "--force", "--output", str(page), str(both)]

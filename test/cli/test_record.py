@@ -421,6 +421,20 @@ def test_an_appended_run_is_resumed_by_itself(locus, tmp_path, read):
     assert last == ["jitter"]
 
 
+def test_what_an_editor_did_to_a_record(locus, tmp_path, read):
+    """A byte order mark does no harm. A number that is too large is told as such."""
+    file = tmp_path / "a.jsonl"
+    measure = "dummy --variant steady --repeats 1 --output"
+    assert locus(measure, file).status == 0
+    text = file.read_bytes()
+    file.write_bytes(b"\xef\xbb\xbf" + text)
+    assert locus(measure, file, "--resume").status == 0
+    assert json.loads(file.read_bytes().splitlines()[-1])["skipped"] == 1
+    file.write_bytes(text.replace(b'"rank":0', b'"rank":9223372036854775808', 1))
+    done = locus(measure, file, "--resume")
+    assert done.status and "line 1: this line has a number beyond 64 bits" in done.err
+
+
 def test_progress_is_quiet_off_a_terminal(run):
     assert run[0].err == ""
 

@@ -12,6 +12,9 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, Optional
 
+from . import units
+
+NAMED = 5  # hosts of a message
 BAD_COMMAND_LINE = 2
 OWN = re.compile(r"argument (?:[^:]*, )?([^:]+): (.*)", re.DOTALL)  # argparse's messages
 CHOICE = re.compile(r"invalid choice: '?(.*?)'? \(choose from (.*)\)", re.DOTALL)
@@ -92,6 +95,12 @@ def _listed(names: Sequence[str]) -> str:
 def _near(word: str, names: Iterable[str]) -> str:
     near = nearest(word, names)
     return f"; did you mean '{near}'?" if near else ""
+
+
+def instead(host: str, known: Sequence[str]) -> str:
+    """What a host that the records lack may be."""
+    near = nearest(host, known)
+    return f"did you mean {near}?" if near else f"they are of {units.some(known, NAMED)}"
 
 
 def nearest(word: str, names: Iterable[str]) -> str:

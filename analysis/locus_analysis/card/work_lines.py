@@ -6,6 +6,7 @@ ratio."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +24,8 @@ from .content import CERTAIN, UNTOLD, Host, Line, compared, is_clear, undecided,
 TOLD_ABOVE = ("latency", "sharing", "cores")  # have lines of their own in other blocks
 # By the kind of a ratio: words for more and for less than 1.
 WORDS = {"slowdown": ("slower", "faster"), "gain": ("faster", "slower")}
+# The note of a trial that has no ratio, since two answers differ (src/harness/judge/ratios.c).
+DIFFER = re.compile(r"no \S+ of (.+) over (.+): (their \S+ differs)")
 PREPOSITIONS = ("by ", "of ", "from ")
 
 
@@ -123,6 +126,8 @@ def _then(host: Host, benchmark: str) -> advice.Advice:
 
 def _in_one(host: Host, benchmark: str, gains: Sequence[Gain]) -> Line:
     if not gains:
+        if differing := _differing(host.of(benchmark)):
+            return untold("work", benchmark, differing, advice.Advice())
         if advice.has_one_cpu(host.machine):
             return untold("work", benchmark, "one CPU: cannot be had", advice.Advice())
         return untold("work", benchmark, "nothing to compare", _then(host, benchmark))
@@ -131,6 +136,12 @@ def _in_one(host: Host, benchmark: str, gains: Sequence[Gain]) -> Line:
     more = [_short(best)] if best else []
     threads = max(t["threads"] for t in host.of(benchmark))
     return _line(host, benchmark, first, [*more, units.several(threads, "thread")])
+
+
+def _differing(trials: Sequence[Trial]) -> str:
+    """Which of them were not compared, and why; empty: that was not the reason."""
+    found = next((f for t in trials for note in t["notes"] if (f := DIFFER.match(note))), None)
+    return f"{found[1]} and {found[2]} can't be compared: {found[3]}" if found else ""
 
 
 def _line(host: Host, benchmark: str, gain: Gain, more: Sequence[str] = ()) -> Line:

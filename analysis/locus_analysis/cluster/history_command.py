@@ -6,12 +6,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base import arguments, units
+from ..base import arguments
 from ..compare import command_line
 from ..records import likwid, sources
 from ..records.sources import BadInput
 
-NAMED = 5  # hosts of a message
 HELP = f"the node's name, but not with --class; then {sources.GIVEN}"
 
 
@@ -66,6 +65,5 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _unknown(host: str, known: list[str]) -> str:
-    near = arguments.nearest(host, known)
-    then = f"did you mean {near}?" if near else f"they are of {units.some(known, NAMED)}"
+    then = arguments.instead(host, known)
     return f"{host}: these records have no run of this host; {then}"

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from ..base import units
+from ..base import arguments, units
 from ..records.sources import BadInput
 from . import told
 from .sick import Finding, Verdict, status_of
@@ -52,7 +52,9 @@ def of(verdict: Verdict, host: str) -> Node:
     own = in_class or [c for c in verdict.beside if host in c.hosts]
     findings = [f for f in verdict.findings if f.host == host]
     if not own and not findings:
-        raise BadInput(f"--node {host}: these records have no such node")
+        hosts = {h for c in (*verdict.campaigns, *verdict.beside) for h in c.hosts}
+        then = arguments.instead(host, sorted(hosts | {f.host for f in verdict.findings}))
+        raise BadInput(f"--node {host}: these records have no such node; {then}")
     looks: dict[str, list[tuple[float, float, int, int]]] = {}
     for campaign in own:
         row, seen = campaign.hosts.index(host), campaign.seen

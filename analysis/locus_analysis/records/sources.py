@@ -118,7 +118,7 @@ def lines(path: Path) -> Iterator[Line]:
     except OSError as error:
         raise unreadable(path, error) from error
     if number == 0:
-        raise BadInput(f"{name(path)}: is empty: the run that should have written it did not start")
+        raise BadInput(f"{name(path)}: is empty: its run did not start, or could not write")
 
 
 def _records_in(folder: Path, notes: list[str]) -> list[tuple[tuple[int, int], Path]]:
