@@ -142,8 +142,8 @@ def test_commands_of_the_analysis_are_handed_on(locus, tmp_path, command):
     told = locus("help", command, env={"LOCUS_PYTHON": python}).out.splitlines()
     assert told[-2:] == [command, "--help"]
     done = locus(command, "--output", "a page.html", env={"LOCUS_PYTHON": python})
-    isolated, _, _, analysis, *arguments = done.out.splitlines()
-    assert done.status == 5 and arguments == [command, "--output", "a page.html"]
+    isolated, *_, analysis, name, option, file = done.out.splitlines()
+    assert done.status == 5 and [name, option, file] == [command, "--output", "a page.html"]
     assert isolated == "-I" and (pathlib.Path(analysis) / "locus_analysis/page/report.py").exists()
 
 

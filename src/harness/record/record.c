@@ -83,9 +83,9 @@ double record_real(const json_t *value)
 static const char *option = "--output", *resume = " with --resume",
 		  *exists = "exists; give another name, --resume it, or --append to it";
 
-void record_without_resume(const char *own)
+void record_without_resume(const char *file_option)
 {
-	option = own;
+	option = file_option;
 	resume = "";
 	exists = "exists; give another name";
 }

@@ -24,9 +24,8 @@ enum record_mode { RECORD_NEW, RECORD_RESUME, RECORD_APPEND };
  * message.
  */
 int record_open(struct record **, const char *path, enum record_mode);
-/* For commands without --resume: the option that names the file in messages, instead of --output.
- */
-void record_without_resume(const char *option);
+/* For commands without --resume: messages name the file's option instead of --output. */
+void record_without_resume(const char *file_option);
 
 /*
  * With RECORD_RESUME: the ids of the file's last run and of the runs that it resumed; whether a
