@@ -49,11 +49,15 @@ def test_the_report_shows_each_benchmark_of_an_old_record(modules, locus, read, 
 
 
 @pytest.fixture
-def here(tmp_path):
+def here(locus, read, tmp_path):
     """here(RUN): the lines of a run of the old record, as if this machine had written them."""
+    own = tmp_path / "own.jsonl"
+    assert locus("dummy --variant steady --repeats 1 --threads 1 --output", own).status == 0
 
     def lines(run):
+        of_old = json.loads(OLD.read_text(encoding="utf-8").splitlines()[0])["machine"]["class"]
         text = OLD.read_text(encoding="utf-8").replace('"node1"', json.dumps(socket.gethostname()))
+        text = text.replace(of_old, read(own)[0]["machine"]["class"])
         told = [json.loads(line) for line in text.splitlines()]
         wanted = [line for line in told if line["type"] == "header"][run]["run"]
         return [json.dumps(line) for line in told if line["run"] == wanted]
