@@ -74,6 +74,14 @@ json_t *utf8_json(const char *text)
 	return string;
 }
 
+size_t utf8_mark(const char *text, size_t size)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	const size_t n = sizeof(mark) - 1;
+
+	return size >= n && !memcmp(text, mark, n) ? n : 0;
+}
+
 char *utf8_host(char host[UTF8_HOST])
 {
 	char name[UTF8_HOST / 4] = "";

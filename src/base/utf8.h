@@ -21,6 +21,9 @@ char *utf8_print(const char *text, char *utf8, size_t size);
 /* A string of JSON; NULL where text is NULL, or without memory. */
 json_t *utf8_json(const char *text);
 
+/* The bytes of a byte order mark, which some editors write, at the beginning of a text, or 0. */
+size_t utf8_mark(const char *text, size_t size);
+
 /* The name of this host, encoded. Returns `host`. */
 #define UTF8_HOST UTF8_ROOM(256)
 char *utf8_host(char host[UTF8_HOST]);

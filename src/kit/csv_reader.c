@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/arithmetic.h"
+#include "base/utf8.h"
 #include "base/why.h"
 
 bool csv_reader_open(struct csv_reader *r, const struct input *in, char separator, const char **why)
@@ -182,8 +183,7 @@ int csv_reader_check(struct csv_reader *r)
 	for (size_t i = 0; i < r->end; i++)
 		if (!is_text(r, i))
 			return refuse_byte(r, i);
-	if (r->end >= 3 && memcmp(r->block, "\xef\xbb\xbf", 3) == 0)
-		r->at = 3;
+	r->at += utf8_mark(r->block, r->end);
 	return r->failed ? -1 : 0;
 }
 

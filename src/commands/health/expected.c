@@ -10,6 +10,7 @@
 
 #include "base/arithmetic.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "commands/health/finding.h"
 
 #define SCHEMA "locus-expected-1."
@@ -150,11 +151,9 @@ static bool are_classes(const json_t *document, char why[HEALTH_TEXT])
 	return true;
 }
 
-#define MARK "\xef\xbb\xbf" /* the byte order mark that some editors put first */
-
 json_t *expected_parse(const char *text, size_t size, char why[HEALTH_TEXT])
 {
-	const size_t mark = size >= strlen(MARK) && !memcmp(text, MARK, strlen(MARK)) ? 3 : 0;
+	const size_t mark = utf8_mark(text, size);
 	json_error_t error;
 	json_t *document = json_loadb(text + mark, size - mark, 0, &error), *classes = NULL;
 

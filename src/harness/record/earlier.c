@@ -165,15 +165,6 @@ static const char *look_at_rest(const struct lines *in)
 	return text && !strncmp(in->line, start, text) ? NULL : "this is no record of locus";
 }
 
-/* Bytes of a byte order mark, which editors write, at the begin of a line. */
-static size_t mark_of(const struct lines *in)
-{
-	static const char mark[] = "\xef\xbb\xbf";
-	const size_t n = sizeof(mark) - 1;
-
-	return in->kept >= n && !memcmp(in->line, mark, n) ? n : 0;
-}
-
 static const char *fault_of(const json_error_t *error)
 {
 	return json_error_code(error) == json_error_numeric_overflow
@@ -184,7 +175,7 @@ static const char *fault_of(const json_error_t *error)
 /* Notes the contents of a line. Returns NULL, or its fault. */
 static const char *read_line(struct earlier *e, struct lines *in)
 {
-	const size_t mark = mark_of(in);
+	const size_t mark = utf8_mark(in->line, in->kept);
 	json_error_t error;
 	json_t *object = json_loadb(in->line + mark, in->kept - mark, 0, &error);
 	const char *wrong = object ? take_note(e, object, in->n == 1) : fault_of(&error);
