@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
 from .base import arguments, streams
 from .cluster import aggregate, history_command
@@ -38,6 +38,20 @@ def run(words: list[str]) -> int:
         return _complain(error, BAD_INPUT)
     except CannotWrite as error:
         return _complain(error, CANNOT)
+    except Exception as error:
+        if flaw := _of_a_store(error, words):
+            return _complain(flaw, BAD_INPUT)
+        raise
+
+
+def _of_a_store(error: Exception, words: Sequence[str]) -> Optional[str]:
+    """The damaged file, if that is why a query failed: a page of it may be read late."""
+    duckdb = sys.modules.get("duckdb")
+    if duckdb is None or not isinstance(error, duckdb.Error):
+        return None
+    from .records import store
+
+    return store.damaged([path for word in words if store.is_one(path := Path(word))])
 
 
 def _run(words: list[str]) -> int:

@@ -164,6 +164,8 @@ def test_what_is_left_out_is_told_with_its_line(
     assert f"no.jsonl:{place + 1}: is not JSON" in out
     assert f"lacking.jsonl:{place + 1}: is not a line of a record" in out
     assert runs(store) == runs(folder)
+    notes = sorted(database.read([folder], samples=False).notes)
+    assert sorted(database.read([store], samples=False).notes) == notes and len(notes) == 3
 
 
 @pytest.mark.parametrize("share", [1.0, 0.7])

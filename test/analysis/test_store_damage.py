@@ -4,6 +4,7 @@ which file, and nothing is lost."""
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import duckdb
@@ -43,6 +44,21 @@ def test_a_damaged_file_is_named(
         assert f"{file}: damaged, no whole file of Parquet" in line
 
 
+@pytest.mark.parametrize("table", ["run", "metric", "trial"])
+def test_a_damaged_page_is_named(
+    store: Path, table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file's end, which says what is where, is whole."""
+    (file,) = (store / table).rglob("*.parquet")
+    content = bytearray(file.read_bytes())
+    for place in range(40, len(content) // 2, 40):
+        content[place] ^= 0xFF
+    file.write_bytes(content)
+    for command in "summary", "report", "sick":
+        status, line = complaint(capsys, command, store)
+        assert (status, f"{file}: damaged" in line) == (2, True), line
+
+
 @pytest.mark.parametrize("damage", [b"\xff", b"{", b'"', b"\0"])
 def test_samples_that_were_damaged_since(store: Path, damage: bytes) -> None:
     """They are left out, as readers of the record leave them out."""
@@ -54,6 +70,18 @@ def test_samples_that_were_damaged_since(store: Path, damage: bytes) -> None:
     (note,) = database.read([store]).notes
     assert note.startswith(f"{record}:{place + 1}: is not JSON")
     assert database.read([record]).notes == [note]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_a_record_that_is_renamed_is_not_there_twice(store: Path, suffix: str) -> None:
+    old = store.parent / "a.jsonl"
+    content = gzip.compress(old.read_bytes()) if suffix else old.read_bytes()
+    new = store.parent / f"new.jsonl{suffix}"
+    new.write_bytes(content)
+    old.unlink()
+    assert aggregate(new, into=store) == 0
+    assert database.read([store]).notes == []
+    assert runs(store) == runs(new)
 
 
 def test_a_full_disk(

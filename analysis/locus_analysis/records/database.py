@@ -90,7 +90,8 @@ def read(
         records.notes += taken.notes
     if stores:
         store.add(records.db, stores, only)
-        records.notes += [note for one in stores for note in store.unseen(records.db, one)]
+        for told in store.left_out, store.unseen:
+            records.notes += [note for one in stores for note in told(records.db, one)]
     _named(records)
     if samples and (stores or large):
         records.notes += store.add_samples(records.db, "other_read" if stores else "other")
@@ -360,14 +361,22 @@ class _Left(TypedDict):
 
 def _choose(db: duckdb.DuckDBPyConnection) -> list[str]:
     """Chooses one copy of each run: the one that ended, else the one with most trials, with most
-    lines, or the first. Returns notes on the others."""
+    lines, whose file is there, or the first. Returns notes on the others."""
     db.execute(
         "CREATE TABLE latest AS SELECT shard, copy, run, file, ended, trials, lines FROM parsed.run"
         " QUALIFY shard = max(shard) OVER (PARTITION BY run, file)"  # a file that has grown
     )
+    # A store knows a file that was renamed or compressed since by both names.
+    several = column(
+        db,
+        "SELECT DISTINCT file FROM latest WHERE run IN"
+        " (SELECT run FROM latest GROUP BY run HAVING count(DISTINCT file) > 1)",
+    )
+    gone = [file for file in several if not Path(file).exists()]
     db.execute(
-        "CREATE TABLE chosen AS SELECT shard, copy FROM latest"
-        f" QUALIFY row_number() OVER ({store.MOST_COMPLETE}, shard, copy) = 1"
+        "CREATE TABLE chosen AS SELECT shard, copy FROM latest QUALIFY row_number() OVER"
+        f" ({store.MOST_COMPLETE}, list_contains($gone, file), shard, copy) = 1",
+        {"gone": gone},
     )
     left = select(
         db,
@@ -384,4 +393,5 @@ def _choose(db: duckdb.DuckDBPyConnection) -> list[str]:
         + (" there twice" if r["file"] == r["home"] else f" in {r['home']}, too")
         + ": the most complete copy counts"
         for r in left
+        if (r["file"] in gone) == (r["home"] in gone)
     ]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
 from . import hosts, sources
 from .sources import BadInput
@@ -23,6 +23,8 @@ KEY = "locus_store"  # of the version, in the files' metadata
 TABLES = ("run", "machine", "definition", "trial", "metric", "pair", "distribution", "other")
 OF_BENCHMARK = ("trial", "metric")  # tables with a column of it
 APART = 1_000_000  # shards of several stores are told apart by so much
+ANEW = "aggregate the records into a new store"
+MOST_LEFT = 10  # notes on lines that were left out
 MOST_COMPLETE = "PARTITION BY run ORDER BY ended DESC, trials DESC, lines DESC"  # of its copies
 SHARD = re.compile(r"([0-9]{8,})\.parquet")
 
@@ -84,15 +86,29 @@ def reading(db: duckdb.DuckDBPyConnection, files: Sequence[str]) -> Iterator[Non
     try:
         yield
     except duckdb.Error as error:
-        for file in files:
-            try:
-                db.execute("SELECT count(*) FROM parquet_schema(?)", [file]).fetchall()
-            except duckdb.Error:
-                raise BadInput(
-                    f"{file}: damaged, no whole file of Parquet: aggregate the records into a new"
-                    " store"
-                ) from error
+        if flaw := _damaged(files):
+            raise BadInput(flaw) from error
         raise
+
+
+def damaged(stores: Sequence[Path]) -> Optional[str]:
+    """What is wrong with the first file of these stores that cannot be read wholly."""
+    files = [file for one in stores for table in TABLES for file in files_of(one, table)]
+    return _damaged(files + [file for one in stores for file in manifests(one)])
+
+
+def _damaged(files: Sequence[str]) -> Optional[str]:
+    import duckdb
+
+    db = duckdb.connect()
+    for file in files:
+        try:
+            db.execute("SELECT bit_xor(hash(row)) FROM read_parquet(?) row", [file]).fetchall()
+        except duckdb.OutOfMemoryException:
+            continue
+        except duckdb.Error:
+            return f"{file}: damaged, no whole file of Parquet: {ANEW}"
+    return None
 
 
 def add(db: duckdb.DuckDBPyConnection, stores: Sequence[Path], only: Sequence[str] = ()) -> None:
@@ -111,6 +127,17 @@ def add(db: duckdb.DuckDBPyConnection, stores: Sequence[Path], only: Sequence[st
                     parts[-1] += f" WHERE benchmark IN ({wanted})"
         db.execute(f"ALTER TABLE parsed.{table} RENAME TO {table}_read")
         db.execute(f"CREATE VIEW parsed.{table} AS " + " UNION ALL ".join(parts))
+
+
+def left_out(db: duckdb.DuckDBPyConnection, store: Path) -> list[str]:
+    """Notes on lines that were left out as the store was filled: the first, and how many more."""
+    query = (
+        "SELECT unnest(left_out) FROM (FROM read_parquet(?) QUALIFY shard = max(shard)"
+        " OVER (PARTITION BY file) ORDER BY shard, file)"
+    )
+    found = [note for (note,) in db.execute(query, [manifests(store)]).fetchall()]
+    more = len(found) - MOST_LEFT
+    return found[:MOST_LEFT] + ([f"{store}: {more} more notes like these"] if more > 0 else [])
 
 
 def unseen(db: duckdb.DuckDBPyConnection, store: Path) -> list[str]:

@@ -144,14 +144,16 @@ SELECT whole, part, file, number, turn, id, begun, units,
 	[x - before FOR x IN crowded IF x >= before AND x < before + n[turn]] AS crowded, sketch
 FROM each_one;
 
--- Every sample that was kept, with its end, and as a ratio to the median of its trial.
+-- Every sample that was kept, with its end, and as a ratio to the median of its trial. The end is
+-- in whole ns: the last bits of a sum depend on which other rows DuckDB adds beside it.
 CREATE VIEW sample AS
 WITH each_one AS (SELECT * EXCLUDE (times, noisy, crowded), unnest(times) AS time,
 	generate_subscripts(times, 1) AS place FROM batch),
 disturbed AS (SELECT file, number, turn, unnest(noisy) + 1 AS place FROM batch),
 shared AS (SELECT file, number, turn, unnest(crowded) + 1 AS place FROM batch)
 SELECT whole, part, id,
-	begun + coalesce(sum(time * units) OVER (PARTITION BY file, number, turn ORDER BY place), 0)
+	round(begun + coalesce(
+		sum(time * units) OVER (PARTITION BY file, number, turn ORDER BY place), 0), 9)
 		AS moment,
 	time, time / nullif(median(time) OVER (PARTITION BY whole, part, id), 0) AS ratio,
 	disturbed.place IS NOT NULL AS noisy, shared.place IS NOT NULL AS crowded
@@ -181,7 +183,7 @@ bucket AS (SELECT one.*,
 		ntile(marks) OVER (PARTITION BY one.whole, one.part, one.id
 			ORDER BY moment, median, one.noisy) AS bucket
 	FROM one JOIN share USING (whole, part))
-SELECT b.whole, b.part, b.id, bucket, avg(moment) AS moment, median(median / time) AS ratio,
+SELECT b.whole, b.part, b.id, bucket, median(moment) AS moment, median(median / time) AS ratio,
 	min(least / time) AS least,
 	max(greatest / time) AS greatest,
 	sum(b.n)::BIGINT AS n, sum(b.noisy)::BIGINT AS noisy, any_value(h.benchmark) AS benchmark,
