@@ -16,7 +16,7 @@ from ..insight import caches as cache_levels
 from ..insight.advice import Wish
 from ..insight.caches import reported_caches
 from ..insight.evidence import ABOVE, BELOW
-from ..insight.memory_level import AGREES, BEYOND, Finding, Level, bracketed, count
+from ..insight.memory_level import BEYOND, Finding, Level, bracketed, count
 from ..insight.tlb import reported_tlb
 from ..records.database import select, value_of
 from ..records.rows import Cell, Judged, Metric, Trial, Value, Verdict
@@ -107,7 +107,7 @@ def _end(level: Level) -> tuple[str, str]:
     if level.bracket is None:
         return level.reported, "reported: it did not end" if level.reported else ""
     found = bracketed(level.bracket, units.size)
-    if level.size and level.verdict == AGREES:
+    if level.size:
         return units.size(level.size), f"(found {found})"
     return found, f"{level.reported} reported" if level.reported else ""
 
@@ -229,7 +229,7 @@ def _tlb(host: Host, finding: Optional[Finding]) -> list[Line]:
 def _translation(level: Level) -> str:
     name = level.name.replace(" TLB", "")
     end = f"{bracketed(level.bracket, count)} pages" if level.bracket else ""
-    if level.size and level.verdict == AGREES:
+    if level.size:
         end = f"{count(level.size)} pages (found {end.removesuffix(' pages')})"
     return f"{name} {end}" + (f" {level.load}" if level.time else "")
 

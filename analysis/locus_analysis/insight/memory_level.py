@@ -51,14 +51,16 @@ class Level:
     # The level ends between these two: the last measured size that belongs to it, and the first
     # that does not.
     bracket: Optional[tuple[float, float]] = None
-    size: Optional[float] = None  # what is reported, where it lies in the bracket
+    size: Optional[float] = None  # what is reported, only where it lies in the bracket
     doubtful: list[Sized] = field(default_factory=list)  # points in the bracket that do not count
     noisy: bool = False  # half of its plateau is, or more: it has no time
 
     @property
     def is_certain(self) -> bool:
-        """Whether it ends where reported, as far as that is, within a narrow bracket."""
+        """Whether it ends in a narrow bracket, which contains what is reported, if anything is."""
         if self.bracket is None or self.doubtful or self.verdict not in (AGREES, UNREPORTED):
+            return False
+        if self.verdict == AGREES and self.size is None:
             return False
         return self.bracket[1] <= NARROW * self.bracket[0]
 
@@ -169,9 +171,10 @@ def compare(level: Level, reported: Sequence[float], virtual: bool, text: Text) 
     if not reported:
         level.verdict = UNREPORTED
         return
-    inside = [size for size in reported if edge.low <= size <= edge.high * TOP]
-    if inside:
-        level.verdict, level.size = AGREES, max(inside)
+    near = [size for size in reported if edge.low <= size <= edge.high * TOP]
+    if near:
+        level.verdict = AGREES
+        level.size = max((size for size in near if size <= edge.high), default=None)
         return
     end = edge.settled or edge.high
     inside = [size for size in reported if edge.high < size <= end]
