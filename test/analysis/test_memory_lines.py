@@ -7,9 +7,9 @@ import math
 
 import pytest
 from locus_analysis.card import content
-from locus_analysis.card.content import CERTAIN, ROUGH
-from make_records import TWO, Point, latency
-from test_summary import card_of, said_of, told
+from locus_analysis.card.content import CERTAIN, NOISY, ROUGH, UNTOLD
+from make_records import TWO, Point, latency, record
+from test_summary import RUN, card_of, cards, said_of, told
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -52,3 +52,44 @@ def test_what_lies_within_a_long_rise_is_told_as_within() -> None:
     assert line.text.strip().startswith("2 MiB ")
     assert line.text.endswith("(found 861 KiB..9.51 MiB)")
     assert line.sure == ROUGH
+
+
+def huge_pages(low: float, high: float, status: str) -> content.Line:
+    """The line on huge pages where loads on base pages take so many times as long."""
+    points = [p for p in latency(TWO) if p.variant == "cycle"]
+    base, huge = (
+        max((p for p in points if p.parameters["pages"] == pages), key=by_size)
+        for pages in ("base", "thp")
+    )
+    base.ratios, base.other = [("pages", "base", "thp", huge.seconds)], huge.id
+    base.status, base.reasons = status, ["other work"] if status == "noisy" else []
+    lines = record(TWO, points, RUN)
+    for line in lines:
+        for ratio in line.get("ratios") or []:
+            ratio.update(value=(low + high) / 2, ci=[low, high])
+    (made,) = cards(*lines)
+    return told(made, "huge pages")
+
+
+def by_size(point: Point) -> int:
+    return int(point.parameters["size"])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "status", "said", "word"),
+    [
+        (1.025, 1.035, "ok", "no difference", CERTAIN),
+        (1.025, 1.035, "noisy", "no difference", NOISY),
+        (0.99, 1.01, "ok", "no difference", CERTAIN),
+        (0.99, 1.01, "noisy", "no difference", NOISY),
+        (1.19, 1.21, "ok", "loads 20 % faster", CERTAIN),
+        (1.1, 1.3, "noisy", "loads faster", NOISY),
+        (0.9, 1.3, "noisy", "open", UNTOLD),
+    ],
+)
+def test_huge_pages_are_judged_as_every_ratio(
+    low: float, high: float, status: str, said: str, word: str
+) -> None:
+    line = huge_pages(low, high, status)
+    assert line.text.startswith(f"{said} at 256 MiB (thp against base pages)")
+    assert line.sure == word

@@ -15,7 +15,6 @@ from ..insight import advice, evidence, levels, tlb
 from ..insight import caches as cache_levels
 from ..insight.advice import Wish
 from ..insight.caches import reported_caches
-from ..insight.evidence import ABOVE, BELOW
 from ..insight.memory_level import BEYOND, Finding, Level, bracketed, count
 from ..insight.tlb import reported_tlb
 from ..records.database import select, value_of
@@ -39,7 +38,6 @@ from .content import (
 )
 
 DISTANCE_HERE = 10  # of a node to itself, as firmware writes it
-MUCH = 0.02  # of a load's time: a smaller effect of huge pages counts as none
 
 
 def caches(host: Host) -> list[Line]:
@@ -199,13 +197,8 @@ def _ratio(one: Trial, other: Trial) -> Optional[Judged]:
 
 def _change(ratio: Judged) -> tuple[str, str]:
     """What a ratio of times is as a change, as far as it may be told; and the trust in it."""
-    if evidence.holds(ratio, 1 - MUCH, 1 + MUCH):
-        return "change nothing", CERTAIN
-    if evidence.is_noisy(ratio):
-        known = {BELOW: "loads faster", ABOVE: "loads slower"}.get(evidence.side(ratio))
-        return (known, NOISY) if known else ("open", UNTOLD)
     said, word = compared([ratio], "slower", "faster")
-    return said if word == UNTOLD else f"loads {said}", word
+    return said if word == UNTOLD or said == NO_DIFFERENCE else f"loads {said}", word
 
 
 def _tlb(host: Host, finding: Optional[Finding]) -> list[Line]:
