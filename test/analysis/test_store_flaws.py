@@ -103,6 +103,18 @@ def test_what_only_looks_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert read == [tmp_path / "a.jsonl"]
 
 
+def test_all_lines_that_are_left_out_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first are told; a file that is cut off has one more."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_bytes(named(name) + 60 * b"x\n")
+    (tmp_path / "c.jsonl").write_bytes(named("c") + b"{")
+    assert aggregate(tmp_path, into=tmp_path / "store") == 0
+    out = capsys.readouterr().out
+    assert "; 121 lines left out (a.jsonl:" in out and out.count("a.jsonl:") == 3
+
+
 def test_all_records_are_refused(tmp_path: Path) -> None:
     record = changed(named("a"), "header", HEADER["another schema"])
     (tmp_path / "a.jsonl").write_bytes(record)

@@ -33,6 +33,7 @@ class Added:
     files: int = 0
     size: int = 0
     flaws: list[str] = field(default_factory=list)
+    left: int = 0  # lines that are left out
     wrong: list[str] = field(default_factory=list)  # files that are no records
     runs: int = 0
 
@@ -97,7 +98,7 @@ def _aggregate(options: argparse.Namespace) -> int:
 def _said(added: Added, seconds: float) -> str:
     size = f", {added.size / 1e6:.1f} MB in {seconds:.1f} s" if added.files else ""
     parts = [f"{units.several(added.files, 'new file')}{size}"]
-    if n := len(added.flaws):
+    if n := added.left:
         more = ", ..." if n > TOLD else ""
         shown = "; ".join(_short(flaw) for flaw in added.flaws[:TOLD])
         parts.append(f"{units.several(n, 'line')} left out ({shown}{more})")
@@ -167,6 +168,7 @@ def _count(added: Added, taken: Sequence[Taken]) -> None:
         added.runs += len(one.copies)
         if one.is_record:
             added.flaws += one.flaws
+            added.left += one.left
         else:
             added.wrong += one.flaws
 

@@ -89,13 +89,15 @@ SELECT r.copy FROM (SELECT DISTINCT run, benchmark FROM parsed.trial
 @dataclass
 class Taken:
     """A file that was read. `whole`: bytes up to the end of its last whole line, or 0 of one that
-    is compressed; `flaws`: what is wrong with it, each with its line."""
+    is compressed; `flaws`: what is wrong with it, as reader.told() puts it; `left`: how many lines
+    are left out."""
 
     path: Path
     status: Optional[os.stat_result]  # before it was read; none: it could not be read
     whole: int = 0
     copies: list[Copy] = field(default_factory=list)
     flaws: list[str] = field(default_factory=list)
+    left: int = 0
     is_record: bool = True
     is_checked: bool = False  # each line, by the schema
     nodes: Optional[str] = None  # the text of a file that is none (nodes.py)
@@ -135,7 +137,7 @@ class Bulk:
         taken.is_checked = True
         copies, notes = len(self.reader.copies), len(self.reader.notes)
         try:
-            self.reader.take(taken.path)
+            taken.left = self.reader.take(taken.path)
         except BadInput as error:
             self.reader.notes.append(str(error))
             taken.is_record = False
@@ -263,6 +265,7 @@ class Bulk:
                 taken.whole = file.tell() - len(rest)
         if rest:
             taken.flaws.append(f"{sources.name(taken.path)}:{number + 1}: {sources.CUT_OFF}")
+            taken.left = 1
 
 
 def status(path: Path) -> Optional[os.stat_result]:

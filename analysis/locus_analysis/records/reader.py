@@ -68,9 +68,9 @@ class Reader:
         self.size = 0  # bytes of all lines that were taken
         self._number = 0
 
-    def take(self, path: Path) -> None:
-        """All lines of a file. What is wrong becomes notes; raises the first flaw of a file without
-        any valid line."""
+    def take(self, path: Path) -> int:
+        """All lines of a file. What is wrong becomes notes, and is counted; raises the first flaw
+        of a file without any valid line."""
         flaws: list[str] = []
         taken = False
         for row in self._rows(path, flaws):
@@ -85,6 +85,7 @@ class Reader:
                 flaws[0] if flaws else f"{sources.name(path)}: holds no line that this locus knows"
             )
         self.notes += told(path, flaws)
+        return len(flaws)
 
     def parse(self, shard: int = 0, keep: bool = False) -> None:
         """What was taken, into the tables of parsed.sql. `keep`: the lines, too."""
