@@ -6,12 +6,17 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 from locus_analysis import __main__ as program
 from locus_analysis.records import database, shards
+from locus_analysis.records import store as layout
+from locus_analysis.records.sources import BadInput
 from test_store import aggregate, named, runs
+
+FIRST = b'"started": "2025-03'
 
 
 @pytest.fixture
@@ -59,6 +64,47 @@ def test_a_damaged_page_is_named(
         assert (status, f"{file}: damaged" in line) == (2, True), line
 
 
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_lost_file_is_named(
+    tmp_path: Path, compact: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of any table and month, by readers and by aggregate."""
+    store, records, hidden = (tmp_path / name for name in ("store", "records", "hidden"))
+    records.mkdir()
+    for name, moment in (("a", FIRST), ("b", b'"started": "2031-05')):
+        (records / f"{name}.jsonl").write_bytes(named(name).replace(FIRST, moment, 1))
+        words = ["aggregate", str(records), "--into", str(store), "--compact"]
+        assert program.main(words[: 5 if compact else 4]) == 0
+    files = [file for table in layout.TABLES for file in (store / table).rglob("*.parquet")]
+    assert len(files) == 10  # run, machine, definition, trial, metric of two months
+    for file in files:
+        file.rename(hidden)
+        with pytest.raises(BadInput, match=f"^{file}: missing: aggregate the records into a new"):
+            database.read([store])
+        hidden.rename(file)
+    assert runs(store) == runs(records)
+    files[-1].unlink()
+    for lost in (["summary", store], words[:4]):
+        status, line = complaint(capsys, *lost)
+        assert status == 2 and line.startswith(f"locus: {files[-1]}: missing: ")
+
+
+def test_a_store_that_promises_no_files(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of version 1.1; one more shard promises its own."""
+    record = store.parent / "b.jsonl"
+    record.write_bytes(named("b"))
+    old = store.parent / "old"
+    with monkeypatch.context() as patch:
+        patch.setattr(layout, "FILES", "not_known")
+        assert aggregate(store.parent / "a.jsonl", into=old) == 0
+    assert runs(old) == runs(store)
+    assert aggregate(record, into=old) == aggregate(record, into=store) == 0
+    assert runs(old) == runs(store)
+    (old / "trial").rename(store.parent / "trial")
+    with pytest.raises(BadInput, match=r"00000002\.parquet: missing"):
+        runs(old)
+
+
 @pytest.mark.parametrize("damage", [b"\xff", b"{", b'"', b"\0"])
 def test_samples_that_were_damaged_since(store: Path, damage: bytes) -> None:
     """They are left out, as readers of the record leave them out."""
@@ -91,11 +137,11 @@ def test_a_full_disk(
     before = runs(store)
     copy = shards._copy
 
-    def full(db: duckdb.DuckDBPyConnection, query: str, path: Path) -> bool:
+    def full(db: duckdb.DuckDBPyConnection, query: str, path: Path, *more: Any) -> bool:
         if path.parent.name == "manifest":
             text = f'Could not write file \\"{path}.tmp\\": No space left on device","errno":"28"'
             raise duckdb.IOException(f'Async write failed: {{"exception_message":"{text}}}')
-        return copy(db, query, path)
+        return copy(db, query, path, *more)
 
     (store.parent / "b.jsonl").write_bytes(named("b"))
     monkeypatch.setattr(shards, "_copy", full)

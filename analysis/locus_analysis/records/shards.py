@@ -5,12 +5,13 @@ do not count, and the next one removes them."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import duckdb
 
@@ -149,10 +150,10 @@ def write(
     db: duckdb.DuckDBPyConnection, folder: Path, shard: int, taken: Sequence[Taken], told: Component
 ) -> None:
     """What the tables of parsed.sql hold. `told` makes the table component."""
-    _write_tables(db, folder, shard, told)
+    written = _write_tables(db, folder, shard, told)
     db.execute(f"CREATE OR REPLACE TEMP TABLE manifest ({OF_MANIFEST})")
     reader.insert(db, "manifest", [_row(one, shard) for one in taken if one.status])
-    _write_manifest(db, folder, shard)
+    _write_manifest(db, folder, shard, written)
 
 
 def compact(db: duckdb.DuckDBPyConnection, folder: Path, told: Component) -> int:
@@ -172,14 +173,14 @@ def compact(db: duckdb.DuckDBPyConnection, folder: Path, told: Component) -> int
             f"CREATE VIEW parsed.{table} AS SELECT * REPLACE ({shard} AS shard)"
             f" FROM parsed.{table}_all x SEMI JOIN best b ON x.shard = b.old AND x.run = b.run"
         )
-    _write_tables(db, folder, shard, told)
+    written = _write_tables(db, folder, shard, told)
     db.execute(
         f"CREATE TEMP TABLE manifest AS SELECT * REPLACE ({shard} AS shard) FROM (FROM"
         " read_parquet(?, union_by_name = true)"
         " QUALIFY row_number() OVER (PARTITION BY file ORDER BY shard DESC) = 1)",
         [store.manifests(folder)],
     )
-    _write_manifest(db, folder, shard)
+    _write_manifest(db, folder, shard, written)
     for file in (folder / store.MANIFEST).glob("*.parquet"):
         if int(file.stem) in old:
             file.unlink()
@@ -187,13 +188,19 @@ def compact(db: duckdb.DuckDBPyConnection, folder: Path, told: Component) -> int
     return len(old)
 
 
-def _write_manifest(db: duckdb.DuckDBPyConnection, folder: Path, shard: int) -> None:
+def _write_manifest(
+    db: duckdb.DuckDBPyConnection, folder: Path, shard: int, tables: Sequence[Path]
+) -> None:
+    """Readers miss a file of a table that is lost later."""
     path = folder / store.MANIFEST / f"{shard:08}.parquet"
-    _copy(db, "FROM manifest ORDER BY file", path)
+    names = [file.parent.relative_to(folder).as_posix() for file in tables]
+    _copy(db, "FROM manifest ORDER BY file", path, {store.FILES: json.dumps(names)})
     _publish([path])
 
 
-def _write_tables(db: duckdb.DuckDBPyConnection, folder: Path, shard: int, told: Component) -> None:
+def _write_tables(
+    db: duckdb.DuckDBPyConnection, folder: Path, shard: int, told: Component
+) -> list[Path]:
     told(db)
     months = [m for (m,) in db.execute(f"SELECT DISTINCT {MONTH} FROM parsed.run r").fetchall()]
     written = []
@@ -204,6 +211,7 @@ def _write_tables(db: duckdb.DuckDBPyConnection, folder: Path, shard: int, told:
             if _copy(db, asked, path):
                 written.append(path)
     _publish(written)
+    return written
 
 
 def _row(taken: Taken, shard: int) -> tuple[object, ...]:
@@ -214,17 +222,20 @@ def _row(taken: Taken, shard: int) -> tuple[object, ...]:
     return (name, *same, taken.whole, len(taken.copies), taken.flaws, taken.nodes, shard)
 
 
-def _copy(db: duckdb.DuckDBPyConnection, query: str, path: Path) -> bool:
-    """Writes rows to a file beside its later name; none if there are no rows."""
+def _copy(
+    db: duckdb.DuckDBPyConnection, query: str, path: Path, more: Optional[dict[str, str]] = None
+) -> bool:
+    """Writes rows to a file beside its later name; none if there are no rows. `more`: metadata."""
     path.parent.mkdir(parents=True, exist_ok=True)
     columns = [
         f'"{name}"::VARCHAR AS "{name}"' if kind == "JSON" else f'"{name}"'
         for name, kind, *_ in db.execute(f"DESCRIBE {query}").fetchall()
     ]
     beside = f"{path}.tmp".replace("'", "''")
+    told = ", ".join(f"{k}: '{v}'" for k, v in {store.KEY: store.VERSION, **(more or {})}.items())
     ((rows,),) = db.execute(
         f"COPY (SELECT {', '.join(columns)} FROM ({query})) TO '{beside}' (FORMAT parquet,"
-        f" COMPRESSION zstd, KV_METADATA {{{store.KEY}: '{store.VERSION}'}})"
+        f" COMPRESSION zstd, KV_METADATA {{{told}}})"
     ).fetchall()
     if not rows:
         Path(f"{path}.tmp").unlink()

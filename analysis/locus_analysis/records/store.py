@@ -5,6 +5,7 @@ without which the others do not count."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     import duckdb
 
 MANIFEST = "manifest"
-VERSION = "1.1"
+VERSION = "1.2"
 KEY = "locus_store"  # of the version, in the files' metadata
+FILES = "locus_files"  # ... in a manifest's: TABLE/month=YYYY-MM of its shard, a list in JSON
 TABLES = ("run", "machine", "definition", "trial", "metric", "pair", "distribution", "other")
 OF_BENCHMARK = ("trial", "metric")  # tables with a column of it
 APART = 1_000_000  # shards of several stores are told apart by so much
@@ -49,15 +51,24 @@ def manifests(store: Path) -> list[str]:
 
 
 def check(db: duckdb.DuckDBPyConnection, store: Path, to_write: bool = False) -> None:
-    """Raises BadInput for a store of a later version. What is written must not lack what a later
-    minor version has, which is read."""
+    """Raises BadInput for a store of a later version, or without a file that a manifest promises.
+    What is written must not lack what a later minor version has, which is read."""
     files = manifests(store)
     with reading(db, files):
         found = db.execute(
-            "SELECT DISTINCT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = ?",
-            [files, KEY],
+            "SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata(?)"
+            " WHERE decode(key) IN (?, ?)",
+            [files, KEY, FILES],
         ).fetchall()
-    versions = {version for (version,) in found} or {"unknown"}
+    _check_version(store, {text for _, key, text in found if key == KEY} or {"unknown"}, to_write)
+    for manifest, key, text in found:
+        for folder in json.loads(text) if key == FILES else []:
+            file = store / folder / Path(manifest).name
+            if not file.exists():
+                raise BadInput(f"{file}: missing: {ANEW}")
+
+
+def _check_version(store: Path, versions: set[str], to_write: bool) -> None:
     own = _numbers(VERSION)
     for version in sorted(versions):
         major, minor = _numbers(version)
