@@ -181,6 +181,25 @@ def test_records_beside_a_store_are_told(
     )
 
 
+def test_aggregate_asks_for_records(
+    sides: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of standard input it could not keep the samples, and a store has none."""
+    store, other = sides / "a.store", tmp_path / "other"
+    assert aggregate(sides / "a", store, into=other) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"locus: {store}: is a store, which has no lines: give its records;")
+    assert line.endswith(f": locus report {store} {other}")
+    assert aggregate(Path("-"), into=other) == 2 and not other.exists()
+    with pytest.raises(SystemExit):
+        program.main(["aggregate", "--help"])
+    assert "standard input" not in capsys.readouterr().out
+    copy = store / "copy.jsonl"  # records that lie in a store's folder can be added to it
+    copy.write_bytes((sides / "a" / "n000.jsonl").read_bytes())
+    assert aggregate(store, into=other) == 0
+    copy.unlink()
+
+
 def test_validate_asks_for_records(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Before it reads any file."""
     store = sides / "a.store"

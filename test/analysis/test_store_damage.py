@@ -14,6 +14,7 @@ from locus_analysis import __main__ as program
 from locus_analysis.records import database, shards
 from locus_analysis.records import store as layout
 from locus_analysis.records.sources import BadInput
+from make_records import run_id
 from test_store import aggregate, named, runs
 
 FIRST = b'"started": "2025-03'
@@ -116,6 +117,23 @@ def test_samples_that_were_damaged_since(store: Path, damage: bytes) -> None:
     (note,) = database.read([store]).notes
     assert note.startswith(f"{record}:{place + 1}: is not JSON")
     assert database.read([record]).notes == [note]
+
+
+def test_a_record_that_was_replaced_since(store: Path) -> None:
+    """Its samples are no longer there, as if it were gone; other runs of the file have theirs."""
+    record = store.parent / "a.jsonl"
+    record.write_bytes(named("a") + named("b") + named("c"))
+    assert aggregate(record, into=store) == 0
+    assert database.read([store]).notes == []
+    record.write_bytes(named("b") + named("d"))
+    assert database.read([store], samples=False).notes == []
+    given = database.read([store])
+    first = min(run_id("a"), run_id("c"))
+    assert given.notes == [
+        f"{record}: no longer holds run {first} and 1 more: the samples are not shown"
+    ]
+    shown = given.db.execute("SELECT DISTINCT run FROM parsed.other WHERE type = 'samples'")
+    assert shown.fetchall() == [(run_id("b"),)]
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])

@@ -55,7 +55,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             " file is missing, or none is a record."
         ),
     )
-    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=sources.GIVEN)
+    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=sources.GIVEN_FILES)
     command.add_argument(
         "--into", metavar="STORE", type=Path, required=True, help="a folder; made if there is none"
     )
@@ -67,11 +67,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def _aggregate(options: argparse.Namespace) -> int:
     from ..records import likwid, lock, nodes, shards
+    from ..records import store as layout
 
     begin = time.monotonic()
     likwid.refuse(options.file)
     if sources.STANDARD_INPUT in options.file:
         raise BadInput("-: only files are aggregated, since samples stay in them")
+    for path in options.file:
+        if layout.is_one(path) and not layout.records_beside(path):
+            raise BadInput(
+                f"{path}: is a store, which has no lines: give its records; other commands read"
+                f" several stores: locus report {path} {options.into}"
+            )
     paths = [path.resolve() for path in options.file]
     unread = list[str]()
     files = sources.find(paths, unread) + nodes.find(paths)

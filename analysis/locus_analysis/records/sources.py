@@ -24,10 +24,12 @@ LONGEST = 1 << 26
 PIECE = 1 << 20  # bytes that are skipped at once
 STANDARD_INPUT = Path("-")
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz", ".jsonl.zst")
-GIVEN = (
-    "a record, as --output of a benchmark wrote it, also compressed by gzip, bzip2, xz or zstd; -"
-    " for standard input; or a folder of records (*.jsonl, also with .gz, .bz2, .xz, .zst)"
-)  # the help of each command's FILE|DIR
+_RECORD = (
+    "a record, as --output of a benchmark wrote it, also compressed by gzip, bzip2, xz or zstd;"
+)
+_FOLDER = " or a folder of records (*.jsonl, also with .gz, .bz2, .xz, .zst)"
+# The help of each command's FILE|DIR; of one that does not read standard input.
+GIVEN, GIVEN_FILES = f"{_RECORD} - for standard input;{_FOLDER}", _RECORD + _FOLDER
 CUT_OFF = "the last line was cut off, and is left out"
 MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8, which editors write, and `cat` puts anywhere
 

@@ -151,16 +151,21 @@ def left_out(db: duckdb.DuckDBPyConnection, store: Path) -> list[str]:
     return found[:MOST_LEFT] + ([f"{store}: {more} more notes like these"] if more > 0 else [])
 
 
-def unseen(db: duckdb.DuckDBPyConnection, store: Path) -> list[str]:
-    """A note if there are records in a store's folder that it does not have."""
+def records_beside(store: Path) -> list[Path]:
+    """Files of records in a store's folder."""
     own = (*TABLES, MANIFEST)
-    beside = [
+    return [
         file
         for entry in sorted(store.iterdir())
         if entry.name not in own
         for file in (sorted(entry.rglob("*")) if entry.is_dir() else [entry])
         if file.name.endswith(sources.SUFFIXES)
     ]
+
+
+def unseen(db: duckdb.DuckDBPyConnection, store: Path) -> list[str]:
+    """A note if there are records in a store's folder that it does not have."""
+    beside = records_beside(store)
     if not beside:
         return []
     query = "SELECT DISTINCT file FROM read_parquet(?)"
@@ -194,7 +199,7 @@ def files_of(store: Path, table: str) -> list[str]:
 
 def add_samples(db: duckdb.DuckDBPyConnection, table: str) -> list[str]:
     """Reads samples from the files of few hosts' runs into a table, since a store has none. Returns
-    notes on files that are not there."""
+    notes on files that are not there, or no longer hold a run."""
     import duckdb
 
     from . import reader
@@ -231,7 +236,10 @@ def _samples(
     from . import reader, schema
 
     rows, flaws = list[tuple[object, ...]](), list[str]()
+    gone = dict.fromkeys(runs)
     for number, text, _ in sources.lines(path):
+        if run := schema.header_of(text):
+            gone.pop(run, None)
         found = reader.SAMPLES.match(text)
         run = found[1].decode() if found else None
         if run not in runs:
@@ -242,7 +250,12 @@ def _samples(
             rows.append((runs[run], run, number, "samples", text.decode("utf-8")))
         except schema.Flaw as flaw:
             flaws.append(f"{sources.name(path)}:{number}: {flaw}")
-    return rows, reader.told(path, flaws)
+    notes = reader.told(path, flaws)
+    if gone:
+        more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+        lost = f"no longer holds run {min(gone)}{more}"
+        notes.append(f"{sources.name(path)}: {lost}: the samples are not shown")
+    return rows, notes
 
 
 def _select(
