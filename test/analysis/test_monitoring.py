@@ -98,6 +98,18 @@ def test_each_value_of_each_run_as_line_protocol(
     assert len(l1) == 2 and l1[1] == pytest.approx(2 * l1[0], rel=0.2)
 
 
+def test_a_clock_far_in_the_future(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The line protocol has no such times; the last one that it has is written."""
+    last, beyond = "2262-04-11T23:47:16.854Z", "9999-12-31T00:00:00.000Z"
+    for started in (last, beyond):
+        run_of(tmp_path, ONE, started)
+    assert program.main(["export", "--format", "influx", str(tmp_path)]) == GOOD
+    out, err = capsys.readouterr()
+    assert {line.rsplit(" ")[-1] for line in out.splitlines()} == {"9223372036854000000"}
+    assert f"{ONE.host}: its run of {beyond} is left out: influx has times" in " ".join(err.split())
+    assert last not in err
+
+
 @pytest.mark.parametrize("form", ["openmetrics", "influx"])
 def test_a_host_may_have_any_name(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, form: str

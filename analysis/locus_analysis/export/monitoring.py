@@ -18,6 +18,7 @@ from ..compare.inference import Array
 from ..compare.observations import Run, Side
 
 VALUE, MEASURED = "locus_value", "locus_measured_seconds"
+LAST_MOMENT = (1 << 63) - 1  # ns since 1970 that the line protocol has, and before it
 HELP = {
     VALUE: "Last measured value of a component, in base units (s, B/s, 1).",
     MEASURED: "When the last run on the host began, in seconds since 1970.",
@@ -58,9 +59,14 @@ def write_openmetrics(files: Sequence[Path], to: TextIO) -> list[str]:
 
 def write_influx(files: Sequence[Path], to: TextIO) -> list[str]:
     """A line for each value of each run, at the time when the run began. ClusterCockpit expects the
-    tags hostname and type, and the field value."""
+    tags hostname and type, and the field value. Clocks may have been too wrong for it."""
     side, notes = observations.load(files, "these records")
+    beyond: dict[str, Run] = {}
     for one in _shown(side):
+        moment = observations.began(one.run) * 1_000_000
+        if not -LAST_MOMENT <= moment <= LAST_MOMENT:
+            beyond.setdefault(one.run["started"], one.run)
+            continue
         tags = {
             "hostname": one.run["host"],
             "type": "node",
@@ -69,8 +75,15 @@ def write_influx(files: Sequence[Path], to: TextIO) -> list[str]:
         }
         name = f"locus_{one.component.replace(' ', '_').lower()}"
         told = ",".join(f"{key}={_tag(text)}" for key, text in tags.items())
-        to.write(f"{name},{told} value={one.value!r} {observations.began(one.run)}000000\n")
-    return notes
+        to.write(f"{name},{told} value={one.value!r} {moment}\n")
+    return [
+        *notes,
+        *(
+            f"{run['host']}: its run of {started} is left out: influx has times from 1677-09-22 to"
+            " 2262-04-11 only; was the clock wrong?"
+            for started, run in beyond.items()
+        ),
+    ]
 
 
 def _shown(side: Side) -> Iterator[Shown]:
