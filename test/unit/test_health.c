@@ -292,6 +292,9 @@ static void the_line_is_never_long(void **state)
 	h.trials = 2;
 	health_line(&h, "n0150", line);
 	assert_string_equal(line, "locus: n0150 as expected: 1 fact, 2 trials");
+	health_unknown(&h, "noisy");
+	health_line(&h, "n0150", line);
+	assert_string_equal(line, "locus: n0150 as expected: 1 fact, 2 trials; 1 unknown");
 	health_finding(&h, "memory bandwidth %s", "352.0 GB/s");
 	health_line(&h, "n0150", line);
 	assert_string_equal(line, "locus: n0150 memory bandwidth 352.0 GB/s");

@@ -47,17 +47,23 @@ static void cut(char *text, size_t most)
 	text[most] = 0;
 }
 
-/* How many things were as expected. */
+/* How many things were as expected, and how many are unknown. */
 static void tell_good(const struct health *h, char text[HEALTH_TEXT])
 {
+	char unknown[32] = "";
+
+	if (h->unknowns)
+		snprintf(unknown, sizeof(unknown), "; %u unknown", h->unknowns);
 	if (*h->no_trials)
-		snprintf(text, HEALTH_TEXT, "as expected: %s; no trials: %.180s",
-			 text_count(h->facts, "fact").of, h->no_trials);
+		snprintf(text, HEALTH_TEXT, "as expected: %s%s; no trials: %.160s",
+			 text_count(h->facts, "fact").of, unknown, h->no_trials);
 	else if (h->trials)
-		snprintf(text, HEALTH_TEXT, "as expected: %s, %s", text_count(h->facts, "fact").of,
-			 text_count(h->trials, "trial").of);
+		snprintf(text, HEALTH_TEXT, "as expected: %s, %s%s",
+			 text_count(h->facts, "fact").of, text_count(h->trials, "trial").of,
+			 unknown);
 	else
-		snprintf(text, HEALTH_TEXT, "as expected: %s", text_count(h->facts, "fact").of);
+		snprintf(text, HEALTH_TEXT, "as expected: %s%s", text_count(h->facts, "fact").of,
+			 unknown);
 }
 
 void health_line(const struct health *h, const char *host, char line[HEALTH_LINE + 1])
