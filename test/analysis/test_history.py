@@ -158,12 +158,47 @@ def test_few_runs_are_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     for day in (1, 2):
         run_of(tmp_path, "n1", day, 1)
     out, _ = told(capsys, "n1", tmp_path, status=CANNOT_TELL)
-    assert "fewer than 6 values" in out
+    assert "2 values without noise: too few to find a step, which takes 12" in out
     out, _ = told(capsys, "--class", tmp_path, status=CANNOT_TELL)
     assert out.splitlines()[1:] == [
         "  0 hosts without a change",
-        "  1 host with fewer than 6 runs: not judged",
+        "  1 host not judged: too few runs to find a step, which takes 12",
     ]
+
+
+def test_a_step_that_no_run_could_show_is_not_denied(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The p of so few runs cannot be small enough for so many components, however large the step:
+    nothing is steady, until there are enough."""
+    few, enough = tmp_path / "few", tmp_path / "enough"
+    for folder, runs in ((few, 10), (enough, 12)):
+        folder.mkdir()
+        for day in range(1, runs + 1):
+            run_of(folder, "n1", day, 1.25 if day > runs / 2 else 1)
+    out, _ = told(capsys, "n1", few, status=CANNOT_TELL)
+    assert "steady" not in out
+    assert out.count("10 values without noise: too few to find a step, which takes 12") > 3
+    (one,) = json.loads(told(capsys, "--format", "json", "n1", few, status=CANNOT_TELL)[0])
+    assert not one["judged"] and one["few"]["L1"] == {"values": 10, "needed": 12}
+    out, _ = told(capsys, "n1", enough, status=WORSE)
+    assert "too few" not in out and "between 2025-03-06 12:00 and 2025-03-07" in out
+
+
+def test_which_numbers_of_values_can_show_a_step() -> None:
+    """The exact p of a perfect step is 2 of all ways to choose half of the values, 4 of an odd
+    number."""
+    for n, exact in ((6, 2 / 20), (9, 4 / 126), (10, 2 / 252), (14, 2 / 3432)):
+        assert change_points.least_p(n) == pytest.approx(exact, rel=0.4)
+    assert change_points.least_p(change_points.FEWEST - 1) == 1
+    assert [change_points.needed(0, history.LEVEL / n) for n in (2, 20, 24)] == [10, 12, 14]
+
+
+def test_few_runs_may_show_a_drift(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for day in range(1, 10):
+        run_of(tmp_path, "n1", day, 1 + 0.05 * day)
+    out, _ = told(capsys, "n1", tmp_path, status=WORSE)
+    assert "drifts: " in out and "steady" not in out and "too few to find a step" in out
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import count
 from typing import NamedTuple, Optional
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..compare.inference import Array
 from .rule import NORMAL
 
 LEAST = 3  # values on each side of a step
-FEWEST = 2 * LEAST  # values of a series that can be judged at all
+FEWEST = 2 * LEAST  # values of a series that can be tested at all
 PERMUTATIONS, MOST_CELLS = 20_000, 4_000_000
 SURE = 1.5  # standard errors: a smaller autocorrelation counts as chance
 FAR = 8  # standard deviations: no autocorrelation makes so large a change
@@ -68,6 +69,20 @@ def step(y: Array) -> Optional[Step]:
     greatest = _by_chance(n)
     p = (1 + int((greatest >= reached - 1e-9).sum())) / (1 + len(greatest))
     return Step(at, change, p)
+
+
+@lru_cache(maxsize=256)
+def least_p(n: int) -> float:
+    """The p of the clearest step that n values can have: all before it are below all after it."""
+    if n < FEWEST:
+        return 1.0
+    most, greatest = _statistics(np.arange(1.0, n + 1)[None, :]).max(), _by_chance(n)
+    return (1 + int((greatest >= most - 1e-9).sum())) / (1 + len(greatest))
+
+
+def needed(n: int, level: float) -> int:
+    """How many values can show a step at this level, if n cannot."""
+    return next(more for more in count(n + 1) if least_p(more) <= level)
 
 
 def _shrunk(y: Array, change: float) -> float:

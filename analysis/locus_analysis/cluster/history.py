@@ -46,6 +46,12 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Few:
+    values: int  # that are not noisy
+    needed: int
+
+
+@dataclass(frozen=True)
 class History:
     host: str
     name: str  # of its class
@@ -55,7 +61,7 @@ class History:
     end: str
     judged: dict[str, float]  # components, and how far their values lie apart (MAD, logarithm)
     changes: list[Change]
-    few: list[str]  # components with too few values
+    few: dict[str, Few]  # components with too few values to find a step
 
 
 def of_hosts(side: Side) -> Iterator[History]:
@@ -69,11 +75,18 @@ def of_hosts(side: Side) -> Iterator[History]:
 def _of_host(own: Side) -> History:
     runs = own.runs
     series = _series(own)
-    few = [name for name, y in series.items() if np.isfinite(y).sum() < change_points.FEWEST]
-    judged = {name: y for name, y in series.items() if name not in few}
-    level = LEVEL / (2 * max(1, len(judged)))  # two tests of each: for steps and for drift
-    found = [c for name, y in judged.items() for c in _of_component(runs, name, y, level)]
-    spread = {name: _spread(y) for name, y in judged.items()}
+    values = {name: int(np.isfinite(y).sum()) for name, y in series.items()}
+    tested = [name for name, n in values.items() if n >= change_points.FEWEST]
+    tests = 2 * max(1, len(tested or series))  # of each for steps and for drift
+    level = LEVEL / tests
+    found = [c for name in tested for c in _of_component(runs, name, series[name], level)]
+    changed = {change.component for change in found}  # few values may show a drift
+    few = {
+        name: Few(n, change_points.needed(n, level))
+        for name, n in values.items()
+        if name not in changed and change_points.least_p(n) > level
+    }
+    spread = {name: _spread(y) for name, y in series.items() if name not in few}
     last = runs[-1]
     return History(
         last["host"],
@@ -165,11 +178,16 @@ def table(one: History) -> str:
         if name in changed:
             told = [said(c) for c in one.changes if c.component == name]
         elif name in one.few:
-            told = [f"fewer than {change_points.FEWEST} values that are not noisy"]
+            told = [_said_of_few(one.few[name])]
         else:
             told = [f"steady within {100 * one.judged[name]:.2g} % (MAD)"]
         lines += [f"{name if not i else '':<18}{text}" for i, text in enumerate(told)]
     return "\n".join(map(units.printable, lines))
+
+
+def _said_of_few(few: Few) -> str:
+    n = units.several(few.values, "value")
+    return f"{n} without noise: too few to find a step, which takes {few.needed}"
 
 
 def said(change: Change) -> str:
@@ -201,10 +219,15 @@ def classes(found: Sequence[History]) -> str:
             lines.append("  " + _of_group(members, len(own)))
         steady = sum(not h.changes for h in own if h.judged)
         lines.append(f"  {units.several(steady, 'host')} without a change")
-        if few := sum(not h.judged for h in own):
-            least = change_points.FEWEST
-            lines.append(f"  {units.several(few, 'host')} with fewer than {least} runs: not judged")
+        if few := [h for h in own if not h.judged]:
+            lines.append(f"  {units.several(len(few), 'host')} not judged: {_why_not(few)}")
     return "\n".join(map(units.printable, lines))
+
+
+def _why_not(hosts: Sequence[History]) -> str:
+    needed = [few.needed for host in hosts for few in host.few.values()]
+    takes = f", which takes {min(needed)}" if needed else ""
+    return f"too few runs to find a step{takes}"
 
 
 def _of_group(members: Sequence[tuple[History, Change]], of: int) -> str:
