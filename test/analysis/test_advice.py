@@ -106,6 +106,11 @@ def test_what_had_an_hour_is_no_advice() -> None:
             {"memory": {"available": 1 << 40}, "cgroup": {"memory_limit": 100 * MIB}},
             "memory has no room for 64 MiB",
         ),
+        (
+            Wish("latency", (("pages", "base,thp"),)),
+            {"memory": {"available": None, "thp": {"enabled": "never"}}},
+            "there are no transparent huge pages",
+        ),
     ],
 )
 def test_what_is_impossible_here_is_no_advice(wish: Wish, machine: Line, why: str) -> None:
@@ -169,6 +174,25 @@ def test_a_level_that_is_missing(points: list[Point], given: str, expected: str)
     made = card_of(TWO, points, "latency", *given.split())
     missing = [line.text for line in made.lines if line.text.startswith("no plateau")]
     assert untold(made, "L3").endswith("22 MiB reported") and missing[-1].endswith(expected)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_where_huge_pages_cannot_be_had_none_are_asked_for(told: bool) -> None:
+    """Whether the machine says so, or only its trials; until the curve is fine enough."""
+    for octave, expected in ((1, "page-random --pages base --size 64K..64M*1.2"), (4, "")):
+        points = latency(TWO, octave)
+        points = [p for p in points if p.variant == "page-random" and p.parameters["size"] <= MIB]
+        for p in points:
+            p.seconds = 2e-9
+            if p.parameters["pages"] == "thp":
+                p.status, p.reasons = "impossible", ["transparent huge pages are switched off"]
+        lines = record(TWO, points, run_id("a"), command=["locus", "latency"])
+        if told:
+            lines[0]["machine"]["memory"]["thp"].update(enabled="never", allowed=False)
+        (made,) = summary.cards(database.tables(of_lines(lines)))
+        text = untold(made, "TLB")
+        assert text.startswith("no step that is a TLB's") and "thp" not in text
+        assert expected in text and ("locus" in text) == bool(expected)
 
 
 def test_where_only_one_cpu_may_be_used_nothing_takes_two() -> None:

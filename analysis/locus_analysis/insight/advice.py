@@ -143,12 +143,20 @@ def _lack(machine: Machine, wish: Wish) -> str:
         return "there is one NUMA node"
     if wish.size > room(machine):
         return f"memory has no room for {units.size(wish.size)}"
+    if "thp" in dict(wish.options).get("pages", "").split(",") and not has_thp(machine):
+        return "there are no transparent huge pages"
     return ""
 
 
 def has_one_cpu(machine: Machine) -> bool:
     """Whether only one may be used."""
     return count_of(machine["topology"]["allowed"] or "0-1") < 2
+
+
+def has_thp(machine: Machine) -> bool:
+    """Whether transparent huge pages can be had, as far as the record says."""
+    thp = machine["memory"].get("thp")
+    return not thp or (thp["enabled"] != "never" and thp.get("allowed") is not False)
 
 
 def room(machine: Machine) -> float:

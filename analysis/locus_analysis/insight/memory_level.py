@@ -111,6 +111,7 @@ class Finding:
     points: list[Sized] = field(default_factory=list)  # of the curve
     unit: float = 1  # bytes of its sizes
     huge: bool = False  # the same was measured on huge pages
+    has_huge: bool = True  # it could be
 
     @property
     def trials(self) -> set[tuple[str, str]]:

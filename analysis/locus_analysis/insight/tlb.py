@@ -58,6 +58,7 @@ def found(own: Sequence[Curve], caches: Optional[Finding], place: Place) -> list
         )
         huge = _partner(curve, own)
         finding.huge = huge is not None
+        finding.has_huge = advice.has_thp(machine) and not any(map(_is_impossible, own))
         steps = _find_in_pages(points, page)
         finding.remarks = steps.remarks + remarks
         edges = _drop_cache_edges(steps.edges, caches, machine, [] if huge else finding.remarks)
@@ -132,6 +133,11 @@ def _partner(curve: Curve, own: Sequence[Curve]) -> Optional[Curve]:
         key=_length,
         default=None,
     )
+
+
+def _is_impossible(curve: Curve) -> bool:
+    """Whether it asked in vain for the pages that advice asks for."""
+    return curve.pages == "thp" and advice.why(curve.points) == advice.IMPOSSIBLE
 
 
 def _length(curve: Curve) -> int:
@@ -240,25 +246,28 @@ def _pages(pages: float) -> str:
     return f"{pages:.0f} pages"
 
 
-def wish(factor: float) -> Wish:
+def wish(factor: float, has_huge: bool) -> Wish:
     """The curves that tell the TLB's steps from those of caches. `cycle` has other sizes, and is
     not needed where huge pages tell them apart."""
     size = (("size", f"64K..64M*{factor:g}"),) if factor else ()
     variant = "page-random" if factor else "cycle,page-random"
-    return Wish("latency", (("variant", variant), ("pages", "base,thp"), *size))
+    pages = "base,thp" if has_huge else "base"
+    return Wish("latency", (("variant", variant), ("pages", pages), *size))
 
 
 def missing(finding: Optional[Finding], place: Place) -> Advice:
     """What to run for a TLB that was not found, by the reason why."""
     if finding is None:
-        return advice.of(place, advice.ABSENT, wish(0))
+        return advice.of(place, advice.ABSENT, wish(0, advice.has_thp(place.machine)))
+    has_huge = finding.has_huge
     good = [p for p in finding.points if p["value"] and is_sound(p)]
     lost = [p for p in finding.points if p not in good]
     if 2 * len(lost) >= len(finding.points):
-        return advice.of(place, advice.why(lost), wish(0))
-    if not finding.huge or step_of(good, (0, math.inf), finding.unit) > FINE * FINE:
-        return advice.of(place, advice.COARSE, wish(FINE))
-    return advice.of(place, advice.EXHAUSTED, wish(FINE))
+        return advice.of(place, advice.why(lost), wish(0, has_huge))
+    is_coarse = step_of(good, (0, math.inf), finding.unit) > FINE * FINE
+    if is_coarse or (has_huge and not finding.huge):
+        return advice.of(place, advice.COARSE, wish(FINE, has_huge))
+    return advice.of(place, advice.EXHAUSTED, wish(FINE, has_huge))
 
 
 def narrower(finding: Finding, place: Place) -> tuple[str, Advice]:
@@ -274,4 +283,4 @@ def narrower(finding: Finding, place: Place) -> tuple[str, Advice]:
         return "", Advice()
     reason = advice.why(doubtful) if doubtful else advice.COARSE
     left = f"{advice.left_out((p['size'], p) for p in doubtful)}; " if doubtful else ""
-    return f"{left}to be certain", advice.of(place, reason, wish(FINE))
+    return f"{left}to be certain", advice.of(place, reason, wish(FINE, finding.has_huge))
