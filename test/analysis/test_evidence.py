@@ -109,6 +109,31 @@ def test_a_product_has_the_modes_of_its_factors() -> None:
     assert evidence.product([(other, False), (other, True)])["modes"] == []
 
 
+def test_several_values_are_one_by_their_medians() -> None:
+    near = known(100, 98, 102)
+    found = evidence.middle([near, known(101, 99, 104), known(200, 60, 900, status="unconverged")])
+    assert (found["value"], found["low"], found["high"]) == (101, 98, 104)
+    assert found["status"] == "unconverged"
+    wide = known(100, 60, 140, status="unconverged")
+    assert evidence.reach(evidence.middle([wide, wide, near])) == (60, 140)
+    assert evidence.reach(evidence.middle([near, known(100, None, None)])) is None
+
+
+@pytest.mark.parametrize(("noisy", "status"), [(1, "ok"), (2, "noisy"), (3, "noisy")])
+def test_several_values_are_noisy_where_half_of_them_are(noisy: int, status: str) -> None:
+    bad = known(900, 800, 1000, status="noisy")
+    found = evidence.middle([bad] * noisy + [known(100, 98, 102)] * (4 - noisy))
+    assert found["status"] == status and (status == "noisy" or found["value"] == 100)
+
+
+@pytest.mark.parametrize(("two", "modes"), [(1, []), (2, [60, 140])])
+def test_several_values_have_two_modes_where_half_of_them_do(two: int, modes: list[float]) -> None:
+    both = known(100, 98, 102, status="bimodal", modes=[140, 60])
+    found = evidence.middle([both] * two + [known(100, 98, 102)] * (4 - two))
+    assert found["modes"] == modes and found["status"] == ("bimodal" if modes else "ok")
+    assert evidence.reach(found) == ((60, 140) if modes else (98, 102))
+
+
 # From records.
 
 

@@ -54,6 +54,55 @@ def test_what_lies_within_a_long_rise_is_told_as_within() -> None:
     assert line.sure == ROUGH
 
 
+@pytest.mark.parametrize("name", ["L1", "memory"])
+def test_a_level_is_certain_only_where_its_time_is(name: str) -> None:
+    """However narrow its bracket is."""
+    line = told(card_of(TWO, cycle()), name)
+    assert line.sure == CERTAIN
+    points = cycle()
+    for p in points:
+        p.status, p.reasons, p.noise = "unconverged", ["the interval is wide"], 0.4
+    lines = record(TWO, points, RUN)
+    for of in lines:
+        for metric in of.get("metrics") or []:
+            if metric["name"] == "time":
+                exact = next(p.seconds for p in points if p.id == of["id"])
+                metric.update(value=exact, ci=[0.6 * exact, 1.4 * exact])
+    (made,) = cards(*lines)
+    assert told(made, name).sure == ROUGH
+    assert told(made, name).text.split("  ")[0] == line.text.split("  ")[0]
+
+
+def test_a_level_in_two_modes_has_no_single_time() -> None:
+    points = cycle()
+    lines = record(TWO, points, RUN)
+    for of in lines:
+        if of["type"] == "trial":
+            time = next(p.seconds for p in points if p.id == of["id"])
+            of["status"], of["reasons"] = "bimodal", ["two modes"]
+            of["samples"]["modes"] = [
+                {"time": time * factor, "share": 0.5} for factor in (0.75, 1.25)
+            ]
+    (made,) = cards(*lines)
+    line = told(made, "memory")
+    assert "61.5 or 102 ns  " in line.text and " cycles" in line.text
+    assert line.sure == ROUGH and "time" not in line.numbers
+    assert "1.65 or 2.75 ns" in told(made, "L1").text and told(made, "L1").numbers.keys() == {
+        "size"
+    }
+
+
+def test_a_noisy_tlb_is_told_without_its_time() -> None:
+    """As a cache is."""
+    points = [p for p in latency(TWO) if p.variant in ("cycle", "page-random")]
+    for p in points:
+        if p.variant == "page-random" and 64 * KIB < p.parameters["size"] < 200 * KIB:
+            p.status, p.reasons = "noisy", ["other work"]
+    noisy = told(card_of(TWO, points), "TLB")
+    assert noisy.text.startswith("L1 64 pages (found 64..76)") and " ns" in noisy.text
+    assert " ns" not in noisy.text.partition(" · ")[0] and noisy.sure == NOISY
+
+
 def huge_pages(low: float, high: float, status: str) -> content.Line:
     """The line on huge pages where loads on base pages take so many times as long."""
     points = [p for p in latency(TWO) if p.variant == "cycle"]

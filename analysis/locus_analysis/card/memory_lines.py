@@ -75,14 +75,21 @@ def _cache(host: Host, finding: Finding, level: Level) -> Line:
     size, remark = _end(level)
     if level.name == "memory":
         size, remark = "", _in_part(host, level) or level.remark
-    numbers = {"time": level.time, "cycles": level.cycles, "size": _size(level)}
     return Line(
         "caches",
         level.name,
         _columns(size, level.load, cycles, remark),
         _sure_of(host, level),
-        {name: value for name, value in numbers.items() if value is not None},
+        _numbers(level),
     )
+
+
+def _numbers(level: Level) -> dict[str, float]:
+    """Without its time where that has two modes."""
+    time = {} if level.modes else {"time": level.time, "cycles": level.cycles}
+    return {
+        name: value for name, value in {**time, "size": _size(level)}.items() if value is not None
+    }
 
 
 def _is_missing(level: Level) -> bool:
@@ -140,11 +147,11 @@ def _sizes(host: Host) -> str:
 
 
 def _sure_of(host: Host, level: Level) -> str:
-    """How far a level can be trusted: by whether it ends where the system reports."""
+    """How far a level can be trusted: where it ends, and its time."""
     plateau, good = level.plateau, level.is_certain
     if level.name == "memory":
         good = not _in_part(host, level) and plateau is not None and plateau.points > 1
-    return CERTAIN if good else ROUGH
+    return worst([CERTAIN if good else ROUGH, *([sure(level.judged)] if level.judged else [])])
 
 
 def _then(
@@ -213,7 +220,7 @@ def _tlb(host: Host, finding: Optional[Finding]) -> list[Line]:
         return [untold("caches", "TLB", why, then, safe)]
     what, then = tlb.narrower(finding, host.place)
     told = " · ".join(_translation(level) for level in found)
-    word = CERTAIN if all(level.is_certain for level in found) else ROUGH
+    word = worst(_sure_of(host, level) for level in found)
     numbers = {level.name: size for level in found if (size := _size(level))}
     line = Line("caches", "TLB", f"{told}, of {page}", word, numbers)
     return [advised(line, then, f"{line.text}; {then.after(what)}") if what else line]
@@ -391,8 +398,8 @@ def _rate(host: Host, name: str, trial: Trial, more: str = "") -> Line:
     if evidence.is_noisy(rate):
         then = _then(host, "numa", trial["variant"], threads=str(trial["threads"]))
         return noisy("bandwidth", name, then)
-    modes = [units.quantity(v, "B/s") for v in sorted(rate["modes"])]
-    told = f"{' or '.join(modes) or units.measured(rate, 'B/s')}{more} ({kernel})"
+    told = units.either(rate["modes"], "B/s") or units.measured(rate, "B/s")
+    told += f"{more} ({kernel})"
     return Line("bandwidth", name, told, sure(rate), {"bandwidth": value_of(rate)})
 
 

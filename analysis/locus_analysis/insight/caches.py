@@ -27,7 +27,7 @@ from .memory_level import (
     doubt,
     ends,
     explain,
-    hide_noisy,
+    judge,
     median_within,
     step_of,
 )
@@ -132,7 +132,7 @@ def found(curve: Curve, place: Place) -> Finding:
             level.cycles = median_within(level.plateau, points, "cycles")
             if level.time is None:
                 level.remark = missing(finding, place).after(level.remark)
-            hide_noisy(level, points)
+            judge(level, points)
         counted = [p for p in points if p["size"] not in steps.outliers]
         doubt(finding.levels, curve.points, counted, 1)
     return finding

@@ -7,9 +7,11 @@ told where a trial is noisy, since noise may have moved it, nor where it has two
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from itertools import product as corners
-from math import inf, prod
+from math import inf, isfinite, prod
+from statistics import median
 from typing import Optional, TypedDict
 
 from ..base import units
@@ -110,6 +112,33 @@ def valued(trial: Trial, metric: str) -> Valued:
     if "tried" in own:
         found["sound_runs"], found["tried"] = own["sound_runs"], own["tried"]
     return found
+
+
+def middle(of: Sequence[Judged]) -> Judged:
+    """Several values as one: the median of the values, and of the ends of their reach. It is noisy,
+    or has two modes, where half of them do, or more; fewer noisy ones do not count."""
+    clear = [v for v in of if not is_noisy(v)] if _fewer(map(is_noisy, of)) else of
+    in_two = not _fewer(bool(v["modes"]) for v in clear)
+    ends = [reach(v) or (-inf, inf) for v in clear]
+    low, high = (median(end) for end in zip(*ends))
+    both = [(min(v["modes"]), max(v["modes"])) for v in clear if v["modes"]] if in_two else []
+    verdicts: list[Verdict] = [v for v in clear if bool(v["modes"]) == in_two]
+    verdict = reduce(graver, verdicts)
+    return {
+        "value": median(map(value_of, clear)),
+        "low": low if isfinite(low) else None,
+        "high": high if isfinite(high) else None,
+        "modes": [median(mode) for mode in zip(*both)],
+        "flag": verdict["flag"],
+        "status": verdict["status"],
+        "reasons": verdict["reasons"],
+    }
+
+
+def _fewer(those: Iterable[bool]) -> bool:
+    """Whether less than half of them are true."""
+    each = [*those]
+    return 2 * sum(each) < len(each)
 
 
 def ratio(one: Judged, other: Judged) -> Optional[Judged]:

@@ -13,7 +13,8 @@ from typing import Literal, Optional
 from ..base import units
 from ..records.database import is_sound
 from ..records.description import Bands
-from ..records.rows import Trial
+from ..records.rows import Judged, Trial
+from . import evidence
 from .plateaus import LONG_RAMP, Edge, Plateau, Text
 
 
@@ -54,6 +55,7 @@ class Level:
     size: Optional[float] = None  # what is reported, only where it lies in the bracket
     doubtful: list[Sized] = field(default_factory=list)  # points in the bracket that do not count
     noisy: bool = False  # half of its plateau is, or more: it has no time
+    judged: Optional[Judged] = None  # its time as evidence, from all of its plateau
 
     @property
     def is_certain(self) -> bool:
@@ -65,13 +67,26 @@ class Level:
         return self.bracket[1] <= NARROW * self.bracket[0]
 
     @property
+    def modes(self) -> list[float]:
+        """Of its time, if that has two."""
+        return self.judged["modes"] if self.judged and self.time else []
+
+    @property
     def load(self) -> str:
         """The time of a load, with the digits that the quartiles of its plateau support."""
-        return units.quantity(self.time, "s", self._doubt(self.time))
+        time = units.quantity(self.time, "s", self._doubt(self.time))
+        return units.either(self.modes, "s") or time
 
     @property
     def load_cycles(self) -> str:
-        return "–" if self.cycles is None else units.number(self.cycles, self._doubt(self.cycles))
+        return self._number(self.cycles)
+
+    def _number(self, value: Optional[float]) -> str:
+        """Its time in another unit: a number, or one for each mode."""
+        if value is None:
+            return "–"
+        modes = [units.number(value * mode / (self.time or 1)) for mode in self.modes]
+        return " or ".join(modes) or units.number(value, self._doubt(value))
 
     def _doubt(self, value: Optional[float]) -> float:
         p = self.plateau
@@ -86,9 +101,7 @@ class Level:
         return (
             self.name,
             f"{size(p.first)} to {size(p.last)}{pages}" if p else "–",
-            "–"
-            if self.time is None
-            else units.number(self.time * 1e9, self._doubt(self.time) * 1e9),
+            self._number(None if self.time is None else self.time * 1e9),
             self.load_cycles,
             self.ends or "–",
             self.reported or "–",
@@ -209,15 +222,16 @@ def explain(level: Level, number: int, reported: dict[int, list[float]]) -> None
             level.remark += f"{'; ' if level.remark else ''}L{other} is reported to end there"
 
 
-def hide_noisy(level: Level, points: Sequence[Sized], unit: float = 1) -> None:
-    """Takes the time from the trials of the plateau that are not noisy; where half of them are, or
-    more, there is none to tell."""
+def judge(level: Level, points: Sequence[Sized], unit: float = 1) -> None:
+    """Judges the time by the trials of the plateau; takes it from those that are not noisy. Where
+    half of them are, or more, there is none to tell."""
     plateau = level.plateau
     if plateau is None or level.time is None:
         return
     own = [p for p in points if plateau.first <= p["size"] / unit <= plateau.last]
-    clear = [p for p in own if p["status"] != "noisy"]
-    level.noisy = bool(own) and 2 * len(clear) <= len(own)
+    level.judged = evidence.middle([evidence.valued(p, "time") for p in own])
+    level.noisy = evidence.is_noisy(level.judged)
+    clear = [p for p in own if not evidence.is_noisy(p)]
     if level.noisy:
         level.time, level.cycles = None, None
     elif len(clear) < len(own):

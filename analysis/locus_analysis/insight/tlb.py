@@ -30,7 +30,7 @@ from .memory_level import (
     count,
     doubt,
     ends,
-    hide_noisy,
+    judge,
     median_within,
     step_of,
 )
@@ -86,7 +86,7 @@ def found(own: Sequence[Curve], caches: Optional[Finding], place: Place) -> list
                     level.remark = missing(finding, place).after("no step that would be its end")
                 level.time = median_within(level.plateau, points, "value", page)
                 level.cycles = median_within(level.plateau, points, "cycles", page)
-                hide_noisy(level, points, page)
+                judge(level, points, page)
         found.append(finding)
     return found
 
