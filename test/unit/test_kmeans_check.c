@@ -68,6 +68,27 @@ static int means_between_doubles(struct team *team, void *argument)
 	return 0;
 }
 
+/* Few points: the rounding of a value to an integer is all of a mean's error. */
+static int means_of_few_points(struct team *team, void *argument)
+{
+	static const enum kind of[] = { UNIFORMLY, CLUMPS, COLLINEAR, FAR_AWAY };
+	struct fixture *f = argument;
+	struct problem p;
+
+	f->team = team;
+	for (unsigned i = 0; i < cases(40 * CASES); i++) {
+		const size_t n = 2 + i % 70;
+		const unsigned d = 1 + i % 17, k = (unsigned)(i % 2 ? n : 1 + n / 2);
+
+		seed = i;
+		snprintf(at_hand, sizeof(at_hand), "%zu points, %u clusters, case %u", n, k, i);
+		invent(&p, of[i % LENGTH(of)], i % 3 ? REAL_DOUBLE : REAL_FLOAT, n, d, k);
+		solve(f, &p, 1, BEST, is_right, NULL);
+		forget(&p);
+	}
+	return 0;
+}
+
 /* ---- wrong answers ---- */
 
 /* A deep copy of the solution, to be corrupted. */
@@ -191,6 +212,7 @@ static int inertia_is_that_of_the_centres(struct team *team, void *argument)
 
 WITH_TEAM(squares_out_of_range)
 WITH_TEAM(means_between_doubles)
+WITH_TEAM(means_of_few_points)
 WITH_TEAM(wrong_answers_are_found)
 WITH_TEAM(inertia_is_that_of_the_centres)
 
@@ -199,6 +221,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_squares_out_of_range, say_which),
 		cmocka_unit_test_teardown(test_means_between_doubles, say_which),
+		cmocka_unit_test_teardown(test_means_of_few_points, say_which),
 		cmocka_unit_test(test_wrong_answers_are_found),
 		cmocka_unit_test(test_inertia_is_that_of_the_centres),
 	};

@@ -303,7 +303,10 @@ static int join_ranks(const struct verification *k)
 	return 0;
 }
 
-/* The tolerance of the mean of cluster c in dimension j. */
+/*
+ * The tolerance of the mean of cluster c in dimension j: rounding to the type, additions in any
+ * order, and sums of integers with 2^51 steps for half the width, whatever the type.
+ */
 static double tolerance(const struct verification *k, uint32_t c, unsigned j)
 {
 	const struct finding *all = k->finding;
@@ -312,7 +315,8 @@ static double tolerance(const struct verification *k, uint32_t c, unsigned j)
 
 	return (4 * k->roundoff + (double)all->count[c] * 0x1p-52) *
 		       all->most[(size_t)c * k->d + j] +
-	       (k->roundoff + (double)k->problem->all * 0x1p-60) * k->width[j] + 2 * least;
+	       (k->roundoff + 0x1p-52 + (double)k->problem->all * 0x1p-60) * k->width[j] +
+	       2 * least;
 }
 
 static double mean_of(const struct finding *all, size_t at, uint64_t count)

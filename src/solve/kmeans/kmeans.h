@@ -7,7 +7,7 @@
  * Shapes: n points and k centres of d values, row by row; doubles or floats.
  * Units:  the caller's; a distance is a sum of squared differences.
  * Errors: a label has the least distance as doubles compute it, whatever else the points are. A
- *         mean is exact to half a unit of 2^-45 (200,000 points) to 2^-42 (2 million) of half the
+ *         mean is exact to 2^-51 (2000 points), 2^-44 (200,000) or 2^-41 (2 million) of half the
  *         width of all points, and then rounded to their type. Labels, means and counts are bit for
  *         bit the same with any pruning, any number of threads and any number of ranks.
  * Cost:   without pruning n k d multiply-adds an iteration; memory: lloyd_bytes().

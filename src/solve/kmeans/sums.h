@@ -4,9 +4,10 @@
  * x becomes the integer nearest to x * scale, where scale is a power of two; a sum has 64 bits.
  *
  * Range: |x| * scale <= 2^sum_bits(points) <= 2^51, and points * 2^sum_bits <= 2^62: no sum of all
- * points can overflow. Resolution: half a unit per value, so the error of a mean is at most
- * 2^-(sum_bits + 1) of the box's half width: 2^-45 with 200,000 points, 2^-42 with 2 million. Where
- * some points lie so far out that this is too coarse for the others, sums are made by outliers.c.
+ * points can overflow. Resolution: half a unit per value, and up to 2^(sum_bits - 1) units for the
+ * box's half width, so the error of a mean is at most 2^-sum_bits of it: 2^-44 with 200,000 points,
+ * 2^-41 with 2 million. Where some points lie so far out that this is too coarse for the others,
+ * sums are made by outliers.c.
  *
  * Integers are subtracted without error, so sums are updated by the points that moved: those whose
  * label stays cost nothing.
