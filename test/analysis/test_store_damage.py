@@ -44,7 +44,7 @@ def test_a_damaged_file_is_named(
     file.write_bytes(file.read_bytes()[:left])
     record = store.parent / "a.jsonl"
     commands: list[list[object]] = [["summary", store], ["aggregate", record, "--into", store]]
-    for words in commands[: 2 if table == "manifest" else 1]:
+    for words in commands:
         status, line = complaint(capsys, *words)
         assert status == 2
         assert f"{file}: damaged, no whole file of Parquet" in line
@@ -104,6 +104,20 @@ def test_a_store_that_promises_no_files(store: Path, monkeypatch: pytest.MonkeyP
     (old / "trial").rename(store.parent / "trial")
     with pytest.raises(BadInput, match=r"00000002\.parquet: missing"):
         runs(old)
+
+
+@pytest.mark.parametrize("table", layout.TABLES[:2])
+def test_a_file_of_a_later_version_is_refused(
+    store: Path, table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever its manifest says: another program may have copied it there."""
+    (file,) = (store / table).rglob("*.parquet")
+    with duckdb.connect() as db:
+        db.execute("CREATE TABLE own AS FROM read_parquet(?)", [str(file)])
+        db.execute(f"COPY own TO '{file}' (FORMAT parquet, KV_METADATA {{locus_store: '2.0'}})")
+    for words in (["export", store], ["aggregate", store.parent / "a.jsonl", "--into", store]):
+        status, line = complaint(capsys, *words)
+        assert status == 2 and f"{store}: a store of version 2.0, this program reads 1.x" in line
 
 
 @pytest.mark.parametrize("damage", [b"\xff", b"{", b'"', b"\0"])

@@ -51,9 +51,9 @@ def manifests(store: Path) -> list[str]:
 
 
 def check(db: duckdb.DuckDBPyConnection, store: Path, to_write: bool = False) -> None:
-    """Raises BadInput for a store of a later version, or without a file that a manifest promises.
+    """Raises BadInput for a store with files of a later version, or without one that is promised.
     What is written must not lack what a later minor version has, which is read."""
-    files = manifests(store)
+    files = [*manifests(store), *(file for table in TABLES for file in files_of(store, table))]
     with reading(db, files):
         found = db.execute(
             "SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata(?)"
