@@ -50,6 +50,18 @@ static void the_same_words_are_said_once(void **state)
 	EXPECT("", "1 trial: once\n", { 1, "trial", "once" });
 }
 
+static void ranges_become_one_from_end_to_end(void **state)
+{
+	(void)state;
+	EXPECT("", "2 unconverged: at 0.045 to 42 times the value (target ±1 to 3 %)\n",
+	       { 1, "unconverged", "at 0.69 to 1.6 times the value (target ±3 %)" },
+	       { 1, "unconverged", "at 0.045 to 42 times the value (target ±1 %)" });
+	EXPECT("", "2 trials: changed from 4 to 2 to 3\n", { 1, "trial", "changed from 4 to 2" },
+	       { 1, "trial", "changed from 4 to 3" });
+	EXPECT("", "1 unconverged: at 0.69 to 1.6 times the value\n",
+	       { 1, "unconverged", "at 0.69 to 1.6 times the value" });
+}
+
 static void a_sign_is_part_of_its_number(void **state)
 {
 	(void)state;
@@ -128,6 +140,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_words_are_said_once),
+		cmocka_unit_test(ranges_become_one_from_end_to_end),
 		cmocka_unit_test(a_sign_is_part_of_its_number),
 		cmocka_unit_test(other_words_and_other_ranks_are_not),
 		cmocka_unit_test(what_looks_like_a_number_may_be_a_name),

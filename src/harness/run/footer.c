@@ -2,6 +2,7 @@
 /* The foot of a table: ratios, then remarks on the trials. */
 #include <ctype.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -251,10 +252,30 @@ void remarks_add(struct remarks *list, unsigned rank, const char *label, const c
 	grown[i] = new;
 }
 
+/*
+ * Prints the values of a number, "2 to 5"; of both ends of a range, "2 to 5", the lowest and the
+ * highest; "from 2 to 5" is a change, and no range. Returns how many characters of the pattern that
+ * took.
+ */
+static size_t print_number(const struct remark *r, unsigned number, const char *at, FILE *to)
+{
+	static const char range[] = { NUMBER, ' ', 't', 'o', ' ', NUMBER, 0 };
+	static const char change[] = "from ";
+	const bool changes = at - r->pattern >= (ptrdiff_t)strlen(change) &&
+			     !strncmp(at - strlen(change), change, strlen(change)),
+		   ends = !changes && !strncmp(at, range, strlen(range));
+	const char *most = r->most[number + ends];
+
+	fprintf(to, "%s", r->least[number]);
+	if (ends || strcmp(r->least[number], most))
+		fprintf(to, " to %s", most);
+	return ends ? strlen(range) : 1;
+}
+
 static void print_remark(const struct remark *r, const char *mark, FILE *f)
 {
 	char *text = NULL;
-	size_t size;
+	size_t size, taken;
 	FILE *to = open_memstream(&text, &size);
 	unsigned number = 0;
 
@@ -262,15 +283,12 @@ static void print_remark(const struct remark *r, const char *mark, FILE *f)
 		return;
 	fprintf(to, "%s%u %s%s: ", mark, r->trials, r->label,
 		!strcmp(r->label, "trial") && r->trials > 1 ? "s" : "");
-	for (const char *c = r->pattern; *c; c++) {
-		if (*c != NUMBER) {
+	for (const char *c = r->pattern; *c; c += taken) {
+		taken = *c == NUMBER ? print_number(r, number, c, to) : 1;
+		if (*c != NUMBER)
 			fputc(*c, to);
-			continue;
-		}
-		fprintf(to, "%s", r->least[number]);
-		if (strcmp(r->least[number], r->most[number]))
-			fprintf(to, " to %s", r->most[number]);
-		number++;
+		else
+			number += taken > 1 ? 2 : 1;
 	}
 	fclose(to);
 	if (text)
