@@ -197,7 +197,7 @@ def test_noisy_distances_count_by_their_bounds(
     path = write(tmp_path / "a.jsonl", record(ONE, points, RUN))
     assert program.main(["levels", str(path)]) == GOOD
     out = capsys.readouterr().out
-    assert "need 128 B or more (found 96..128 B; 96 B, 128 B noisy" in out
+    assert "need 128 B or more (found 96..128 B; 96 B, 128 B, " in out
     assert "less may do" in out and "prefetcher" not in out
     then = "To know better: with nothing else running: locus sharing --variant distance"
     assert then in out and "11 of 13 distances are noisy" in out
@@ -278,3 +278,33 @@ def test_levels_without_any_curve_says_what_to_measure(
     path = write(tmp_path / "a.jsonl", record(ONE, checkpoint_points(ONE)[:4], RUN))
     assert program.main(["levels", str(path)]) == GOOD
     assert "locus sharing --variant distance" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("status", ["bimodal", "noisy"])
+@pytest.mark.parametrize("slow", [4.0, 1.3])
+def test_what_leaves_it_open_is_the_reason(slow: float, status: str) -> None:
+    """Not the width of the intervals: a longer run would have two modes, too."""
+    points = curve(line_of(64, slow))
+    for p in points[-4:]:
+        p["status"], p["reach"] = status, (0.9 * p["value"], 1.3 * p["value"])
+    found = padding.needed(points)
+    assert found.least == (64 if slow > 2 else None) and found.sure is None
+    assert found.missing == (advice.BIMODAL if status == "bimodal" else advice.NOISY)
+    assert found.why == ("" if found.least else found.missing)
+
+
+def test_of_wide_intervals_alone_a_longer_run_is_advised() -> None:
+    points = curve(line_of(64, slow=1.2), 0.2)
+    assert padding.needed(points).missing == advice.WIDE
+    points[3]["status"] = "noisy"
+    assert padding.needed(points).missing == advice.NOISY
+
+
+def test_a_padding_beside_a_noisy_far_end_is_not_certain() -> None:
+    points = curve(line_of(64))
+    points[-1]["status"] = "noisy"
+    assert padding.needed(points).is_certain  # the median of three is not moved by one
+    points[-2]["status"] = "noisy"
+    found = padding.needed(points)
+    assert not found.is_certain and found.missing == advice.NOISY
+    assert "2 KiB, 4 KiB noisy" in padding.said(found)

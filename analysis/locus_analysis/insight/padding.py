@@ -52,7 +52,7 @@ class Padding:
     why: str = ""  # the reason if there is no padding
     reason: str = advice.EXHAUSTED  # of advice, if there is none
     left: list[Apart] = field(default_factory=list)  # points in the bracket that were left out
-    # points of the bracket, and beyond it if they leave it open, that are noisy or bimodal
+    # noisy or bimodal points of the bracket, beyond it if they leave it open, and of the far end
     shaky: list[Apart] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
@@ -67,10 +67,10 @@ class Padding:
     @property
     def missing(self) -> str:
         """Why it is not certain; empty where it is."""
-        if self.left or self.shaky:
-            return advice.why([*self.left, *self.shaky])
         if self.least is None:
             return self.reason
+        if self.left or self.shaky:
+            return advice.why([*self.left, *self.shaky])
         if self.sure != self.least:
             return advice.WIDE
         return "" if self.is_certain else advice.COARSE
@@ -114,7 +114,9 @@ def needed(points: Sequence[Apart]) -> Padding:
     if last < 0:
         padding.why = "no distance is slower than the far end"
         if last_doubtful >= 0:
-            padding.why, padding.reason = "the intervals are too wide", advice.WIDE
+            padding.shaky = _shaky(points, doubtful)
+            padding.reason = advice.why(padding.shaky) if padding.shaky else advice.WIDE
+            padding.why = padding.reason
     elif last == len(points) - 1:
         padding.why = "no distance is as fast as the far end should be"
     else:
@@ -123,8 +125,9 @@ def needed(points: Sequence[Apart]) -> Padding:
         padding.sure = (
             points[last_doubtful + 1]["distance"] if last_doubtful < len(points) - FAR else None
         )
-        decide = points[last : (max(last, last_doubtful) if padding.sure else last) + 2]
-        padding.shaky = [p for p in decide if not is_sound(p)]
+        upto = (max(last, last_doubtful) if padding.sure else last) + 1
+        decide = [last <= i and (i <= upto or doubtful[i]) for i in range(len(points))]
+        padding.shaky = _shaky(points, decide)
     bare = sum(p["reach"] is None for p in points)
     if bare:
         padding.sure = None
@@ -132,6 +135,15 @@ def needed(points: Sequence[Apart]) -> Padding:
             f"{bare} of {len(points)} distances have no interval, and count as if they were exact"
         )
     return padding
+
+
+def _shaky(points: Sequence[Apart], those: Sequence[bool]) -> list[Apart]:
+    """Those points that are noisy or bimodal, and such points of the far end if its level rests on
+    them: a median is not moved by less than half."""
+    shaky = [not is_sound(p) for p in points]
+    rests = 2 * sum(shaky[-FAR:]) > FAR
+    far = len(points) - FAR
+    return [p for i, p in enumerate(points) if shaky[i] and (those[i] or (rests and i >= far))]
 
 
 def far_end(points: Sequence[Apart]) -> float:
@@ -184,7 +196,7 @@ def _leave_out(padding: Padding, points: Sequence[Apart], good: Sequence[Apart])
     few = f"{len(left)} of {len(points)} distances left out: {_statuses(left)}"
     low, high = padding.low, padding.least
     padding.left = [p for p in left if low and high and low < p["distance"] < high]
-    if padding.least is None:
+    if padding.least is None and not padding.shaky and padding.reason != advice.WIDE:
         padding.reason = advice.why(left)
     if len(good) < LEAST_POINTS:
         padding.why = few
