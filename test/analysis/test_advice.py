@@ -214,6 +214,22 @@ def test_a_workload_that_compares_threads_says_that_there_is_one_cpu() -> None:
     assert untold(card_of(ONE, alone, "kmeans", allowed="0"), "kmeans") == "one CPU: cannot be had"
 
 
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ("noisy", "nothing to compare: locus kmeans --variant "),  # the option, not noise
+        ("interrupted", "nothing to compare: locus kmeans --time-budget 2min"),
+    ],
+)
+def test_what_was_not_asked_for_is_why_nothing_is_compared(status: str, expected: str) -> None:
+    points = [p for p in kmeans() if p.threads == 1]
+    for point in points:
+        point.ratios, point.status, point.reasons = [], "noisy", ["other work"]
+    points[-1].status = status
+    made = card_of(TWO, points, "kmeans", "--threads", "1")
+    assert untold(made, "kmeans").startswith(expected)
+
+
 def test_answers_that_differ_are_the_reason_for_no_comparison() -> None:
     """More time would not change that."""
     points = kmeans()

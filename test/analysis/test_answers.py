@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from locus_analysis.card import content, summary
+from locus_analysis.card import content, summary, work_lines
 from locus_analysis.records import database
-from make_records import FOUR, TWO, Point, cores, kmeans, of_lines, record
+from make_records import FOUR, ONE, TWO, Point, cores, kmeans, latency, of_lines, record
 from pages import make
 from test_summary import RUN, all_of, card_of, known
 
@@ -29,6 +29,10 @@ def test_a_benchmark_has_its_own_lines_of_the_card() -> None:
         assert names <= {row[11:26].strip() for row in rows} and len(rows) <= 16
         assert not [row for row in rows if row.startswith(("locus", "results", "bandwidth"))]
     assert answer_of(kmeans(), "latency") == ["nothing of latency was measured"]
+    matrix = [p for p in latency(ONE) if p.variant == "matrix"]
+    assert matrix and answer_of(matrix, "latency") == [
+        "of latency nothing was measured that tells about this machine by itself"
+    ]
 
 
 def test_one_cpu_has_nothing_to_compare() -> None:
@@ -43,6 +47,54 @@ def test_a_workload_by_itself_has_a_line_for_each_ratio() -> None:
     told_of = [row[26:] for row in answer_of(all_of(TWO), "kmeans")]
     assert [text for text in told_of if text.startswith("false sharing of means and sums: ")]
     assert len([row for row in answer_of(all_of(TWO), "kmeans") if "kmeans" in row]) > 1
+
+
+def test_the_word_of_a_line_is_about_all_that_it_says() -> None:
+    """Its second ratio, too, which has its direction in words."""
+
+    def told(own: Any, other: Any) -> tuple[str, str]:
+        made = two_ratios("sharing", {"fetch-add": own, "add": other}, ("layout", "dense"))
+        (line,) = (line for line in made if line.name == "false sharing")
+        assert line.text.startswith("2 threads on one line: ")
+        return line.text.split(": ", 1)[1], line.sure
+
+    sure, wide = (1.5, 1.49, 1.51), (3, 1.1, 9)
+    assert told(sure, wide) == ("fetch-add 50 % slower, add 3 times slower", content.ROUGH)
+    same, more = (1.0, 0.99, 1.01), (1.35, 1.34, 1.36)
+    assert told(same, more) == ("fetch-add no difference, add 35 % slower", content.CERTAIN)
+    unknown = told((1.0, 0.5, 2.0), more)
+    assert unknown[0].startswith("fetch-add open (2 times faster to 2 times slower), add 35 % slow")
+    assert unknown[1] == content.UNTOLD
+
+
+def test_the_second_ratio_of_a_workload_counts_for_its_word() -> None:
+    def word(other: Any) -> str:
+        made = two_ratios("newcomer", {"dense": (1.5, 1.49, 1.51), "none": other}, None)
+        return made[0].sure
+
+    assert word((2.0, 1.99, 2.01)) == content.CERTAIN
+    assert word((3.0, 1.1, 9.0)) == content.ROUGH
+
+
+def two_ratios(
+    benchmark: str, ratios: dict[str, tuple[float, float, float]], layout: Any
+) -> list[content.Line]:
+    """Lines about a benchmark whose variants have these ratios, value and interval: in a parameter
+    if one is given, else to the variant padded."""
+    base, points = Point(benchmark, "padded", {}, 2, 1e-6), []
+    for variant in ratios:
+        key, of = layout or ("variant", variant)
+        given = {key: of} if layout else {}
+        to = "padded"
+        point = Point(benchmark, variant, given, 2, 1e-6, ratios=[(key, of, to, 1e-6)])
+        point.other = base.id
+        points.append(point)
+    lines = record(TWO, [base, *points], RUN)
+    for line in (line for line in lines if line.get("ratios")):
+        value, low, high = ratios[line["variant"]]
+        line["ratios"][0].update(value=value, ci=[low, high])
+    (host,) = summary.machines(database.tables(of_lines(lines)))
+    return summary.of_benchmark(host, benchmark) if layout else work_lines.of_all(host)
 
 
 def walks(followed: Sequence[float], others: Sequence[float]) -> list[Point]:
@@ -71,6 +123,52 @@ def test_which_strides_the_prefetchers_follow() -> None:
     assert "strides up to 128 B are certain followed, 4 KiB is not" in said
     blind = " ".join(answer_of(walks([], [64, 4096]), "prefetch")[:2])
     assert "no stride is followed" in blind
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "status", "word"),
+    [
+        (2.9, 3.1, "ok", content.CERTAIN),
+        (1.5, 6, "unconverged", content.CERTAIN),  # no value is told
+        (2.9, 3.1, "bimodal", content.ROUGH),
+        (1.5, 6, "noisy", content.NOISY),
+    ],
+)
+def test_strides_are_as_sure_as_the_ratios_that_they_rest_on(
+    low: float, high: float, status: str, word: str
+) -> None:
+    line = strides(walks([64, 128], []), (low, high, status))
+    assert line.text == "dependent loads, base pages: strides up to 128 B are followed"
+    assert line.sure == word
+
+
+def test_strides_that_may_be_followed() -> None:
+    open_ = (0.8, 1.5, "noisy")
+    line = strides(walks([64, 128], [4096]), (2.9, 3.1, "ok"), (2.9, 3.1, "ok"), open_)
+    assert line.text.endswith("strides up to 128 B are followed, 4 KiB may be")
+    assert line.sure == content.NOISY
+    line = strides(walks([], [64, 4096]), open_)
+    assert line.sure == content.UNTOLD and line.text == (
+        "dependent loads, base pages: whether strides are followed is open; with nothing else"
+        " running: locus prefetch --variant dependent --pages base --time-budget 5min"
+    )
+    line = strides(walks([128], [64]), (0.9, 1.5, "ok"), (2.9, 3.1, "ok"))
+    assert line.text.endswith("128 B followed, 64 B may be") and line.sure == content.ROUGH
+    none = strides(walks([], [64, 4096]), (0.97, 1.03, "ok"))
+    assert none.text.endswith("no stride is followed") and none.sure == content.CERTAIN
+
+
+def strides(points: Sequence[Point], *given: tuple[float, float, str]) -> content.Line:
+    """The line on strides, whose ratios, in order of the strides, have these bounds and statuses;
+    the last of them for all others."""
+    lines = record(TWO, sorted(points, key=lambda p: p.parameters["stride"]), RUN)
+    left = [*given]
+    for line in (line for line in lines if line.get("ratios")):
+        low, high, status = left.pop(0) if len(left) > 1 else left[0]
+        line.update(status=status, reasons=[] if status == "ok" else ["so it is"])
+        line["ratios"][0].update(value=(low + high) / 2, ci=[low, high])
+    (host,) = summary.machines(database.tables(of_lines(lines)))
+    return next(x for x in summary.of_benchmark(host, "prefetch") if x.name == "strides")
 
 
 @pytest.mark.parametrize(
@@ -111,6 +209,9 @@ def test_a_card_tells_what_its_words_mean() -> None:
         (2.6, 3.64, "3.1 times slower"),
         (0.49, 0.51, "2 times faster"),
         (0.5, 3.0, "open (2 times faster to 3 times slower)"),
+        (1.0, 1.08, "open (0 to 8 % slower)"),  # 1 is on neither side
+        (0.2, 1.0, "open (1 to 5 times faster)"),
+        (79.6, 119.6, "100 times slower"),
     ],
 )
 def test_a_ratio_in_words_has_the_digits_that_its_interval_supports(
@@ -125,6 +226,8 @@ def test_several_ratios_in_words() -> None:
 
     assert told_of(known(1.09, 1.11), known(1.29, 1.31)) == "10 to 30 % slower"
     assert told_of(known(1.19, 1.21), known(30, 32)) == "1.2 to 31 times slower"
+    assert told_of(known(1.002, 1.056), known(1.59, 1.61)) == "2.9 to 60 % slower"
+    assert told_of(known(1.0001, 1.056), known(2.99, 3.01)) == "1.03 to 3 times slower"
     assert told_of(known(2, 4, "noisy"), known(3, 4, "noisy")) == "slower"
 
 

@@ -8,19 +8,21 @@ import gzip
 import json
 import re
 import shutil
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis.card import summary
+from locus_analysis.card import content, summary
 from locus_analysis.insight import each_cpu, plugins
 from locus_analysis.insight.each_cpu import Each
 from locus_analysis.records import database
 from make_records import TWO, Line, Machine, cores, numa, of_lines, record, run_id, write
 from make_records.trials import Point
 from some import some
+from test_evidence import known as judged
 
 BIG = Machine("big", "AMD EPYC 7543 32-Core Processor", cpu_nodes=2, cores=32)
 
@@ -66,15 +68,97 @@ def test_the_card_names_the_slowest_cpu_and_a_wrong_one() -> None:
 
 def test_a_slowest_cpu_is_beyond_the_interval() -> None:
     def said(ratio: float, doubt: float, apart: set[int]) -> bool:
-        return each_cpu.Slowest(2, 0, ratio, doubt, apart).is_slower
+        return slowest(ratio, ratio - doubt, ratio + doubt, apart).is_slower
 
     assert said(1.02, 0.01, set()) and said(1.02, 0.03, {0})
     assert not said(1.02, 0.03, set())
     assert not said(1.004, 0.001, set())  # would be shown as 1.00
-    assert not said(1.02, 0.0, set())  # without an interval
-    equal, unknown = (each_cpu.Slowest(2, 0, 1.004, doubt, set()) for doubt in (0.012, 0.4))
-    assert equal.none_is == "all 2 CPUs are equal within 1.2 %"
-    assert unknown.none_is == "whether a CPU is slower is open (±40 %)"
+    assert not slowest(1.02, None, None).is_slower
+    assert slowest(1.004, 0.99, 1.012).none_is == "all 2 CPUs are equal within 1.2 %"
+    assert slowest(1.004, 0.99, 1.012, status="noisy").none_is == "all 2 CPUs are equal within 5 %"
+    unknown = "whether a CPU is slower is open"
+    assert slowest(1.1, 0.6, 2.8).none_is == f"{unknown} (0.6 to 2.8 times the median's time)"
+    assert slowest(1.1, 0.6, 2.8, status="noisy").none_is == unknown
+    assert slowest(1.004, None, None).none_is == unknown
+
+
+def slowest(
+    value: float,
+    low: Optional[float],
+    high: Optional[float],
+    apart: Collection[int] = (),
+    status: str = "ok",
+) -> each_cpu.Slowest:
+    return each_cpu.Slowest(2, 0, judged(value, low, high, status), {*apart})
+
+
+@pytest.mark.parametrize(
+    ("metric", "width", "said", "word"),
+    [
+        ("quantum", 0.01, "slowest: CPU 1, 0.83 of the median", "certain"),
+        ("time", 1.5, "slowest: CPU 1, 0.83 of the median", "certain"),  # not of its interval
+        ("quantum", 0.15, "slowest: CPU 1, 0.83 of the median", "rough"),
+        (
+            "quantum",
+            0.6,
+            "whether a CPU is slower is open (0.84 to 1.9 times the median's time); longer: locus"
+            " cores",
+            "cannot tell",
+        ),
+    ],
+)
+def test_the_interval_is_that_of_the_metric_of_the_ratios(
+    metric: str, width: float, said: str, word: str
+) -> None:
+    line = card(pair(metric=metric, width=width))
+    assert (line.text, line.sure) == (said, word)
+
+
+def test_of_noisy_cpus_only_the_side_is_told() -> None:
+    line = card(pair(status="noisy"))
+    assert (line.text, line.sure, line.numbers) == ("slowest: CPU 1", "noisy", {})
+    db = database.tables(of_lines(pair(status="noisy")))
+    (said,) = plugins.of("cores").find(db)["answer"].values()
+    assert said == "CPU 1 is the slowest of 2; noise hides by how much."
+
+
+def test_of_a_trial_with_two_modes_the_ratios_are_rough() -> None:
+    assert card(pair(status="bimodal")).sure == "rough"
+
+
+def test_the_word_of_a_line_is_about_all_that_it_says() -> None:
+    lines = pair(together=(1.5, 1.3, 1.9))
+    assert card(lines).text.endswith(" · all at once against alone: 50 % slower")
+    assert card(lines).sure == "rough" and card(pair()).sure == "certain"
+
+
+def pair(
+    metric: str = "quantum",
+    width: float = 0.01,
+    status: str = "ok",
+    together: Collection[float] = (),
+) -> list[Line]:
+    """The record of two CPUs, of which CPU 1 takes 1.5 times as long: 1.2 times the median. One
+    metric has this interval, the others ±1 %."""
+    points = cores(replace(BIG, cpu_nodes=1, cores=2), slow=1, by=1.5)
+    if together:
+        points[2].ratios, points[2].other = [("variant", "together", "alone", 1e-6)], points[0].id
+    lines = record(BIG, points, run_id("pair"))
+    for line in (line for line in lines if line["type"] == "trial"):
+        line.update(status=status, reasons=[] if status == "ok" else ["so it is"])
+        for m in line["metrics"]:
+            reach = width if m["name"] == metric else 0.01
+            m["ci"] = [m["value"] * (1 - reach / 2), m["value"] * (1 + reach)]
+        for r in line.get("ratios") or []:
+            value, low, high = together
+            r.update(value=value, ci=[low, high])
+    return lines
+
+
+def card(lines: list[Line]) -> content.Line:
+    (made,) = summary.cards(database.tables(of_lines(lines)))
+    (line,) = (line for line in made.lines if line.name == "each CPU")
+    return line
 
 
 def screen(points: list[Point]) -> str:

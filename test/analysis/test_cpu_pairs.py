@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any, Optional
 
 import pytest
+from locus_analysis.card import summary
 from locus_analysis.pictures import cpu_pairs
 from locus_analysis.pictures.colours import ON_LIGHT
+from locus_analysis.records import database
 from make_records import (
     STATES,
     Line,
     Machine,
     header,
+    of_lines,
     record,
 )
 from make_records import coherence as coherence_points
@@ -33,6 +36,22 @@ def test_one_pair_says_nothing_of_how_pairs_differ() -> None:
     assert (level["pairs"], level["meetings"], level["medians"]) == (1, 64, None)
     known = [q for q in level["quantiles"] if q is not None]
     assert known == sorted(known) and len(set(known)) == 5
+
+
+def test_a_pair_with_two_modes_has_two_times() -> None:
+    two = Machine("two", "a machine", cpu_nodes=1, cores=2)
+    (point, *_) = core_to_core_points(two)
+    point.status, point.reasons = "bimodal", ["two modes"]
+    lines = record(two, [point], RUN)
+    for line in lines:
+        if line["type"] == "trial":
+            line["samples"]["modes"] = [{"time": t, "share": 0.5} for t in (126e-9, 25e-9)]
+    (level,) = cpu_pairs.tables(told(lines, "core-to-core"))[0]["levels"]
+    assert level["seen"] == pytest.approx((25e-9, 126e-9))
+    (made,) = summary.cards(database.tables(of_lines(lines)))
+    (said,) = (own for own in made.lines if own.name == "core to core")
+    assert said.text.startswith("25.0 ns or 126 ns same ") and said.sure == "rough"
+    assert not said.numbers
 
 
 def test_older_records_know_pairs_alone() -> None:

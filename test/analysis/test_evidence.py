@@ -81,6 +81,8 @@ def test_nothing_is_concluded_without_an_interval_or_from_another_trials_value()
         ((0.96, 1.04), SAME),
         ((1.01, 1.04), SAME),  # too little to matter
         ((0.9, 1.01), OPEN),
+        ((1.0, 1.08), OPEN),  # 1 is on neither side
+        ((0.2, 1.0), OPEN),
         ((0.5, 24), OPEN),
         ((None, None), OPEN),
     ],

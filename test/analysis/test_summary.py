@@ -353,8 +353,10 @@ def test_the_wider_half_of_an_interval_counts() -> None:
 
 
 def test_a_ratio_close_to_1_keeps_its_digits() -> None:
-    assert content.compared([known(1.0, 1.06), known(1.02, 1.08)])[0] == "1.03 to 1.05x"
-    assert content.compared([known(1.0, 1.06), known(1.02, 1.58)])[0] == "1.03 to 1.3x"
+    assert content.compared([known(1.001, 1.059), known(1.02, 1.08)])[0] == "1.03 to 1.05x"
+    assert content.compared([known(1.001, 1.059), known(1.02, 1.58)])[0] == "1.03 to 1.3x"
+    near: Any = {**known(1.0001, 1.06), "value": 1.003}
+    assert content.compared([near]) == ("1.003x", ROUGH)
     assert content.times(1.43) == "1.43x" and content.times(1.1, 1.4) == "1.1 to 1.4x"
 
 

@@ -10,6 +10,7 @@ import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
 from math import floor, log10
 from typing import TYPE_CHECKING, Optional, TypedDict
@@ -221,8 +222,7 @@ def _by(low: float, high: float, word: str, digits: int) -> str:
     """Ratios from 1 on: "3.2 % slower", "10 to 40 % slower"; from 2 on "3.4 times slower"."""
     if high >= 2:
         return f"{times(low, high, digits).removesuffix('x')} times {word}"
-    form = ".0f" if high >= 1.1 else ".2g"
-    ends = dict.fromkeys(f"{100 * (x - 1):{form}}" for x in (low, high))
+    ends = dict.fromkeys(f"{100 * (x - 1):{'.0f' if x >= 1.1 else '.2g'}}" for x in (low, high))
     return f"{' to '.join(ends)} % {word}"
 
 
@@ -235,7 +235,11 @@ def times(low: float, high: Optional[float] = None, digits: int = 0) -> str:
 
 
 def _digits(x: float, digits: int) -> str:
-    return f"{x:.{digits}g}" if x < 100 else f"{x:.0f}"
+    """Without an exponent, and with as many digits as distinguish it from 1, up to six."""
+    if x >= 100:
+        return f"{x:.0f}"
+    said = next((s for n in range(digits, 7) if float(s := f"{x:.{n}g}") != 1), "1")
+    return f"{Decimal(said):f}"
 
 
 def noisy(block: str, name: str, then: Advice, safe: str = "") -> Line:

@@ -88,6 +88,8 @@ def _no_answer(hosts: Sequence[Host], benchmark: str) -> str:
     lacks = [advice.of(place, advice.ABSENT, wish).none for place in places for wish in wishes]
     if lack := next(filter(None, lacks), ""):
         return f"{benchmark} tells nothing about this machine by itself: {lack}"
+    if places:
+        return f"of {benchmark} nothing was measured that tells about this machine by itself"
     return f"nothing of {benchmark} was measured"
 
 

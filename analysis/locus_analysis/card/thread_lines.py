@@ -7,7 +7,7 @@ from ..base import units
 from ..insight import advice, each_cpu, evidence, padding
 from ..pictures import cpu_pairs
 from ..pictures.cpu_pairs import LEVELS
-from ..records.database import value_of
+from ..records.database import is_sound, value_of
 from ..records.rows import Trial
 from .content import (
     CERTAIN,
@@ -40,7 +40,7 @@ def cores(host: Host) -> list[Line]:
         then = advice.of(host.place, advice.NOISY, advice.Wish("core-to-core", cpus=2))
         return [noisy("sharing", "core to core", then)]
     levels = {level["level"]: level for level in pairs["levels"] if level["0.5"]}
-    seen = {n: cpu_pairs.times_seen(levels[n]) for n in LEVELS if n in levels}
+    seen = {n: cpu_pairs.times_seen(first, levels[n]) for n in LEVELS if n in levels}
     told = " · ".join(
         f"{' or '.join(map(time, ends))} {FAR.get(n, f'same {n}')}" for n, ends in seen.items()
     )
@@ -51,7 +51,7 @@ def cores(host: Host) -> list[Line]:
         told += f" · CPU {', '.join(map(str, odd[:4]))}{' ...' if len(odd) > 4 else ''} slower"
     doubted = (virtual and not first.get("tried")) or any(len(ends) > 1 for ends in seen.values())
     word = worst([sure(first), *[ROUGH] * doubted])
-    numbers = {n: level["0.5"] for n, level in levels.items()}
+    numbers = {n: level["0.5"] for n, level in levels.items()} if is_sound(first) else {}
     return [Line("sharing", "core to core", told, word, numbers)]
 
 
@@ -66,17 +66,22 @@ def each(host: Host) -> list[Line]:
     if not found:
         return []
     slowest = each_cpu.slowest_of(found)
-    told = slowest.none_is
+    told, speed = slowest.none_is, slowest.speed
     if slowest.is_slower:
-        told = f"slowest: CPU {slowest.cpu}, {1 / slowest.ratio:.2f} of the median"
-    numbers = {"slowest": 1 / slowest.ratio}
+        told = f"slowest: CPU {slowest.cpu}" + (f", {speed:.2f} of the median" if speed else "")
+    numbers = {"slowest": speed} if speed and not slowest.is_open else {}
     odd = sorted(slowest.apart - {slowest.cpu})
     told += f", CPU {units.some([str(cpu) for cpu in odd], 4)} apart, too" if odd else ""
-    together = [r for t in own for r in t["ratios"] if r["value"]]
-    if together:
+    words = [sure(slowest.ratio)]
+    if together := [r for t in own for r in t["ratios"] if r["value"]]:
         said, word = compared(together, "slower", "faster")
-        told += f" · all at once against alone: {said}" if word != UNTOLD else ""
-    return [Line("cores", "each CPU", told, worst([sure(e.trial) for e in found]), numbers)]
+        if word != UNTOLD:
+            told += f" · all at once against alone: {said}"
+            words.append(word)
+    if slowest.is_open:
+        then = advice.of(host.place, advice.why(own), advice.Wish("cores", cpus=2))
+        return [undecided("cores", "each CPU", told, then)]
+    return [Line("cores", "each CPU", told, worst(words), numbers)]
 
 
 def sharing(host: Host) -> list[Line]:
@@ -110,15 +115,17 @@ def _false_sharing(host: Host, own: list[Trial]) -> list[Line]:
     trial, ratio = max(atomic, key=lambda of: of[0]["threads"])
     said, word = compared([ratio], "slower", "faster")
     told = f"{trial['threads']} threads on one line: {_variant(trial)} {said}"
+    words = [word]
     others = [(t, r) for t, r in found if t is not trial and is_clear(r)]
     most_of, most = max(others, key=lambda of: value_of(of[1]), default=(trial, ratio))
     if value_of(most) > value_of(ratio):
-        more = compared([most], "slower", "faster")[0].removesuffix(" slower")
+        more, its_word = compared([most], "slower", "faster")
         told += f", {_variant(most_of)} {more}"
+        words.append(its_word)
     if word == UNTOLD:
         return [undecided("sharing", "false sharing", told, _pair(host))]
     numbers = {} if evidence.is_noisy(ratio) else {"ratio": value_of(ratio)}
-    return [Line("sharing", "false sharing", told, word, numbers)]
+    return [Line("sharing", "false sharing", told, worst(words), numbers)]
 
 
 def _variant(trial: Trial) -> str:

@@ -16,10 +16,23 @@ import duckdb
 
 from ..base import units
 from ..insight import advice, evidence
+from ..insight.evidence import ABOVE, OPEN
 from ..records import lines as of_records
-from ..records.database import select, value_of
+from ..records.database import UNUSABLE, is_sound, select, value_of
 from ..records.rows import Judged, Ratio, Trial
-from .content import CERTAIN, UNTOLD, Host, Line, compared, is_clear, undecided, untold, worst
+from .content import (
+    CERTAIN,
+    NOISY,
+    ROUGH,
+    UNTOLD,
+    Host,
+    Line,
+    compared,
+    is_clear,
+    undecided,
+    untold,
+    worst,
+)
 
 TOLD_ABOVE = ("latency", "sharing", "cores")  # have lines of their own in other blocks
 # By the kind of a ratio: words for more and for less than 1.
@@ -130,12 +143,22 @@ def _in_one(host: Host, benchmark: str, gains: Sequence[Gain]) -> Line:
             return untold("work", benchmark, differing, advice.Advice())
         if advice.has_one_cpu(host.machine):
             return untold("work", benchmark, "one CPU: cannot be had", advice.Advice())
-        return untold("work", benchmark, "nothing to compare", _then(host, benchmark))
+        return untold("work", benchmark, "nothing to compare", _to_compare(host, benchmark))
     first, *others = gains
     best = max((g for g in others if _clear(g.found)), key=_greatest, default=None)
-    more = [_short(best)] if best else []
-    threads = max(t["threads"] for t in host.of(benchmark))
-    return _line(host, benchmark, first, [*more, units.several(threads, "thread")])
+    more, word = _short(best) if best else ("", CERTAIN)
+    threads = units.several(max(t["threads"] for t in host.of(benchmark)), "thread")
+    return _line(host, benchmark, first, [*filter(None, [more]), threads], word)
+
+
+def _to_compare(host: Host, benchmark: str) -> advice.Advice:
+    """What to run for trials that are to be compared. Those of any status that has a value were, so
+    the others were not asked for, or did not get that far."""
+    own = [t for t in host.trials if t["benchmark"] == benchmark and t["status"] in UNUSABLE]
+    compared = (r for r in _declared(host)[benchmark] if r["parameter"] == "variant")
+    variants = [("variant", f"{r['of']},{r['to']}") for r in compared][:1]
+    wish = advice.Wish(benchmark, () if own else tuple(variants))
+    return advice.of(host.place, advice.why(own), wish)
 
 
 def _differing(trials: Sequence[Trial]) -> str:
@@ -144,19 +167,21 @@ def _differing(trials: Sequence[Trial]) -> str:
     return f"{found[1]} and {found[2]} can't be compared: {found[3]}" if found else ""
 
 
-def _line(host: Host, benchmark: str, gain: Gain, more: Sequence[str] = ()) -> Line:
-    """What a ratio says; then `more`, as far as there is room."""
+def _line(
+    host: Host, benchmark: str, gain: Gain, more: Sequence[str] = (), its_word: str = CERTAIN
+) -> Line:
+    """What a ratio says; then `more`, as far as there is room, and as far as it can be trusted."""
     said, word = gain.told
     told = f"{gain.subject}: {said}"
     if word == UNTOLD:
         return undecided("work", benchmark, told, _then(host, benchmark))
-    return Line("work", benchmark, told, word, _numbers(gain.found), more=more)
+    return Line("work", benchmark, told, worst([word, its_word]), _numbers(gain.found), more=more)
 
 
-def _short(gain: Gain) -> str:
+def _short(gain: Gain) -> tuple[str, str]:
     words = WORDS.get(gain.ratio["name"], WORDS["gain"])
-    said = compared(_clear(gain.found), *words)[0]
-    return f"{gain.ratio['of']} against {gain.ratio['to']} {said}"
+    said, word = compared(_clear(gain.found), *words)
+    return f"{gain.ratio['of']} against {gain.ratio['to']} {said}", word
 
 
 def _clear(found: Sequence[Ratio]) -> list[Ratio]:
@@ -178,25 +203,42 @@ def _numbers(found: Sequence[Judged]) -> dict[str, float]:
 
 def _strides(host: Host) -> list[Line]:
     """A line for each variant of prefetch and kind of pages."""
-    followed: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    found: dict[tuple[str, str], list[tuple[float, Ratio]]] = {}
     for t in host.of("prefetch"):
         for r in t["ratios"]:
             if (r["of"], r["to"]) == ("random", "forward") and r["value"]:
                 key = t["variant"], str(t["parameters"].get("pages"))
-                stride = float(t["parameters"]["stride"])
-                followed.setdefault(key, []).append((stride, evidence.side(r)))
-    return [_followed(*key, sorted(sides)) for key, sides in followed.items()]
+                found.setdefault(key, []).append((float(t["parameters"]["stride"]), r))
+    return [_followed(host, *key, sorted(own, key=lambda of: of[0])) for key, own in found.items()]
 
 
-def _followed(variant: str, pages: str, sides: Sequence[tuple[float, str]]) -> Line:
-    """The largest stride up to which forward is surely faster than random."""
-    last = next((i for i, (_, side) in enumerate(sides) if side != evidence.ABOVE), len(sides))
+def _followed(host: Host, variant: str, pages: str, own: Sequence[tuple[float, Ratio]]) -> Line:
+    """The largest stride up to which forward is surely faster than random. The ratios up to there,
+    and the next one, decide how sure that is."""
     where = f"{variant} loads, {pages} pages"
+    sides = [evidence.side(r) for _, r in own]
+    sizes = [units.size(stride) for stride, _ in own]
+    above = [size for size, side in zip(sizes, sides) if side == ABOVE]
+    if not above and OPEN in sides:
+        unknown = [r for _, r in own if evidence.side(r) == OPEN]
+        wish = advice.Wish("prefetch", (("variant", variant), ("pages", pages)))
+        then = advice.of(host.place, advice.why(unknown), wish)
+        said = f"{where}: whether strides are followed is open"
+        return undecided("prefetch", "strides", said, then)
+    last = next((i for i, side in enumerate(sides) if side != ABOVE), len(own))
+    decide, text = own[: last + 1], f"strides up to {sizes[last - 1]} are followed"
     if last == 0:
-        text, word = "no stride is followed, as far as can be told", UNTOLD
-    else:
-        text, word = f"strides up to {units.size(sides[last - 1][0])} are followed", CERTAIN
-    if 0 < last < len(sides):
-        stride, side = sides[last]
-        text += f", {units.size(stride)} {'may be' if side == evidence.OPEN else 'is not'}"
-    return Line("prefetch", "strides", f"{where}: {text}", worst([word]))
+        decide, text = own, f"{units.some(above, 3)} followed" if above else "no stride is followed"
+    word = CERTAIN
+    if above and last < len(own):
+        text += f", {sizes[last]} {'may be' if sides[last] == OPEN else 'is not'}"
+        word = ROUGH if sides[last] == OPEN else CERTAIN
+    words = [word, *(_rests_on(r) for _, r in decide)]
+    return Line("prefetch", "strides", f"{where}: {text}", worst(words))
+
+
+def _rests_on(ratio: Judged) -> str:
+    """How far a side can be trusted that rests on this ratio."""
+    if evidence.is_noisy(ratio):
+        return NOISY
+    return CERTAIN if is_sound(ratio) else ROUGH

@@ -221,7 +221,7 @@ def _part(values: Sequence[Valued]) -> tuple[Judged, Judgement]:
         why = "the intervals allow that {better} gains nothing"
     elif evidence.holds(cost, 0, MATTERS):
         why = "{worse} costs nothing over {base}"
-    elif not evidence.holds(cost, 1, inf):
+    elif not evidence.exceeds(cost, 1):
         why = "whether {worse} costs anything over {base} is open"
     else:
         part = evidence.taken_away(worse, better, base)

@@ -8,13 +8,15 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypedDict
+from math import inf
+from typing import Optional, TypedDict
 
 import duckdb
 
 from ..base import units
-from ..records.database import UNUSABLE, select
-from ..records.rows import Trial
+from ..records.database import UNUSABLE, select, value_of
+from ..records.rows import Judged, Trial
+from . import evidence
 
 LEAST = 5  # CPUs: fewer have no scatter of their own
 SHARE, SCATTER, NORMAL = 0.05, 5.0, 1.4826  # as for CPUs whose pairs stand out (core-to-core)
@@ -89,35 +91,66 @@ def over_trials(found: Sequence[Each]) -> dict[int, float]:
 
 @dataclass(frozen=True)
 class Slowest:
-    """Of so many CPUs: the slowest one, its time over the median one's, and how far the interval of
-    a trial reaches, as a share."""
+    """Of so many CPUs the slowest one, and its time over the median one's."""
 
     cpus: int
     cpu: int
-    ratio: float
-    doubt: float
+    ratio: Judged
     apart: set[int]  # CPUs beyond scatter
 
     @property
     def is_slower(self) -> bool:
-        """Whether it differs from the median CPU by more than the interval, or than the others."""
-        beyond = 0 < self.doubt < self.ratio - 1 and self.ratio - 1 > SLIGHT
+        """Whether its ratio surely lies above 1, or beyond the scatter of all CPUs."""
+        beyond = value_of(self.ratio) - 1 > SLIGHT and evidence.exceeds(self.ratio, 1)
         return beyond or self.cpu in self.apart
+
+    @property
+    def is_open(self) -> bool:
+        return not self.is_slower and evidence.side(self.ratio) != evidence.SAME
+
+    @property
+    def speed(self) -> Optional[float]:
+        """Its speed as a share of the median CPU's; None: noise hides it."""
+        return None if evidence.is_noisy(self.ratio) else 1 / value_of(self.ratio)
 
     @property
     def none_is(self) -> str:
         """ "all 64 CPUs are equal within 0.8 %"."""
-        if self.doubt > SHARE:
-            return f"whether a CPU is slower is open (±{100 * self.doubt:.0f} %)"
-        most = max(self.doubt, self.ratio - 1)
+        low, high = evidence.reach(self.ratio) or (0.0, inf)
+        is_noisy = evidence.is_noisy(self.ratio)
+        if self.is_open:
+            known = high < inf and not is_noisy
+            ends = f" ({low:.2g} to {high:.2g} times the median's time)" if known else ""
+            return f"whether a CPU is slower is open{ends}"
+        most = SHARE if is_noisy else max(high - 1, 1 - low)
         return f"all {self.cpus} CPUs are equal within {100 * most:.2g} %"
 
 
 def slowest_of(found: Sequence[Each]) -> Slowest:
-    ratios = over_trials(found)
+    of_cpu = {
+        cpu: evidence.middle([_judged(each, cpu) for each in found if cpu in each.ratios])
+        for cpu in over_trials(found)
+    }
+    ratios = {cpu: value_of(ratio) for cpu, ratio in of_cpu.items()}
     cpu = max(ratios, key=lambda c: ratios[c])
-    doubts = [units.doubt(e.trial) / value for e in found if (value := e.trial["value"])]
-    return Slowest(len(ratios), cpu, ratios[cpu], statistics.median(doubts), outlying(ratios))
+    return Slowest(len(ratios), cpu, of_cpu[cpu], outlying(ratios))
+
+
+def _judged(each: Each, cpu: int) -> Judged:
+    """A CPU's ratio: its interval lies about it as that of the metric that it comes from lies about
+    its value. Modes of the time are none of this metric."""
+    m, ratio = evidence.valued(each.trial, each.trial["metric"]), each.ratios[cpu]
+    ends = m["low"], m["high"]
+    low, high = (ratio * end / m["value"] if end and m["value"] else None for end in ends)
+    return {
+        "value": ratio,
+        "low": low,
+        "high": high,
+        "modes": [],
+        "flag": m["flag"],
+        "status": m["status"],
+        "reasons": m["reasons"],
+    }
 
 
 def wrong(trials: Sequence[Trial]) -> list[str]:
@@ -141,7 +174,9 @@ def slowest(found: Sequence[Each]) -> str:
         return one.none_is[0].upper() + one.none_is[1:]
     slow = [str(c) for c in sorted(one.apart) if ratios[c] > 1]
     more = f"; CPU {units.some(slow, NAMED)} stand{'s' * (len(slow) < 2)} out" if slow else ""
+    if one.speed is None:
+        return f"CPU {one.cpu} is the slowest of {one.cpus}; noise hides by how much{more}"
     return (
-        f"CPU {one.cpu}, the slowest of {one.cpus}, has {1 / one.ratio:.3f} of the median CPU's"
+        f"CPU {one.cpu}, the slowest of {one.cpus}, has {one.speed:.3f} of the median CPU's"
         f" speed{more}"
     )

@@ -61,13 +61,20 @@ def holds(of: Judged, low: float, high: float) -> Optional[bool]:
     return False if ends[1] < low or high < ends[0] else None
 
 
+def exceeds(of: Judged, limit: float) -> bool:
+    """Whether all of a value's reach lies above a limit; a bound that equals it does not."""
+    ends = reach(of)
+    return ends is not None and ends[0] > limit
+
+
 def side(ratio: Judged) -> str:
-    """On which side of 1 a ratio is."""
+    """On which side of 1 a ratio is; a bound that equals 1 is on neither."""
     if holds(ratio, 1 / MATTERS, MATTERS):
         return SAME
-    if holds(ratio, 1, inf):
+    if exceeds(ratio, 1):
         return ABOVE
-    return BELOW if holds(ratio, 0, 1) else OPEN
+    ends = reach(ratio)
+    return BELOW if ends and ends[1] < 1 else OPEN
 
 
 def reach_of(trial: Trial) -> Optional[tuple[float, float]]:

@@ -240,14 +240,14 @@ def tables(trials: Sequence[Trial]) -> list[Table]:
         {
             **t,
             "name": in_words(t),
-            "levels": [_level(level) for level in pairs["levels"]],
+            "levels": [_level(t, level) for level in pairs["levels"]],
             "said": [text for text in (outstanding(pairs), crowding(pairs)) if text],
         }
         for t, pairs in own
     ]
 
 
-def _level(level: PairLevel) -> Level:
+def _level(trial: Trial, level: PairLevel) -> Level:
     """The quantiles of all meetings of a level (older records lack them) and, if it has several
     pairs, the range of their medians."""
     meetings = level.get("meetings")
@@ -257,7 +257,7 @@ def _level(level: PairLevel) -> Level:
         "meetings": meetings["n"] if meetings else None,
         "quantiles": _quantiles(meetings),
         "medians": (level["0"], level["0.99"]) if level["pairs"] > 1 else None,
-        "seen": times_seen(level),
+        "seen": times_seen(trial, level),
     }
 
 
@@ -267,10 +267,15 @@ def _quantiles(of: Optional[Meetings]) -> list[Optional[float]]:
     return [of["0"], of["0.25"], of["0.5"], of["0.75"], of["0.99"]]
 
 
-def times_seen(level: PairLevel) -> tuple[float, ...]:
-    """How long a line takes between CPUs of a level: the median. Two times where the medians of the
-    runs, or in one run the quartiles of the meetings, lie in two groups: CPUs of a virtual machine
-    may move, and share another cache than the guest is told."""
+def times_seen(trial: Trial, level: PairLevel) -> tuple[float, ...]:
+    """How long a line takes between CPUs of a level: the median; of a bimodal trial, which has one
+    pair, its modes. Two times, too, where the medians of the runs, or in one run the quartiles of
+    the meetings, lie in two groups: CPUs of a virtual machine may move, and share another cache
+    than the guest is told."""
+    levels = trial["pairs"]["levels"] if trial["pairs"] else []
+    modes = trial["metrics"]["time"]["modes"]
+    if modes and sum(own["pairs"] for own in levels) == 1:
+        return tuple(sorted(mode["value"] for mode in modes))
     quartiles = [q for q in _quantiles(level.get("meetings"))[1:4] if q]
     values = sorted(level.get("runs") or quartiles)
     gaps = [high / low for low, high in zip(values, values[1:])]
