@@ -8,7 +8,7 @@ import math
 import pytest
 from locus_analysis.card import content
 from locus_analysis.card.content import CERTAIN, NOISY, ROUGH, UNTOLD
-from make_records import TWO, Point, latency, record
+from make_records import TWO, Point, latency, numa, record
 from test_summary import RUN, card_of, cards, said_of, told
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -142,3 +142,64 @@ def test_huge_pages_are_judged_as_every_ratio(
     line = huge_pages(low, high, status)
     assert line.text.startswith(f"{said} at 256 MiB (thp against base pages)")
     assert line.sure == word
+
+
+# Memory of nodes.
+
+
+def nodes(
+    benchmark: str, status: str, local: bool, width: float = 0.01, modes: tuple[float, ...] = ()
+) -> content.Line:
+    """The line on remote memory, where cells that are local, or those that are not, have this
+    status, and an interval and modes of so many times their values."""
+    made = latency(TWO) if benchmark == "latency" else numa(TWO, kernels=("sum",))
+    points = [p for p in made if benchmark == "numa" or p.variant in ("matrix", "cycle")]
+    points = [p for p in points if p.variant != "cycle" or p.parameters["pages"] == "thp"]
+    lines = record(TWO, points, RUN)
+    for of in (line for line in lines if line.get("variant") == "matrix"):
+        threads = [count != "0" for count in of["parameters"]["from"].split("+")].index(True)
+        if (threads == int(of["parameters"]["to"])) != local:
+            continue
+        of["status"], of["reasons"] = status, [] if status == "ok" else ["so it is"]
+        for metric in (m for m in of["metrics"] if m["value"]):
+            metric["ci"] = [metric["value"] * (1 - width), metric["value"] * (1 + width)]
+        time = next(m["value"] for m in of["metrics"] if m["name"] == "time")
+        of["samples"]["modes"] = [{"time": time * m, "share": 1 / len(modes)} for m in modes]
+    (card,) = cards(*lines)
+    return told(card, "remote memory" if benchmark == "latency" else "other nodes")
+
+
+@pytest.mark.parametrize(
+    ("status", "local", "width", "modes", "said", "word"),
+    [
+        ("ok", True, 0.01, (), "ns 1.65x local", CERTAIN),
+        ("noisy", True, 0.2, (), "ns >1x local", NOISY),
+        ("noisy", True, 0.9, (), "ns open against local", NOISY),
+        ("unconverged", True, 0.7, (), "ns 0.97 to 5.5x local", ROUGH),
+        ("bimodal", True, 0.01, (0.5, 2), "ns 0.82 to 3.3x local", ROUGH),
+        ("bimodal", False, 0.01, (0.5, 1.5), "68.2 or 205 ns 0.83 to 2.5x local", ROUGH),
+        ("unconverged", False, 0.3, (), "ns 1.7x local", ROUGH),
+    ],
+)
+def test_remote_memory_is_compared_with_all_that_local_memory_may_be(
+    status: str, local: bool, width: float, modes: tuple[float, ...], said: str, word: str
+) -> None:
+    line = nodes("latency", status, local, width, modes)
+    assert said in " ".join(line.text.split()) and line.sure == word
+    assert ("local" in line.numbers) == (not local or status in ("ok", "unconverged"))
+    assert ("remote" in line.numbers) == (local or not modes)
+
+
+@pytest.mark.parametrize(
+    ("status", "local", "width", "modes", "said", "word"),
+    [
+        ("ok", True, 0.01, (), "GB/s, 0.55x the node's own", CERTAIN),
+        ("noisy", True, 0.2, (), "GB/s, <1x the node's own", NOISY),
+        ("bimodal", False, 0.01, (0.4, 1), "49.1 or 123 GB/s, 0.54 to 1.4x the node's own", ROUGH),
+    ],
+)
+def test_so_is_bandwidth_of_other_nodes(
+    status: str, local: bool, width: float, modes: tuple[float, ...], said: str, word: str
+) -> None:
+    line = nodes("numa", status, local, width, modes)
+    assert said in line.text and line.sure == word

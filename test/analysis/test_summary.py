@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis.card import content, memory_lines, problems, summary
+from locus_analysis.card import content, node_lines, problems, summary
 from locus_analysis.card.content import CERTAIN, NOISY, ROUGH, UNTOLD, Card
 from locus_analysis.records import database
 from make_records import (
@@ -369,7 +369,7 @@ def test_a_ratio_close_to_1_keeps_its_digits() -> None:
     ],
 )
 def test_another_node_is_told_beside_the_local_one(low: float, high: float, words: str) -> None:
-    assert memory_lines.against(known(low, high), "local") == words
+    assert node_lines.against(known(low, high), "local")[0] == words
 
 
 @pytest.mark.parametrize("noisy", [16 << 10, 32 << 10])

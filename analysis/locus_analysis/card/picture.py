@@ -14,7 +14,7 @@ from ..pictures.machine import CACHE, CORE, MEMORY, TLB, Box, MachinePicture, Ro
 from ..records import database
 from ..records.database import BadInput, CannotWrite
 from ..records.lines import Cache, Node
-from . import content, memory_lines, summary
+from . import content, memory_lines, node_lines, summary
 from .content import CERTAIN, Host, Line
 
 UNMEASURED = (
@@ -39,7 +39,7 @@ def write(files: Sequence[Path], picture: Path) -> list[str]:
 
 def of(host: Host) -> MachinePicture:
     lines = {line.name: line for line in memory_lines.caches(host) if line.name}
-    rates = [line for line in memory_lines.bandwidth(host) if line.numbers]
+    rates = [line for line in node_lines.bandwidth(host) if line.numbers]
     notes = [f"{line.name}: {line.sentence} · {line.sure}" for line in rates]
     if not any(line.numbers for line in lines.values()) and not rates:
         notes.append(UNMEASURED)
@@ -98,8 +98,8 @@ def _reach(line: Optional[Line], level: str) -> str:
 def _times(host: Host) -> list[list[Optional[str]]]:
     """Node x node; nothing where it was not measured, or may be noise."""
     cells = {
-        (c["threads_order"], c["memory_order"]): units.measured(c, "s")
-        for c in memory_lines.cells(host, "latency")
+        (c["threads_order"], c["memory_order"]): node_lines.shown(c, "s")
+        for c in node_lines.cells(host, "latency")
         if not evidence.is_noisy(c)
     }
     nodes = range(len(host.nodes))

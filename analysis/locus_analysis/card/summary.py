@@ -15,7 +15,7 @@ from ..insight.advice import Advice, Wish
 from ..records import database, provenance
 from ..records.database import STATUSES, UNUSABLE, column, select
 from ..records.rows import Outcome, Trial
-from . import by_class, content, memory_lines, problems, thread_lines, work_lines
+from . import by_class, content, memory_lines, node_lines, problems, thread_lines, work_lines
 from .content import Card, Host, Line, Spoiler
 
 MOST = 3  # cards that are shown
@@ -29,11 +29,11 @@ MOST_LINES = 8  # of the answer of one benchmark
 # Then what measures it, if that is one benchmark.
 BLOCKS: tuple[tuple[str, Callable[[Host], list[Line]], Wish], ...] = (
     ("caches", memory_lines.caches, Wish("latency")),
-    ("bandwidth", memory_lines.bandwidth, Wish("numa")),
+    ("bandwidth", node_lines.bandwidth, Wish("numa")),
     ("cores", thread_lines.each, Wish("cores", cpus=2)),
     ("core to core", thread_lines.cores, Wish("core-to-core", cpus=2)),
     ("false sharing", thread_lines.sharing, Wish("sharing", cpus=2)),
-    ("first touch", memory_lines.placement, Wish("numa", nodes=2)),
+    ("first touch", node_lines.placement, Wish("numa", nodes=2)),
     ("workloads", work_lines.of_all, Wish("suite")),
 )
 
