@@ -178,10 +178,15 @@ def test_a_folder_in_which_nothing_can_be_made(locus):
     assert done.status == 1 and "/proc/nothing.jsonl" in done.err
 
 
-def test_omp_thread_limit(locus, cpus):
+def test_omp_thread_limit(locus, tmp_path, cpus):
+    """Nothing is measured, so there is no record that the same command would find in its way."""
     if len(cpus) < 2:
         pytest.skip("one CPU")
+    file = tmp_path / "none.jsonl"
     done = locus(
-        "dummy --variant steady --threads 2 --profile quick", env={"OMP_THREAD_LIMIT": "1"}
+        "dummy --variant steady --threads 2 --profile quick --output",
+        file,
+        env={"OMP_THREAD_LIMIT": "1"},
     )
     assert done.status == 1 and "OMP_THREAD_LIMIT" in done.err
+    assert not file.exists()

@@ -206,16 +206,32 @@ THREE = "dummy --variant steady --threads 3 --oversubscribe --repeats 1"
 TOO_FEW = "locus: {} of 3 threads could not be created: {}; raise it, or choose fewer threads"
 
 
-@pytest.mark.native("sanitizers have threads of their own")
-def test_a_control_group_of_too_few_threads(locus):
-    """The main thread, the watchdog and one worker fit: another worker does not."""
-    group = group_of(3)
+def in_group_of(limit, locus, file):
+    group = group_of(limit)
     try:
-        done = locus(THREE, preexec_fn=lambda: (group / "cgroup.procs").write_text("0"))
+        begin = {"preexec_fn": lambda: (group / "cgroup.procs").write_text("0")}
+        return locus(THREE, "--output", file, **begin), group.name
     finally:
         group.rmdir()
+
+
+@pytest.mark.native("sanitizers have threads of their own")
+def test_a_control_group_of_too_few_threads(locus, tmp_path):
+    """The main thread and one worker fit: another worker does not. There is no empty record that
+    the same command would find in its way."""
+    file = tmp_path / "none.jsonl"
+    done, name = in_group_of(2, locus, file)
     assert done.status == 1
-    assert done.err.splitlines()[-1] == TOO_FEW.format(1, f"pids.max 3 of cgroup /{group.name}")
+    assert done.err.splitlines()[-1] == TOO_FEW.format(1, f"pids.max 2 of cgroup /{name}")
+    assert not file.exists()
+
+
+@pytest.mark.native("sanitizers have threads of their own")
+def test_a_control_group_without_a_thread_for_the_watchdog(locus, tmp_path, read):
+    file = tmp_path / "watched.jsonl"
+    done, _ = in_group_of(3, locus, file)
+    assert done.status == 0 and ends(read(file)) == [(None, 0)]
+    assert done.err.startswith("locus: no thread for the watchdog (Resource temporarily unavail")
 
 
 def as_nobody(processes):
@@ -236,7 +252,7 @@ def test_a_user_of_too_few_threads(locus):
         itself = Program(f"/proc/self/fd/{program.fileno()}")
         done = itself(THREE, preexec_fn=as_nobody(2), pass_fds=[program.fileno()], cwd="/")
     assert done.status == 1
-    assert done.err.splitlines()[-1] == TOO_FEW.format(2, "ulimit -u 2 of this user")
+    assert done.err.splitlines()[-1] == TOO_FEW.format(1, "ulimit -u 2 of this user")
 
 
 # --- CPUs ---
@@ -277,6 +293,7 @@ def test_cpus_that_can_not_be_asked_for(locus, words):
 
 ODD = {
     "threads": {"OMP_NUM_THREADS": "100000"},
+    "one thread": {"OMP_NUM_THREADS": "1"},
     "no region": {"OMP_MAX_ACTIVE_LEVELS": "0"},
     "dynamic": {"OMP_DYNAMIC": "true"},
     "options": {"POSIXLY_CORRECT": "1"},

@@ -68,14 +68,10 @@ static void announce(const struct run *r)
 	free(cpus);
 }
 
-static int with_team(struct team *team, void *argument)
+static int measure(struct run *r)
 {
-	struct run *r = argument;
 	int status;
 
-	if (!agree_go_on(r->ranks, NULL))
-		return EXIT_BAD;
-	r->team = team;
 	watchdog_away("preparing LIKWID's regions");
 	regions_register(&r->regions, &r->plans, r->ranks);
 	watchdog_back();
@@ -111,22 +107,6 @@ static int open_record(struct run *r)
 	return (int)agree_most(r->ranks, status);
 }
 
-static int open_team(struct run *r)
-{
-	const unsigned threads = plans_threads(&r->plans);
-	int status;
-
-	errno = 0;
-	status = team_open(threads, with_team, r);
-	if (status >= 0)
-		return status;
-	agree_go_on(r->ranks, text_of("%u threads could not be created: %s", threads,
-				      errno == EAGAIN ? "OMP_THREAD_LIMIT allows fewer; unset it"
-						      : strerror(errno)));
-	run_header(r);
-	return EXIT_BAD;
-}
-
 /* If the record goes to standard output, the table goes to standard error. */
 static void open_table(struct run *r)
 {
@@ -149,11 +129,16 @@ static void resume(struct run *r)
 	r->skipped = resume_mark(&r->plans, r->record, r->counting, r->ranks, r->options->output);
 }
 
-static int perform(struct run *r)
+static int with_team(struct team *team, void *argument)
 {
+	struct run *r = argument;
 	const struct options *o = r->options;
-	int status = open_record(r);
+	int status;
 
+	if (!agree_go_on(r->ranks, NULL))
+		return EXIT_BAD;
+	r->team = team;
+	status = open_record(r);
 	if (status)
 		return status;
 	if (o->resume)
@@ -164,9 +149,28 @@ static int perform(struct run *r)
 	open_table(r);
 	r->clock = clock_measure();
 	r->undisturbed = calloc(r->setting.machine->cpus, sizeof(*r->undisturbed));
-	status = open_team(r);
+	status = measure(r);
 	cut_stop();
 	return record_close(r->record) && status == EXIT_GOOD ? EXIT_BAD : status;
+}
+
+/*
+ * Opens the team before the record: if threads can't be created, which may end the process, there
+ * is no empty record that the same command would find in its way.
+ */
+static int perform(struct run *r)
+{
+	const unsigned threads = plans_threads(&r->plans);
+	int status;
+
+	errno = 0;
+	status = team_open(threads, with_team, r);
+	if (status >= 0)
+		return status;
+	agree_go_on(r->ranks, text_of("%u threads could not be created: %s", threads,
+				      errno == EAGAIN ? "OMP_THREAD_LIMIT allows fewer; unset it"
+						      : strerror(errno)));
+	return EXIT_BAD;
 }
 
 static int find_counters(struct run *r)
