@@ -109,6 +109,14 @@ def test_the_man_page_names_its_version(locus, page):
     )
 
 
+def test_the_man_page_lists_the_statuses_that_it_mentions(page):
+    before, _, rest = page.read_text(encoding="utf-8").partition("\n.SH EXIT STATUS\n")
+    own, _, _ = rest.partition("\n.SH ")
+    listed = re.findall(r"^\.TP\n(\d+)$", own, re.M)
+    mentioned = re.findall(r"\b(\d) if\b", before.replace("\n", " "))
+    assert listed and "4" in mentioned and set(mentioned) <= set(listed)
+
+
 @pytest.mark.native("groff reads the page")
 @pytest.mark.parametrize("columns", [60, 78, 100])
 def test_groff_has_no_complaint_about_the_man_page(page, columns):
