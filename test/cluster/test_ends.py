@@ -4,11 +4,13 @@ its records."""
 
 import os
 import re
+import shlex
+import shutil
 import signal
 
 import pytest
 from lacking import lacking
-from slurm import ENDLESS, MANY, ONE, TRIALS, Gate, ask, minicluster, wait_for
+from slurm import ENDLESS, MANY, ONE, TRIALS, Gate, Job, ask, minicluster, wait_for
 
 
 def check_interrupted(job, read, node="n1"):
@@ -92,6 +94,39 @@ def test_cancelled(submit, read):
     wait_for(lambda: "to continue: " in job.out(), job)
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGUSR1"])
+def test_other_signals(submit, read, name):
+    """Every signal that ends locus is told by its name, though only locus obeys it."""
+    job = submit("dummy", *ENDLESS, sbatch=["--nodes=2"])
+    for node in ("n1", "n2"):
+        job.has('"samples"', node)
+    ask("scancel", f"--signal={name}", job.id)
+    assert job.until("FAILED") == 128 + signal.Signals[name]
+    for node in ("n1", "n2"):
+        assert read(job.record(node))[-1]["signal"] == name
+        said = f"not completed on {node}: ended by {name}, which scancel --signal and sbatch"
+        assert said in job.out()
+    assert "to continue: " in job.out()
+
+
+def test_a_signal_of_ones_own_before_the_time_is_up(submit, read):
+    job = submit("dummy", *ENDLESS, sbatch=["--nodelist=n1", "--signal=USR1@60"])
+    job.has('"samples"')
+    ask("scontrol", "update", f"JobId={job.id}", "EndTime=now+50seconds")
+    assert job.until("FAILED") == 128 + signal.SIGUSR1
+    assert read(job.record())[-1]["signal"] == "SIGUSR1"
+    assert re.search(r"not completed on n1: time: SIGUSR1 came \d+ s before the end of", job.out())
+
+
+def test_a_signal_ends_all_that_measure_in_turn(submit):
+    """The nodes that have not begun are not begun."""
+    job = submit("dummy", "--alone", *ENDLESS, sbatch=["--nodelist=n1,n2", "--nodes=2"])
+    job.has('"samples"')
+    ask("scancel", "--signal=USR2", job.id)
+    assert job.until("FAILED") == 128 + signal.SIGUSR2
+    assert not job.record("n2").exists()
+
+
 def test_no_trial_is_complete(submit, read):
     """The program ends with 0, since its time was up; but the job has no result."""
     job = submit("dummy", *ENDLESS, "--delay", "1e9", "--time-budget", "1s")
@@ -99,6 +134,34 @@ def test_no_trial_is_complete(submit, read):
     assert read(job.record())[-1]["trials"] == {"interrupted": 1}
     assert "not completed on n1: no trial is complete: locus: time budget spent" in job.out()
     assert "to continue: " in job.out()
+
+
+def to_continue(job):
+    """The advised script and its arguments."""
+    (line,) = re.findall(r"to continue: LOCUS_RESULTS=.* --partition=main (.*)\n", job.out())
+    return line
+
+
+INCOMPLETE = [*ENDLESS, "--delay", "1e9", "--time-budget", "0.1s"]
+
+
+def test_a_path_with_spaces(submit, source, tmp_path_factory):
+    """SLURM tells script and arguments as one text."""
+    folder = tmp_path_factory.mktemp("a") / "sp ace/with  two"
+    shutil.copytree(source, folder, symlinks=True)
+    job = submit("dummy", *INCOMPLETE, folder=folder)
+    assert job.until("FAILED") == 1
+    assert to_continue(job) == shlex.join(["jobs/locus.slurm", "dummy", *INCOMPLETE])
+
+
+@pytest.mark.parametrize("words", ["--any dummy", "dummy"])
+def test_without_a_script(submit, source, words):
+    """The advice names one of ours that does the same."""
+    words += f" {shlex.join(INCOMPLETE)}"
+    wrapped = ["--exclusive", "--time=1", "--wrap", f"exec jobs/locus-job {words}"]
+    job = Job(ask("sbatch", "--parsable", *wrapped, cwd=source).strip(), "dummy", source)
+    assert job.until("FAILED") == 1
+    assert to_continue(job) == shlex.join(["jobs/locus.slurm", "dummy", *INCOMPLETE])
 
 
 def test_a_killed_step(submit):

@@ -154,6 +154,12 @@ def test_a_benchmark_has_to_be_named(submit):
         "locus-job: no benchmark: sbatch jobs/locus.slurm latency, or jobs/likwid.slurm GROUPS"
         " BENCHMARK (MEM numa)\n"
     )
+    command = submit("locus", "topology")
+    assert command.until("FAILED") == 2 and not command.results.exists()
+    assert command.out() == (
+        "locus-job: 'topology' is no benchmark; expected one of:"
+        f" {', '.join([*BENCHMARKS, 'suite'])}\n"
+    )
 
 
 def test_the_node_is_ours_alone_and_whole(submit, read):
@@ -215,13 +221,22 @@ def test_settings_of_the_shell_change_nothing(submit, read):
     header = check_good(job, read)[0]
     assert header["binding"]["affinity"] == list(range(CPUS))
     assert job.out() == (
-        "locus-job: ignored: SLURM_CPU_BIND=mask_cpu:1 SLURM_MEM_PER_CPU=100"
-        " SLURM_THREADS_PER_CORE=1, perhaps from the shell that submitted the job; choose CPUs by"
-        " sbatch -c, or by --threads and --bind of locus\n"
+        "locus-job: ignored: SLURM_CPU_BIND=mask_cpu:1 SLURM_THREADS_PER_CORE=1, perhaps from the"
+        " shell that submitted the job; choose CPUs by sbatch -c, or by --threads and --bind of"
+        " locus\n"
+        "locus-job: ignored: SLURM_MEM_PER_CPU=100, perhaps from the shell that submitted the job;"
+        " choose memory by sbatch --mem\n"
     )
     refused = submit("numa", *ONE_TRIAL, "--size", "900000G", shell=SHELL)
     assert refused.until("FAILED") == 3
     assert "not completed on n1: status 3 (impossible 1): it needs 879 TiB" in refused.out()
+
+
+@pytest.mark.parametrize("given", ["900M", "2G"])
+def test_memory_of_the_job_is_its_own(submit, given):
+    """It holds (see test_ends.py), so no line says that it is ignored."""
+    job = submit("numa", *ONE_TRIAL, sbatch=[f"--mem={given}"])
+    assert job.until("COMPLETED") == 0 and job.out() == ""
 
 
 def test_cpus_per_task_of_the_shell(submit):
@@ -363,3 +378,10 @@ def test_fewer_cpus_than_the_node_has(submit, read, source, group):
 def test_a_script_says_what_to_edit_on_another_cluster(what):
     for file in some(SCRIPTS):
         assert re.search(rf"^#.*{what}", file.read_text(), re.MULTILINE)
+
+
+def test_each_script_can_be_run_and_is_in_the_manual():
+    manual = (SOURCE / "doc/locus.1.in").read_text().replace("\\-", "-")
+    jobs = manual[manual.index("\n.SH JOBS\n") : manual.index("\n.SH COUNTERS\n")]
+    for file in some(SCRIPTS):
+        assert os.access(file, os.X_OK) and re.search(rf"\b{re.escape(file.name)}\b", jobs)

@@ -227,6 +227,15 @@ def test_sigterm_before_the_time_is_up(at_work, submit, source, read):
     )
 
 
+def test_another_signal(at_work, read):
+    """The first is told, though srun sends SIGTERM to a rank when another has ended."""
+    job = at_work()
+    ask("scancel", "--signal=INT", job.id)
+    assert job.until("FAILED") == 128 + signal.SIGINT
+    assert read(job.record("2-ranks"))[-1]["signal"] == "SIGINT"
+    assert "not completed on 2 of 2 nodes: ended by SIGINT, which scancel --signal" in job.out()
+
+
 @pytest.mark.parametrize("node", ["n1", "n2"])
 def test_a_lost_rank_ends_the_job(at_work, read, node):
     job = at_work()
