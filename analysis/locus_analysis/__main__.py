@@ -15,18 +15,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Optional
 
-from .base import streams
+from .base import limits, streams
 
 FEW_SEARCHES = 200_000  # objects made between searches for garbage: rows, which stay, are millions
 CANNOT, FAULT, INTERRUPTED = 1, 70, 130
 NO_MEMORY = "not enough memory for these records: give fewer of them"
+NO_THREAD = "can't start new thread"  # as Python says it
+MORE_THREADS = "no more threads are allowed: raise ulimit -u, or pids.max of the control group"
 NO_MAPPING = ("cannot allocate memory", "failed to map segment")  # of the dynamic linker
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     streams.begin()
     gc.set_threshold(FEW_SEARCHES)
+    # numpy's library starts a thread for each CPU when it is loaded, or ends the process.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
+        limits.need("reading records", limits.READING)
         from . import commands  # not before: this takes memory, and runs code of others
 
         return commands.run(list(sys.argv[1:] if arguments is None else arguments))
@@ -37,6 +42,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         if not error.filename:
             streams.abandon(sys.stdout)
         return _complain(f"{error.filename or 'standard output'}: {error.strerror}", CANNOT)
+    except limits.TooLittle as error:
+        return _complain(error, FAULT)
     except MemoryError:
         return _complain(NO_MEMORY, FAULT)
     except ModuleNotFoundError as error:
@@ -48,6 +55,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except BaseException as error:  # also what a library in Rust raises
         if isinstance(error, ImportError) and any(text in str(error) for text in NO_MAPPING):
             return _complain(NO_MEMORY, FAULT)
+        if isinstance(error, RuntimeError) and str(error) == NO_THREAD:
+            return _complain(MORE_THREADS, FAULT)
         if _is_shortage(error):
             return _complain(str(error).splitlines()[0], FAULT)
         return _fault(error)

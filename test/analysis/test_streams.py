@@ -209,6 +209,10 @@ SHORT = {
         *(duckdb.IOException("IO Error: No space left on device"), FAULT),
         "IO Error: No space left on device",
     ),
+    "threads": (
+        *(RuntimeError("can't start new thread"), FAULT),
+        "no more threads are allowed: raise ulimit -u, or pids.max",
+    ),
     "a file": (OSError(28, "No space left", "/a/b"), CANNOT, "/a/b: No space left"),
     "a panic": (Panic(), FAULT, "a fault of locus (Panic, test_streams.py"),
 }

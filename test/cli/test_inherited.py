@@ -12,7 +12,7 @@ import signal
 
 import pytest
 from conftest import MEASURED, Program
-from lacking import lacking
+from lacking import lacking, need_modules
 from waits import PATIENCE, wait_for, written
 
 BRIEF = "dummy --variant steady --threads 2 --oversubscribe --repeats 5 --output"
@@ -184,6 +184,27 @@ def test_too_few_open_files(locus):
     assert (enough.status, enough.err) == (0, "")
 
 
+MEMORY = {
+    "compare": (resource.RLIMIT_AS, 100 << 20, "address space", "reading records", "-v"),
+    "summary": (resource.RLIMIT_DATA, 200 << 20, "data", "reading records", "-d"),
+    "report": (resource.RLIMIT_AS, 16 << 30, "address space", "drawing pictures", "-v"),
+}
+
+
+@pytest.mark.native("sanitizers reserve address space without bound")
+@pytest.mark.parametrize("command", MEMORY)
+def test_memory_that_libraries_of_python_need(locus, tmp_path, command):
+    """They would end the process, some with the status of a finding."""
+    need_modules()
+    file, (limit, size, of, what, option) = tmp_path / "a.jsonl", MEMORY[command]
+    assert locus(BRIEF, file).status == 0
+    files = [file, file] if command == "compare" else [file]
+    done = locus(command, *files, preexec_fn=limiting(limit, size, size))
+    assert (done.status, done.out) == (70, "")
+    assert done.err.startswith(f"locus: the limit of {of} is {size >> 20} MiB, and {what} needs ")
+    assert done.err.endswith(f": ulimit {option} unlimited\n") and done.err.count("\n") == 1
+
+
 # --- threads ---
 
 
@@ -232,6 +253,19 @@ def test_a_control_group_without_a_thread_for_the_watchdog(locus, tmp_path, read
     done, _ = in_group_of(3, locus, file)
     assert done.status == 0 and ends(read(file)) == [(None, 0)]
     assert done.err.startswith("locus: no thread for the watchdog (Resource temporarily unavail")
+
+
+def test_a_control_group_of_one_thread(locus, tmp_path):
+    """Is enough for Python: its libraries start none."""
+    need_modules()
+    file = tmp_path / "a.jsonl"
+    assert locus(BRIEF, file).status == 0
+    group = group_of(1)
+    try:
+        done = locus("summary", file, preexec_fn=lambda: (group / "cgroup.procs").write_text("0"))
+    finally:
+        group.rmdir()
+    assert done.status == 0, done.err
 
 
 def as_nobody(processes):

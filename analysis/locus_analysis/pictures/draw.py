@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Optional
 
-from ..base import processes
+from ..base import limits, processes
 from ..base.processes import Processes
 from .charts import Dense, Picture
 from .vega_lite import Spec
@@ -27,6 +27,7 @@ _File = tuple[Future[str], str, float, Optional[Dense]]  # arguments of as_files
 @cache
 def painters() -> Processes:
     """They load Vega before there is a picture to draw."""
+    limits.need("drawing pictures", limits.DRAWING)
     many = max(1, min(MOST, processes.usable_cpus()))
     made = Processes("pictures.render", many)
     for _ in range(many):
