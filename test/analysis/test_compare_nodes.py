@@ -182,6 +182,41 @@ def test_nodes_that_cannot_be_judged(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "cannot be read" in told(capsys, "--baseline", missing, good, status=BAD_INPUT)[1]
 
 
+def test_a_side_of_several_that_lost_a_result_is_worse_not_slower(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = [alike(tmp_path / name, 2) for name in ("a", "b", "c")]
+    for file in sides[1].rglob("*.jsonl"):
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        trial = next(line for line in lines if line["type"] == "trial")
+        trial.update(status="wrong", reasons=["so it is"])
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    out, _ = told(capsys, *sides, status=WORSE)
+    assert out.startswith("WORSE than ")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("facts", '{"topology.packages": 1e999}'),
+        ("facts", '{"topology.packages": NaN}'),
+        ("facts", '{"topology.packages": 1%s}' % ("0" * 400)),
+        ("trials", "[null]"),
+        ("trials", "1e99"),
+        ("trials", '{"a": 1}'),
+    ],
+)
+def test_a_slip_in_the_file_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str, value: str
+) -> None:
+    made = expected(capsys, alike(tmp_path / "good", 4))
+    made["classes"][0][key] = "?"
+    file = tmp_path / "expected.json"
+    file.write_text(json.dumps(made).replace('"?"', value))
+    _, err = told(capsys, "--baseline", file, tmp_path / "good", status=BAD_INPUT)
+    assert f"{file}: no expected values as locus export --expect writes them: " in err
+
+
 def test_one_node_with_several_runs_has_expected_values(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

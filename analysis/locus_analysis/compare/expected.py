@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -197,11 +198,20 @@ def _bounds(y: Array, kinds: Sequence[str]) -> list[list[float]]:
 def read(file: Path) -> dict[str, Class]:
     """The classes of a file of expected values, by name."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8-sig"))
+        found = json.loads(
+            file.read_text(encoding="utf-8-sig"),
+            parse_int=_whole,
+            parse_float=_finite,
+            parse_constant=_finite,
+        )
         if str(found["schema"]).rpartition(".")[0] != SCHEMA:
             raise ValueError(f"its schema is {found['schema']!r:.40}")
         for of_class in found["classes"]:
-            of_class.setdefault("trials", {m["trial"]: m["name"] for m in of_class["metrics"]})
+            trials = {m["trial"]: m["name"] for m in of_class["metrics"]}
+            trials = of_class.setdefault("trials", trials)
+            if not isinstance(trials, dict):
+                raise ValueError(f"trials is {json.dumps(trials):.40}, expected texts by name")
+            _needed(trials, [*trials])
             _needed(of_class, ("class", "cpu"))
             for fact in of_class.setdefault("facts", {}).values():
                 facts.check(fact)
@@ -221,6 +231,17 @@ def read(file: Path) -> dict[str, Class]:
         raise BadInput(
             f"{file}: no expected values as locus export --expect writes them: {error}"
         ) from error
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{text} is no number that a double holds")
+    return value
+
+
+def _whole(text: str) -> int:
+    _finite(text)
+    return int(text)
 
 
 def _needed(of: Mapping[str, object], keys: Sequence[str]) -> None:

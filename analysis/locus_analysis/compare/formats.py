@@ -77,6 +77,11 @@ def worst(made: Comparison, most: int) -> list[Compared]:
     return [m for m in made.metrics if m["verdict"] != SAME][:most]
 
 
+def is_slower(made: Comparison) -> bool:
+    """Not only worse, because trials lost their valid result."""
+    return made.hosts.certain != [] or any(m["verdict"] == SLOWER for m in made.metrics)
+
+
 def result(made: Comparison) -> str:
     """The result in one line."""
     metrics, certain = [m for m in made.metrics if m["verdict"] == SLOWER], made.hosts.certain

@@ -30,9 +30,11 @@ def text(made: Sequence[Comparison]) -> str:
 
 
 def result(made: Sequence[Comparison]) -> str:
-    slower = [one.new.name for one in made if one.status == WORSE]
-    if slower:
-        return f"SLOWER than {made[0].old.name}: {units.some(slower, 4)}"
+    worse = [one for one in made if one.status == WORSE]
+    if worse:
+        is_slower = any(formats.is_slower(one) for one in worse)
+        names = units.some([one.new.name for one in worse], 4)
+        return f"{'SLOWER' if is_slower else 'WORSE'} than {made[0].old.name}: {names}"
     if status(made) == CANNOT_TELL:
         return "CANNOT TELL"
     if any(one.reason for one in made):
