@@ -195,6 +195,16 @@ def test_a_side_of_several_that_lost_a_result_is_worse_not_slower(
     assert out.startswith("WORSE than ")
 
 
+def test_records_without_a_trial_say_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file,) = alike(tmp_path / "a", 1).rglob("*.jsonl")
+    file.write_text(re.sub('"threads": [0-9]+', f'"threads": 1{"0" * 20}', file.read_text()))
+    assert program.main(["export", "--expect", str(file)]) == BAD_INPUT
+    said = capsys.readouterr().err
+    assert said.startswith("locus: no trial in these records: ") and f"{file}:" in said
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -342,6 +342,30 @@ static void test_a_hole_in_a_run_that_had_ended_is_refused(void **state)
 	assert_memory_equal(contents().bytes, before.bytes, before.n);
 }
 
+/* It is no single line that was cut off. */
+static void test_a_record_without_line_feeds_is_kept(void **state)
+{
+	struct record *r;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		const enum record_mode mode = i % 2 ? RECORD_RESUME : RECORD_APPEND;
+		char *text = strdup(whole_record()), *to = text;
+
+		for (const char *from = text; *from; from++)
+			if (*from != '\n')
+				*to++ = *from;
+			else if (i / 2)
+				*to++ = '\r';
+		*to = '\0';
+		put_file("/record", text);
+		assert_int_equal(open_told(&r, mode), EXIT_COMMAND_LINE);
+		assert_non_null(strstr(said, "line 1: several lines of a record without"));
+		assert_int_equal(contents().n, strlen(text));
+		free(text);
+	}
+}
+
 /* A record that fails with EIO does not count as damaged, and nothing is cut off. */
 static void test_a_disk_that_can_not_be_read(void **state)
 {
@@ -463,6 +487,7 @@ int main(void)
 		cmocka_unit_test(test_the_last_run_is_resumed_and_what_it_resumed),
 		cmocka_unit_test(test_a_tail_of_zeros_is_cut_off),
 		cmocka_unit_test(test_a_hole_is_cut_off_with_all_behind_it),
+		cmocka_unit_test(test_a_record_without_line_feeds_is_kept),
 		cmocka_unit_test(test_a_hole_in_a_run_that_had_ended_is_refused),
 		cmocka_unit_test(test_a_disk_that_can_not_be_read),
 		cmocka_unit_test(test_what_the_disk_did_not_take_is_cut_off),

@@ -290,7 +290,11 @@ class _RowOfMetric(TypedDict):
 def load(paths: Sequence[Path], name: str, bare: bool = False) -> tuple[Side, list[str]]:
     """One side, and notes on what was left out. `bare`: it may have no trial at all."""
     read = database.read(paths, samples=False, values=True)
-    return of(database.trials(read), name, bare), read.notes
+    try:
+        return of(database.trials(read), name, bare), read.notes
+    except database.BadInput as error:
+        why = f": {read.notes[0]}" if read.notes else ""
+        raise database.BadInput(f"{error}{why}") from error
 
 
 def of(db: duckdb.DuckDBPyConnection, name: str, bare: bool = False) -> Side:

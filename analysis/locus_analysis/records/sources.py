@@ -103,8 +103,8 @@ def lines(path: Path) -> Iterator[Line]:
                 elif len(text) < LONGEST:
                     if number == 1:
                         raise BadInput(
-                            f"{name(path)}: holds no whole line: its run was cut off at once, or"
-                            " it is no record"
+                            f"{name(path)}: holds no whole line: its run was cut off at once,"
+                            " its line feeds (LF) are lost, or it is no record"
                         )
                     yield Line(number, b"", CUT_OFF)
                 else:
@@ -239,6 +239,7 @@ def _zstd_of(module: str, file: IO[bytes]) -> io.BufferedIOBase:
 ENCODINGS = (
     _Encoding(b"\x1f\x8b", "compressed by gzip", "gzip -dc", _gzip),
     _Encoding(b"\xfd7zXZ\0", "compressed by xz", "xz -dc", _xz),
+    _Encoding(b"\x5d\0\0", "compressed by lzma", "xz -dc", _xz),
     _Encoding(b"\x28\xb5\x2f\xfd", "compressed by zstd", "zstd -dc", _zstd),
     _Encoding(b"BZh", "compressed by bzip2", "bzip2 -dc", _bzip2),
     _Encoding(b"\x04\x22\x4d\x18", "compressed by lz4", "lz4 -dc"),

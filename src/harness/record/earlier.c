@@ -132,6 +132,8 @@ static const char *take_note(struct earlier *e, json_t *line, bool first)
 
 /* ---- all lines ---- */
 
+#define START "{\"type\":\"" /* of each line */
+
 /*
  * Zeros mark data that a disk lost. The run then wrote no more, so the rest may be cut off, too.
  * But if a header or an end line follows, the disk lost the data later: the file is refused.
@@ -150,10 +152,22 @@ static const char *look_behind_zeros(struct lines *in)
 	return NULL;
 }
 
+/* Whether another line begins in this one: no line of locus has such an object but in a list. */
+static bool has_several(const char *line, size_t length)
+{
+	const char *at = line + 1, *const end = line + length;
+
+	while (at < end && (at = memmem(at, (size_t)(end - at), START, sizeof(START) - 1))) {
+		if (!strchr(",:[", at[-1]))
+			return true;
+		at++;
+	}
+	return false;
+}
+
 /* Checks an incomplete last line: it may be cut off only if it begins like a line of locus. */
 static const char *look_at_rest(const struct lines *in)
 {
-	static const char start[] = "{\"type\":\"";
 	size_t text;
 
 	if (!in->length)
@@ -161,8 +175,10 @@ static const char *look_at_rest(const struct lines *in)
 	text = strnlen(in->line, in->kept); /* the rest is zeros */
 	if (!text && in->n > 1)
 		return NULL;
-	text = text < sizeof(start) - 1 ? text : sizeof(start) - 1;
-	return text && !strncmp(in->line, start, text) ? NULL : "this is no record of locus";
+	if (!text || strncmp(in->line, START, text < sizeof(START) - 1 ? text : sizeof(START) - 1))
+		return "this is no record of locus";
+	return has_several(in->line, text) ? "several lines of a record without line feeds (LF)"
+					   : NULL;
 }
 
 static const char *fault_of(const json_error_t *error)
