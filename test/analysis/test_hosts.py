@@ -129,6 +129,18 @@ def test_every_command_says_so(
     )
 
 
+@pytest.mark.parametrize(
+    "words, by", [(["history", "localhost"], ""), (["sick", "--node=localhost"], "--node ")]
+)
+def test_a_name_that_several_have_selects_none(
+    words: list[str], by: str, files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program.main([*words, *map(str, files)]) == 2
+    one, two = sorted(kinds())
+    said = f"{by}localhost: 2 machines have this name; choose '{one}' or '{two}'"
+    assert said in capsys.readouterr().err
+
+
 def test_each_has_a_card_with_its_own_numbers(
     files: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

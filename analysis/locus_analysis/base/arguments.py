@@ -66,7 +66,7 @@ class Parser(argparse.ArgumentParser):
         own = OWN.match(message)
         if own and (choice := CHOICE.match(own[2])):
             names = re.findall(r"[\w.-]+", choice[2])
-            said = f"there is no '{choice[1]}'; expected {_listed(names)}"
+            said = f"there is no '{choice[1]}'; expected {listed(names)}"
             return f"{_option(own[1])}{said}{_near(choice[1], names)}"
         said = f"{_option(own[1])}{own[2]}" if own else message
         return f"{said}; {self.prog} --help tells more"
@@ -88,7 +88,7 @@ def _option(name: str) -> str:
     return f"{name}: " if name.startswith("-") else ""
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 

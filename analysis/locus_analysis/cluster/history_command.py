@@ -6,9 +6,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base import arguments
 from ..compare import command_line
-from ..records import likwid, sources
+from ..records import hosts, likwid, sources
 from ..records.sources import BadInput
 
 HELP = f"the node's name, but not with --class; then {sources.GIVEN}"
@@ -54,7 +53,8 @@ def _run(options: argparse.Namespace) -> int:
     command_line.note(notes)
     if host is not None:
         if host not in side.hosts:
-            raise BadInput(_unknown(host, side.hosts))
+            why = hosts.missing(host, side.hosts, "these records have no run of this host")
+            raise BadInput(f"{host}: {why}")
         side = side.of([i for i, run in enumerate(side.runs) if run["host"] == host])
     found = list(history.of_hosts(side))
     if options.format == "json":
@@ -62,8 +62,3 @@ def _run(options: argparse.Namespace) -> int:
     else:
         print(history.classes(found) if options.all else history.table(found[0]), flush=True)
     return history.status(found)
-
-
-def _unknown(host: str, known: list[str]) -> str:
-    then = arguments.instead(host, known)
-    return f"{host}: these records have no run of this host; {then}"

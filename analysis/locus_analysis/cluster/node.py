@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from ..base import arguments, units
+from ..base import units
+from ..records import hosts
 from ..records.sources import BadInput
 from . import told
 from .sick import Finding, Verdict, status_of
@@ -52,9 +53,10 @@ def of(verdict: Verdict, host: str) -> Node:
     own = in_class or [c for c in verdict.beside if host in c.hosts]
     findings = [f for f in verdict.findings if f.host == host]
     if not own and not findings:
-        hosts = {h for c in (*verdict.campaigns, *verdict.beside) for h in c.hosts}
-        then = arguments.instead(host, sorted(hosts | {f.host for f in verdict.findings}))
-        raise BadInput(f"--node {host}: these records have no such node; {then}")
+        known = {h for c in (*verdict.campaigns, *verdict.beside) for h in c.hosts}
+        known |= {f.host for f in verdict.findings}
+        why = hosts.missing(host, sorted(known), "these records have no such node")
+        raise BadInput(f"--node {host}: {why}")
     looks: dict[str, list[tuple[float, float, int, int]]] = {}
     for campaign in own:
         row, seen = campaign.hosts.index(host), campaign.seen

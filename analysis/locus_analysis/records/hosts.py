@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Optional
 
+from ..base import arguments
 from .lines import Header
 
 FEW = 8  # hosts that are shown one by one
@@ -57,6 +58,15 @@ def told_apart(machines: Iterable[Machine]) -> tuple[dict[str, str], list[str]]:
         runs.update(own)
         notes += _note(name, sorted(set(own.values())))
     return runs, [*notes, *_renamed(machine for alike in named.values() for machine in alike)]
+
+
+def missing(host: str, known: Sequence[str], none: str) -> str:
+    """Why this is none of the names that told_apart() gave: several machines have it, or `none`."""
+    several = sorted(own for own in known if own.startswith(f"{host} (") and own.endswith(")"))
+    if several:
+        shown = arguments.listed([f"'{own}'" for own in several[:FEW]])
+        return f"{len(several)} machines have this name; choose {shown}"
+    return f"{none}; {arguments.instead(host, known)}"
 
 
 def _short(id_: Optional[str]) -> str:
