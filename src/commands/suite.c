@@ -22,6 +22,7 @@
 #include "harness/record/record.h"
 #include "harness/run/run.h"
 #include "kit/agree.h"
+#include "machine/inherited.h"
 
 /* All ranks get the same status; the first one prints. */
 static int parse(struct options *o, const struct program *p, const struct benchmark *b, int argc,
@@ -187,9 +188,11 @@ static const char *kept(const struct options *o)
  */
 static void answer_print(struct answer *a, const struct options *o, int status)
 {
-	const bool wanted = a->wanted && (status == EXIT_GOOD || status == EXIT_BAD);
+	bool wanted = a->wanted && (status == EXIT_GOOD || status == EXIT_BAD);
 	bool printed = false;
 
+	if (fflush(stdout) || ferror(stdout)) /* which main() says */
+		wanted = false;
 	if (wanted && has_record(o, a->file)) {
 		printf("\n");
 		fflush(stdout);
@@ -217,6 +220,9 @@ static int run(const struct program *p, struct options *o, const struct benchmar
 	if (o->quiet && !o->output && !o->dry_run && !o->series.run && rank_is_first(p->ranks))
 		message("%s: --quiet without --output: results are neither shown nor kept",
 			o->argv[0]);
+	/* Who closed standard output wants the record alone. */
+	if (o->output && strcmp(o->output, RECORD_STDOUT) && !o->dry_run && inherited_no_output())
+		o->quiet = true;
 	answer_open(&answer, o, p, series);
 	status = series ? runs_all(p, o, answer.of) : engine_run(o, table, p->ranks);
 	answer_print(&answer, o, status);

@@ -15,12 +15,14 @@
 
 /*
  * Opens standard input, output and error if they are closed. Otherwise the next opened file, such
- * as the record, would take their place and get the table or messages.
+ * as the record, would take their place and get the table or messages. What is printed to a closed
+ * output is lost, and so cannot be written.
  */
 static void open_streams(void)
 {
 	for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
-		if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
+		if (fcntl(stream, F_GETFD) < 0 &&
+		    open("/dev/null", stream == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0)
 			(void)!open("/", O_PATH); /* without /dev: reads and writes then fail */
 }
 
@@ -144,6 +146,13 @@ static void unset_stack_sizes(char **argv)
 	}
 	if (any)
 		execv("/proc/self/exe", argv);
+}
+
+bool inherited_no_output(void)
+{
+	const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	return flags < 0 || (flags & O_ACCMODE) == O_RDONLY;
 }
 
 bool inherited_prepare(char **argv)

@@ -14,4 +14,7 @@
  */
 bool inherited_prepare(char **argv);
 
+/* Whether standard output was closed: each write to it fails. */
+bool inherited_no_output(void);
+
 #endif

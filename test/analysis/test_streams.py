@@ -149,9 +149,12 @@ def test_a_reader_that_has_ended_is_no_error(command: str, file: Path) -> None:
 @pytest.mark.parametrize("command", ALL)
 def test_what_is_closed_is_written_nowhere(command: str, file: Path) -> None:
     """Python has no object for a stream that is closed when it starts."""
-    for name in ("stdin", "stdout", "stderr"):
+    for name in ("stdin", "stderr"):
         closed: dict[str, Any] = {name: None}
         assert Done(words(command, file), **closed).status == GOOD, name
+    done = Done(words(command, file), stdout=None)
+    assert done.status == CANNOT
+    assert done.line == "locus: standard output: Bad file descriptor"
 
 
 def test_what_nobody_reads_changes_no_status() -> None:

@@ -43,12 +43,17 @@ CLOSED = [some for n in (1, 2, 3) for some in itertools.combinations((0, 1, 2), 
     "streams", [(1,), *(pytest.param(some, marks=OTHER) for some in CLOSED if some != (1,))]
 )
 def test_what_is_closed_of_the_standard_streams_is_no_file_of_ours(locus, tmp_path, read, streams):
-    """Otherwise the record would be standard output, and contain the table."""
+    """Otherwise the record would be standard output, and contain the table. A run that keeps its
+    record does without the table; what is only printed is lost."""
     file = tmp_path / "closed.jsonl"
     for mode in ("", " --resume", " --append --runs 2"):
         assert locus(BRIEF, file, *mode.split(), preexec_fn=closing(*streams)).status == 0
     assert ends(read(file)) == [(None, 0)] * 4
-    assert locus("list", preexec_fn=closing(*streams)).status == 0
+    for words in ("list", "topology", BRIEF.replace("--output", "--quiet --output -")):
+        done = locus(words, preexec_fn=closing(*streams))
+        assert done.status == (1 in streams)
+        if streams == (1,):
+            assert re.search("(standard output|--output: -): Bad file descriptor", done.err)
 
 
 # --- signals ---
@@ -118,6 +123,17 @@ def test_output_that_may_not_grow(locus, tmp_path):
         _, err = process.communicate(timeout=PATIENCE)
     said = [line for line in err.splitlines() if not line.startswith("libgcov ")]  # in that lane
     assert process.returncode == 1 and said == ["locus: standard output: File too large"]
+
+
+def test_output_that_is_full_is_told_once(locus):
+    """Also by a run whose results Python would conclude from."""
+    words = "sharing --variant lock --profile quick --time-budget 0.3s"
+    for env in ({}, {"LOCUS_ANSWER": ""}):
+        with pathlib.Path("/dev/full").open("w") as out:
+            process = locus.start(words, stdout=out, env=env)
+            _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 1
+        assert err.count("standard output") == 1 and "No space left on device" in err
 
 
 @pytest.mark.parametrize("limits", [(1, NO_LIMIT), (2, 2)])

@@ -8,7 +8,6 @@ import codecs
 import io
 import os
 import sys
-from pathlib import Path
 from typing import TextIO
 
 # One column each, so that tables stay straight; all others are question marks.
@@ -20,13 +19,15 @@ STAND_INS = {
 
 
 def begin() -> None:
-    """What the encoding lacks has a stand-in; what is closed is /dev/null."""
+    """What the encoding lacks has a stand-in. What is closed is /dev/null; what is printed to a
+    closed output is lost, and so cannot be written."""
     codecs.register_error("stand-in", _stand_in)
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115
-            setattr(sys, name, nothing)
+            flags = os.O_WRONLY if name == "stderr" else os.O_RDONLY
+            nothing = os.open(os.devnull, flags)
+            setattr(sys, name, os.fdopen(nothing, mode, encoding="utf-8"))
         elif mode == "w" and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="stand-in")
 
