@@ -66,6 +66,14 @@ def test_a_compiler_that_is_a_wrapper_is_its_own(tmp_path):
     assert mpi_of(tmp_path) == f"MPI_CC = {cc}"
 
 
+def test_a_wrapper_that_was_named_has_to_work(tmp_path):
+    named = (f"MPICC={tmp_path}/none",)
+    done = configure(tmp_path, *named)
+    assert done.status == 1
+    assert f"error: MPICC={tmp_path}/none links no program with MPI: name another" in done.out
+    assert configure(tmp_path, "--without-mpi", *named).status == 0
+
+
 def test_without_mpi_it_says_so(tmp_path):
     none = script(tmp_path / "mpicc", "exit 1")
     done = configure(tmp_path, "--with-mpi", f"MPICC={none}")
