@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arithmetic.h"
@@ -12,6 +14,7 @@
 #include "harness/ask/options.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
+#include "machine/watchdog.h"
 #include "base/message.h"
 
 /* Globals: MPI exists once per process, and functions of struct ranks get no state. */
@@ -117,16 +120,27 @@ static double spent(void)
  * Only the main thread may call MPI_Finalize(), and it may be inside MPI. What Open MPI's launcher
  * waits for is the call of PMIx in it, which any thread may make. Without this library nothing is
  * called: Hydra needs no call, and an Open MPI that hides a PMIx of its own reports an error.
+ *
+ * Meanwhile the main threads of all ranks may read each other's memory: Open MPI would print a line
+ * for each read from a rank that has ended. So from here on a rank says nothing, and rank 0, which
+ * leaves first (cut.c), stays until the others are here, too: but not after a signal, when mpirun
+ * soon kills.
  */
 static void leave(void)
 {
+	const struct timespec others = { 0, ranks.rank ? 50000000 : 700000000 };
+	const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	void *library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
 	void *symbol = library ? dlsym(library, "PMIx_Finalize") : NULL;
 	int (*finalize)(const void *info, size_t n);
 
 	memcpy(&finalize, &symbol, sizeof(finalize));
+	if (nowhere >= 0)
+		dup2(nowhere, STDERR_FILENO);
 	if (finalize)
 		finalize(NULL, 0);
+	if (!watchdog_signal())
+		nanosleep(&others, NULL);
 }
 
 static struct ranks ranks = { .sum = sum,

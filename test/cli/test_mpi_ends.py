@@ -92,6 +92,18 @@ def test_the_time_budget_ends_all_ranks_in_the_middle_of_a_sample(mpi, tmp_path,
     assert trial["status"] == "interrupted" and (end["status"], end["signal"]) == (0, None)
 
 
+def test_ranks_that_are_cut_off_while_they_exchange_say_it_once(mpi, tmp_path, read):
+    """Open MPI would print a line for each read of the memory of a rank that has ended."""
+    words = "search --size 64M --duration 20s --threads 1 --oversubscribe --quiet"
+    for n in range(3):
+        file = tmp_path / f"{n}.jsonl"
+        done = mpi(f"{words} --time-budget 1s --output", file, ranks=2)
+        said = " ".join(done.err.split())
+        assert done.status == 0 and read(file)[-1]["status"] == 0
+        assert said.startswith("locus-mpi: time budget spent: cut off while ")
+        assert "errno" not in said and said.count("locus-mpi:") == 1
+
+
 @pytest.mark.parametrize("whom", [0, pytest.param(1, marks=OTHER)])
 def test_a_lost_rank_ends_the_others(mpi, tmp_path, read, whom):
     file = tmp_path / "lost.jsonl"
