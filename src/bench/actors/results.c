@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "bench/actors/crew.h"
 #include "bench/actors/actors.h"
+#include "bench/actors/bodies.h"
 
 enum {
 	THROUGHPUT,
@@ -148,4 +153,108 @@ void actors_collect(void *state, const struct trial *t, struct result *result)
 	collect_places(s, result);
 	collect_switches(s, result);
 	collect_balance(s, result);
+}
+
+/* ---- the check after the last sample ---- */
+
+#define NOT_THE_RESULT "an actor's state is not the result of its messages"
+
+static const char *say(struct state *s, const char *what, uint64_t actor)
+{
+	snprintf(s->sentence, sizeof(s->sentence), "actor %" PRIu64 ": %s", actor, what);
+	return s->sentence;
+}
+
+/* Additions to states that are repeated, at most. */
+#define REPEATED (UINT64_C(1) << 24)
+
+/* Whether a state is what messages 1 to a->ran make of it (bodies.h). `again`: for as many. */
+static bool is_repeated(const struct state *s, const struct actor *a, uint32_t *again)
+{
+	memset(again, 0, s->words * sizeof(*again));
+	for (uint64_t n = 1; n <= a->ran; n++) {
+		uint64_t random = random_mix(n + 1);
+
+		for (uint64_t i = 0; i < s->touched; i++) {
+			random = random * UINT64_C(6364136223846793005) +
+				 UINT64_C(1442695040888963407);
+			again[(random >> 32) * s->words >> 32]++;
+		}
+	}
+	return !memcmp(again, a->state, s->words * sizeof(*again));
+}
+
+/* All states, or evenly spaced ones. */
+static const char *repeat(struct state *s)
+{
+	uint32_t *again = calloc(s->words + 1, sizeof(*again));
+	const char *wrong = again ? NULL : "there is no memory to verify it";
+	uint64_t ran = 0, every;
+
+	for (uint64_t i = 0; i < s->actors; i++)
+		ran += s->actor[i].ran;
+	every = ran * s->touched / REPEATED + 1;
+	for (uint64_t i = 0; i < s->actors && !wrong; i += every)
+		if (s->actor[i].ran * s->touched <= REPEATED &&
+		    !is_repeated(s, &s->actor[i], again))
+			wrong = say(s, NOT_THE_RESULT, i);
+	free(again);
+	return wrong;
+}
+
+/*
+ * Whether messages went to the actors that get some, and to no other. If the actor is drawn for
+ * each message, none has 8 standard deviations more than the mean; if messages stay at theirs, some
+ * get at most 5 where others get 4, unless the user set their number.
+ */
+static const char *look_where_they_went(struct state *s)
+{
+	double mean = 0, most;
+
+	for (uint64_t i = 0; i < s->actors; i++)
+		mean += (double)s->actor[i].ran / (double)s->actives;
+	most = s->random ? mean + 8 * sqrt(mean) + 64 : s->exact ? INFINITY : 2 * mean + 64;
+	for (uint64_t i = 0, next = 0; i < s->actors; i++) {
+		const bool gets_some = next < s->actives && s->active[next] == i;
+		const double ran = (double)s->actor[i].ran;
+
+		next += gets_some;
+		if (!gets_some && ran > 0)
+			return say(s, "it got messages that were for others", i);
+		if (ran > most)
+			return say(s, "it got more messages than chance gives it", i);
+	}
+	return NULL;
+}
+
+/*
+ * Checks that all messages of the last sample were handled as often as they should, and that the
+ * states are what their messages made of them.
+ */
+const char *actors_verify(void *state, const struct trial *t)
+{
+	struct state *s = state;
+	const char *wrong = NULL;
+	uint64_t handled = 0;
+
+	(void)t;
+	for (uint64_t i = 0; i < s->messages; i++) {
+		handled += s->message[i].hops;
+		if (s->rate == 0 && s->message[i].hops != s->hops + (i < s->rest))
+			return "a message was lost, or handled twice";
+	}
+	if (handled != s->hops * s->messages + s->rest)
+		return "a message was lost, or handled twice";
+	for (uint64_t i = 0; i < s->actors; i++) {
+		const struct actor *a = &s->actor[i];
+
+		if (a->inbox || a->first)
+			return say(s, "a message was not handled", i);
+		if (s->entries ? !bodies_map_right(a->state, a->ran)
+			       : !bodies_walked(a->state, s->words, s->touched, a->ran))
+			return say(s, NOT_THE_RESULT, i);
+	}
+	if (s->rate == 0) /* with --rate, messages that were handed back last are sent first */
+		wrong = look_where_they_went(s);
+	return wrong || s->entries ? wrong : repeat(s);
 }

@@ -338,41 +338,6 @@ void actors_work(void *state, struct worker *self)
 	count(s, self);
 }
 
-static const char *say(struct state *s, const char *what, uint64_t actor)
-{
-	snprintf(s->sentence, sizeof(s->sentence), "actor %" PRIu64 ": %s", actor, what);
-	return s->sentence;
-}
-
-/*
- * Checks that all messages of the last sample were handled as often as they should, and that the
- * states are what their messages made of them.
- */
-const char *actors_verify(void *state, const struct trial *t)
-{
-	struct state *s = state;
-	uint64_t handled = 0;
-
-	(void)t;
-	for (uint64_t i = 0; i < s->messages; i++) {
-		handled += s->message[i].hops;
-		if (s->rate == 0 && s->message[i].hops != s->hops + (i < s->rest))
-			return "a message was lost, or handled twice";
-	}
-	if (handled != s->hops * s->messages + s->rest)
-		return "a message was lost, or handled twice";
-	for (uint64_t i = 0; i < s->actors; i++) {
-		const struct actor *a = &s->actor[i];
-
-		if (a->inbox || a->first)
-			return say(s, "a message was not handled", i);
-		if (s->entries ? !bodies_map_right(a->state, a->ran)
-			       : !bodies_walked(a->state, s->words, s->touched, a->ran))
-			return say(s, "an actor's state is not the result of its messages", i);
-	}
-	return NULL;
-}
-
 void actors_release(void *state)
 {
 	struct state *s = state;

@@ -100,6 +100,10 @@ const char *hashmap_verify(void *, const struct trial *);
 void hashmap_release(void *);
 void hashmap_collect(void *, const struct trial *, struct result *);
 
+/* Before a thread's first operation, and after its last one. */
+void hashmap_begin(const struct state *, struct worker *);
+void hashmap_end(const struct state *, struct worker *);
+
 /* The number of keys that the map must hold after all operations. */
 int64_t hashmap_expected(const struct state *, unsigned threads);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reports of a sample; and the check after the last one: each key is there once, with a value that
- * was written for it, and the number of keys is right.
+ * was written for it; the number of keys is right; and the map answers as it should.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -148,9 +148,19 @@ void hashmap_collect(void *state, const struct trial *t, struct result *result)
 
 struct audit {
 	const struct state *s;
+	struct worker *self;
 	unsigned char *seen; /* one bit per key */
 	uint64_t keys, strange, twice, spoilt;
 };
+
+/* Whether the words are of one value that was written for the key. */
+static bool is_of(const struct audit *a, uint64_t key, const uint64_t *value)
+{
+	for (unsigned w = 0; w < a->s->shape.words; w++)
+		if (value[w] - value[0] != w || (value[0] - key) % MAP_MOST_WORDS)
+			return false;
+	return true;
+}
 
 static void look_at(void *argument, uint64_t key, const uint64_t *value)
 {
@@ -166,11 +176,7 @@ static void look_at(void *argument, uint64_t key, const uint64_t *value)
 	bits = &a->seen[i / 8];
 	a->twice += *bits >> i % 8 & 1;
 	*bits |= (unsigned char)(1 << i % 8);
-	for (unsigned w = 0; w < a->s->shape.words; w++)
-		if (value[w] - value[0] != w || (value[0] - key) % MAP_MOST_WORDS) {
-			a->spoilt++;
-			return;
-		}
+	a->spoilt += !is_of(a, key, value);
 }
 
 static const char *judge(const struct audit *a, char *sentence, int64_t expected, uint64_t size)
@@ -193,21 +199,132 @@ static const char *judge(const struct audit *a, char *sentence, int64_t expected
 	return sentence;
 }
 
+/* ---- what the map answers, one operation after the other ---- */
+
+enum {
+	ASKED = 1 << 20, /* keys that are looked up, at most */
+	CHANGED = 16,	 /* keys that are changed */
+};
+
+/* One operation, by the function that the samples called. */
+static enum map_answer act(const struct audit *a, enum map_action action, uint64_t key,
+			   uint64_t *value)
+{
+	const struct map_kind *kind = a->s->kind;
+	struct map_operation o = { .key = key, .value = *value, .action = action };
+
+	if (a->s->batches) {
+		kind->batch(a->s->map, a->self, &o, 1);
+		*value = o.value;
+		return o.answer;
+	}
+	switch (action) {
+	case MAP_FIND:
+		return kind->find(a->s->map, a->self, key, value);
+	case MAP_INSERT:
+		return kind->insert(a->s->map, a->self, key, value);
+	case MAP_UPSERT:
+		return kind->upsert(a->s->map, a->self, key, value);
+	default:
+		return kind->remove(a->s->map, a->self, key);
+	}
+}
+
+/* Whether the key is found as it is held. */
+static bool is_found(const struct audit *a, uint64_t i)
+{
+	const uint64_t key = mix_key(i);
+	uint64_t value[MAP_MOST_WORDS] = { 0 };
+	const bool held = a->seen[i / 8] >> i % 8 & 1;
+
+	if (act(a, MAP_FIND, key, value) != (held ? MAP_PRESENT : MAP_ABSENT))
+		return false;
+	return !held || is_of(a, key, value);
+}
+
+/*
+ * Changes a key, and looks it up after each step. A step: the operation, the stamp of its value,
+ * the expected answer, and the stamp that is found then (0: the key is absent).
+ */
+static bool is_changed(const struct audit *a, uint64_t key)
+{
+	static const struct step {
+		enum map_action action;
+		uint64_t stamp;
+		enum map_answer answer;
+		uint64_t found;
+	} steps[] = {
+		{ MAP_UPSERT, 1, MAP_PRESENT, 1 }, { MAP_INSERT, 2, MAP_PRESENT, 1 },
+		{ MAP_REMOVE, 2, MAP_PRESENT, 0 }, { MAP_REMOVE, 2, MAP_ABSENT, 0 },
+		{ MAP_INSERT, 3, MAP_ABSENT, 3 },  { MAP_REMOVE, 4, MAP_PRESENT, 0 },
+		{ MAP_UPSERT, 5, MAP_ABSENT, 5 },  { MAP_UPSERT, 6, MAP_PRESENT, 6 },
+	};
+	uint64_t value[MAP_MOST_WORDS] = { 0 };
+
+	for (size_t n = 0; n < sizeof(steps) / sizeof(steps[0]); n++) {
+		const struct step *step = &steps[n];
+		enum map_answer answer;
+
+		for (unsigned w = 0; w < a->s->shape.words; w++)
+			value[w] = mix_word(key, step->stamp, w);
+		answer = act(a, step->action, key, value);
+		if (answer == MAP_NO_MEMORY)
+			return true;
+		if (answer != step->answer ||
+		    act(a, MAP_FIND, key, value) != (step->found ? MAP_PRESENT : MAP_ABSENT) ||
+		    (step->found &&
+		     (value[0] != mix_word(key, step->found, 0) || !is_of(a, key, value))))
+			return false;
+	}
+	return true;
+}
+
+static const char *ask(const struct audit *a, char *sentence)
+{
+	const uint64_t range = a->s->mix.range, step = range / ASKED + 1;
+	const char *failed = a->self->failed; /* memory may be used up by now */
+	uint64_t wrong = 0, asked = 0, changed = 0;
+
+	for (uint64_t i = 0; i < range; i += step, asked++)
+		wrong += !is_found(a, i);
+	if (wrong)
+		snprintf(sentence, HASHMAP_SENTENCE,
+			 "of %" PRIu64 " keys that were looked up, %" PRIu64
+			 " are not found as the map holds them",
+			 asked, wrong);
+	for (uint64_t i = 0; !wrong && i < range && changed < CHANGED; i++) {
+		if (!(a->seen[i / 8] >> i % 8 & 1))
+			continue;
+		changed++;
+		if (is_changed(a, mix_key(i)))
+			continue;
+		wrong = 1;
+		snprintf(sentence, HASHMAP_SENTENCE,
+			 "key %" PRIu64 " is not as it was inserted, updated and removed, one "
+			 "after the other",
+			 i);
+	}
+	a->self->failed = failed;
+	return wrong ? sentence : NULL;
+}
+
 const char *hashmap_verify(void *state, const struct trial *t)
 {
 	struct state *s = state;
-	struct audit a = { .s = s, .seen = calloc(s->mix.range / 8 + 1, 1) };
-	struct worker *self = team_worker(t->team, 0);
+	struct audit a = { .s = s,
+			   .self = team_worker(t->team, 0),
+			   .seen = calloc(s->mix.range / 8 + 1, 1) };
 	const char *wrong;
 
 	if (!a.seen)
 		return "there is no memory to verify it";
-	if (s->kind->begin)
-		s->kind->begin(s->map, self);
-	s->kind->each(s->map, self, look_at, &a);
-	if (s->kind->end)
-		s->kind->end(s->map, self);
+	hashmap_begin(s, a.self);
+	s->kind->each(s->map, a.self, look_at, &a);
+	hashmap_end(s, a.self);
 	wrong = judge(&a, s->sentence, hashmap_expected(s, t->threads), s->kind->size(s->map));
+	hashmap_begin(s, a.self);
+	wrong = wrong ? wrong : ask(&a, s->sentence);
+	hashmap_end(s, a.self);
 	free(a.seen);
 	return wrong;
 }

@@ -99,13 +99,13 @@ void hashmap_enter(void *state, struct worker *self)
 		pool_touch(s->memory.pool, self);
 }
 
-static void begin(const struct state *s, struct worker *self)
+void hashmap_begin(const struct state *s, struct worker *self)
 {
 	if (s->kind->begin)
 		s->kind->begin(s->map, self);
 }
 
-static void end(const struct state *s, struct worker *self)
+void hashmap_end(const struct state *s, struct worker *self)
 {
 	if (s->kind->end)
 		s->kind->end(s->map, self);
@@ -120,7 +120,7 @@ static void fill(void *state, struct worker *self)
 	const uint64_t last = share_begin(s->mix.range, self->index + 1, self->threads);
 
 	own->keys = 0;
-	begin(s, self);
+	hashmap_begin(s, self);
 	if (self->failed)
 		return;
 	for (uint64_t i = share_begin(s->mix.range, self->index, self->threads); i < last; i++) {
@@ -134,7 +134,7 @@ static void fill(void *state, struct worker *self)
 		if (s->kind->rest && i % MAP_BLOCK == 0)
 			s->kind->rest(s->map, self);
 	}
-	end(s, self);
+	hashmap_end(s, self);
 }
 
 static void new_map(struct state *s)
