@@ -11,10 +11,13 @@ import subprocess
 from lacking import lacking
 
 Done = collections.namedtuple("Done", "status out")
+# Of the make that runs the tests: its TESTS= would be those of any make that they run.
+OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
 
 
 def run(*command, timeout=900, **options):
     """Runs a command; `out` has both of its streams."""
+    env = options.pop("env", os.environ)
     process = subprocess.run(
         [str(word) for word in command],
         stdin=subprocess.DEVNULL,
@@ -23,6 +26,7 @@ def run(*command, timeout=900, **options):
         text=True,
         errors="replace",
         timeout=timeout,
+        env={name: value for name, value in env.items() if name not in OF_MAKE},
         **options,
     )
     return Done(process.returncode, process.stdout)

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Optional
 
 from .base import limits, streams
+from .base.streams import FAULT
 
 FEW_SEARCHES = 200_000  # objects made between searches for garbage: rows, which stay, are millions
-CANNOT, FAULT, INTERRUPTED = 1, 70, 130
+INTERRUPTED = 130
 NO_MEMORY = "not enough memory for these records: give fewer of them"
 NO_THREAD = "can't start new thread"  # as Python says it
 MORE_THREADS = "no more threads are allowed: raise ulimit -u, or pids.max of the control group"
@@ -26,6 +27,7 @@ NO_MAPPING = ("cannot allocate memory", "failed to map segment")  # of the dynam
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
     streams.begin()
     gc.set_threshold(FEW_SEARCHES)
     # numpy's library starts a thread for each CPU when it is loaded, or ends the process.
@@ -34,14 +36,15 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         limits.need("reading records", limits.READING)
         from . import commands  # not before: this takes memory, and runs code of others
 
-        return commands.run(list(sys.argv[1:] if arguments is None else arguments))
+        return commands.run(words)
     except BrokenPipeError:  # SIGPIPE, which Python ignores: the reader (`| head`) has ended
         streams.abandon(sys.stdout)
         return 128 + signal.SIGPIPE
     except OSError as error:
         if not error.filename:
             streams.abandon(sys.stdout)
-        return _complain(f"{error.filename or 'standard output'}: {error.strerror}", CANNOT)
+        said = f"{error.filename or 'standard output'}: {error.strerror}"
+        return _complain(said, streams.lost(words))
     except limits.TooLittle as error:
         return _complain(error, FAULT)
     except MemoryError:

@@ -18,7 +18,7 @@ from .export import formats
 from .records import likwid
 from .records.sources import GIVEN, BadInput, CannotWrite
 
-GOOD, CANNOT, BAD_INPUT = 0, 1, 2
+GOOD, BAD_INPUT = 0, 2
 DATA = ("csv", "json")  # formats for programs
 NO_CURVE = (
     "no curve of latency over working set in these records, nor one of sharing over distance:"
@@ -37,7 +37,7 @@ def run(words: list[str]) -> int:
     except BadInput as error:
         return _complain(error, BAD_INPUT)
     except CannotWrite as error:
-        return _complain(error, CANNOT)
+        return _complain(error, streams.lost(words))
     except Exception as error:
         if flaw := _of_a_store(error, words):
             return _complain(flaw, BAD_INPUT)

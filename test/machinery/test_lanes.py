@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 
+import elsewhere
 import pytest
 from some import some
 
@@ -372,3 +373,11 @@ def test_a_failure_beside_that_of_a_lane_is_not_all(lane, again, total, tmp_path
     again()
     status, lines = total("guest")
     assert (status, lines[-2:]) == (1, ["1 unsteady", "3 passed, 1 failed, 0 skipped"])
+
+
+def test_a_make_that_a_test_runs_has_its_own_variables(tmp_path, monkeypatch):
+    """Also where `make check-packages TESTS=...` runs the test."""
+    file = tmp_path / "makefile"
+    file.write_text("TESTS = own\nall:\n\t@echo $(TESTS)\n")
+    monkeypatch.setenv("MAKEFLAGS", " -- TESTS=ours")
+    assert elsewhere.good("make", "-f", file) == "own\n"

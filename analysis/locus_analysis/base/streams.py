@@ -8,7 +8,11 @@ import codecs
 import io
 import os
 import sys
+from collections.abc import Sequence
 from typing import TextIO
+
+CANNOT, FAULT = 1, 70  # exit statuses
+VERDICTS = ("compare", "sick", "history")  # commands whose status 1 is a finding
 
 # One column each, so that tables stay straight; all others are question marks.
 STAND_INS = {
@@ -44,6 +48,11 @@ def report(text: str) -> None:
         print(f"locus: {text}", file=sys.stderr, flush=True)
     except OSError:
         abandon(sys.stderr)
+
+
+def lost(words: Sequence[str]) -> int:
+    """The exit status of a command whose output cannot be written."""
+    return FAULT if words and words[0] in VERDICTS else CANNOT
 
 
 def abandon(stream: TextIO) -> None:

@@ -37,7 +37,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog=(
             "Exit status: 1 a node is sick, gave a wrong answer or is odd; 4 none is, but some are"
             " suspects, left no data, or cannot be judged; 0 all are healthy; 2 bad input; 70 the"
-            " program itself failed."
+            " program itself failed, or its output could not be written."
         ),
     )
     command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=sources.GIVEN)

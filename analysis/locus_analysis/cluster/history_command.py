@@ -28,7 +28,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         ),
         epilog=(
             "Exit status: 0 nothing became worse; 1 something did; 4 there are too few runs to"
-            " judge; 2 bad input."
+            " judge; 2 bad input; 70 the program itself failed, or its output could not be written."
         ),
     )
     command.add_argument("words", metavar="HOST FILE|DIR", nargs="+", help=HELP)

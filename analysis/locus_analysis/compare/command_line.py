@@ -48,7 +48,8 @@ def add(
             "or lost its valid result; 2 a file is missing or is no record; 4 cannot tell: "
             "something is slower, perhaps within its threshold, trials were interrupted or "
             "left out, nothing is on both sides, a metric of --require has no verdict, or a "
-            "host cannot be judged (--baseline); 70 the program itself failed."
+            "host cannot be judged (--baseline); 70 the program itself failed, or its output "
+            "could not be written."
         ),
     )
     command.add_argument(
