@@ -9,6 +9,7 @@ import shutil
 import subprocess
 
 import pytest
+from elsewhere import OF_MAKE
 
 BUILD = pathlib.Path(os.environ.get("BUILD", "."))
 SOURCE = pathlib.Path(__file__).parents[2]
@@ -48,7 +49,7 @@ def test_its_own_program_is_tested(copied):
     environment = {
         name: value
         for name, value in os.environ.items()
-        if name not in ("MAKEFLAGS", "LANE", "RESULTS")
+        if name not in (*OF_MAKE, "LANE", "RESULTS")
     }
     command = [
         environment.get("MAKE", "make"),

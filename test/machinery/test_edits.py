@@ -11,6 +11,7 @@ import sys
 import types
 
 import pytest
+from elsewhere import OF_MAKE
 from some import some
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -115,7 +116,7 @@ def package(tmp_path):
     (source / "configure").chmod(0o755)
 
     def call(*names):
-        clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
+        clean = {k: v for k, v in os.environ.items() if k not in OF_MAKE}
         done = subprocess.run(
             [sys.executable, mutants / "plant", *names],
             cwd=tmp_path / "build",

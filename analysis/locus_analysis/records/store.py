@@ -53,7 +53,7 @@ def manifests(store: Path) -> list[str]:
 def check(db: duckdb.DuckDBPyConnection, store: Path, to_write: bool = False) -> None:
     """Raises BadInput for a store with files of a later version, or without one that is promised.
     What is written must not lack what a later minor version has, which is read."""
-    files = [*manifests(store), *(file for table in TABLES for file in files_of(store, table))]
+    files = _all_files(store)
     with reading(db, files):
         found = db.execute(
             "SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata(?)"
@@ -104,8 +104,7 @@ def reading(db: duckdb.DuckDBPyConnection, files: Sequence[str]) -> Iterator[Non
 
 def damaged(stores: Sequence[Path]) -> Optional[str]:
     """What is wrong with the first file of these stores that cannot be read wholly."""
-    files = [file for one in stores for table in TABLES for file in files_of(one, table)]
-    return _damaged(files + [file for one in stores for file in manifests(one)])
+    return _damaged([file for one in stores for file in _all_files(one)])
 
 
 def _damaged(files: Sequence[str]) -> Optional[str]:
@@ -195,6 +194,11 @@ def files_of(store: Path, table: str) -> list[str]:
         for file in _files(month)
         if (found := SHARD.search(file)) and int(found[1]) in complete
     ]
+
+
+def _all_files(store: Path) -> list[str]:
+    """The manifests, and the files of tables of complete shards."""
+    return [*manifests(store), *(file for table in TABLES for file in files_of(store, table))]
 
 
 def add_samples(db: duckdb.DuckDBPyConnection, table: str) -> list[str]:
