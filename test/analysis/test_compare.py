@@ -436,7 +436,9 @@ def test_a_page_with_pictures_before_and_after(
     assert html.count("<tr>") == 1 + 9 and '<td class="flag">slower</td>' in html
     assert "latency before and after" in html and "value / mean of the old runs" in html
     assert "src=" not in html and "http-equiv" in html
-    assert "exists; give another name" in told(capsys, "--output", page, old, new, status=FAULT)[1]
+    assert (
+        "exists; give another name" in told(capsys, "--output", page, old, new, status=BAD_INPUT)[1]
+    )
     other = tmp_path / "none" / "page.html"
     assert "cannot be written" in told(capsys, "--output", other, old, new, status=FAULT)[1]
 

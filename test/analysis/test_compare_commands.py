@@ -40,7 +40,7 @@ def test_measured_in_turn(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> 
     assert "in pairs; the least p of so few is 0.031" in out and "of the command" not in out
     turns = re.findall(r"pair (\d) of 6, ([AB])", err)
     assert turns[:4] == [("1", "A"), ("1", "B"), ("2", "B"), ("2", "A")]
-    assert "exists; give another folder" in told(capfd, *given, status=1)[1]
+    assert "exists; give another folder" in told(capfd, *given, status=BAD_INPUT)[1]
 
 
 def test_commands_that_cannot_be_measured(

@@ -354,7 +354,7 @@ static void test_a_record_without_line_feeds_is_kept(void **state)
 
 		for (const char *from = text; *from; from++)
 			if (*from != '\n' || i / 2)
-				*to++ = *from == '\n' ? '\r' : *from;
+				*to++ = (char)(*from == '\n' ? '\r' : *from);
 		*to = '\0';
 		put_file("/record", text);
 		assert_int_equal(open_told(&r, mode), EXIT_COMMAND_LINE);

@@ -22,7 +22,7 @@ def measure(pairs: int, commands: Sequence[Sequence[str]], folder: Path) -> Side
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
-        raise CannotWrite(f"{folder}: exists; give another folder with --keep") from None
+        raise BadInput(f"{folder}: exists; give another folder with --keep") from None
     except OSError as error:
         raise CannotWrite(f"{folder}: cannot be made: {error.strerror}") from error
     files: Sides = ([], [])

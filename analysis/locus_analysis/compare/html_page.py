@@ -15,7 +15,7 @@ import numpy as np
 from ..base.folders import TEMPLATES
 from ..pictures import charts, colours, draw
 from ..pictures import vega_lite as vl
-from ..records.database import CannotWrite
+from ..records.database import BadInput, CannotWrite
 from . import formats
 from .comparison import Compared, Comparison
 
@@ -61,7 +61,7 @@ def write(made: Comparison, page: Path) -> None:
         with page.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise CannotWrite(f"{page}: exists; give another name with --output") from None
+        raise BadInput(f"{page}: exists; give another name with --output") from None
     except OSError as error:
         raise CannotWrite(f"{page}: cannot be written: {error.strerror}") from error
 
