@@ -40,14 +40,16 @@ static const struct {
 } signals[] = {
 	{ SIGINT, "SIGINT", true },    { SIGHUP, "SIGHUP", true },    { SIGTERM, "SIGTERM", false },
 	{ SIGXCPU, "SIGXCPU", false }, { SIGUSR1, "SIGUSR1", false }, { SIGUSR2, "SIGUSR2", false },
-	{ SIGALRM, "SIGALRM", false },
+	{ SIGALRM, "SIGALRM", false }, { SIGQUIT, "SIGQUIT", true },
 };
 enum { SIGNALS = sizeof(signals) / sizeof(*signals) };
 
 /*
  * Signals from users, batch systems and limits; SIGALRM from a timer that was set before exec().
- * Two may stay ignored: nohup ignores SIGHUP, a script's background SIGINT. The others announce the
- * end of the job: if a wrapper ignores them, to outlive locus, locus should still obey them.
+ * SIGQUIT, a terminal's ^\, ends a run in the same order, without a core dump: SIGABRT gives one.
+ * Three may stay ignored: nohup ignores SIGHUP, a script's background SIGINT and SIGQUIT. The
+ * others announce the end of the job: if a wrapper ignores them, to outlive locus, locus should
+ * still obey them.
  */
 static struct {
 	_Atomic int signal; /* the first one caught */

@@ -33,8 +33,8 @@ int watchdog_start(const struct watch *);
 void watchdog_stop(void);
 
 /*
- * The signals that end a run: SIGINT, SIGHUP, SIGTERM, and what batch systems and limits send. The
- * first two do not if they were ignored when the program was started, as by nohup.
+ * The signals that end a run: SIGINT, SIGHUP, SIGQUIT, SIGTERM, and what batch systems and limits
+ * send. The first three do not if they were ignored when the program was started, as by nohup.
  */
 void watchdog_signals(sigset_t *);
 

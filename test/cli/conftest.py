@@ -149,7 +149,7 @@ SMALL = {
 }
 ENDING = [  # signals that end a run
     *(signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGXCPU),
-    *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM),
+    *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGQUIT),
 ]
 MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 

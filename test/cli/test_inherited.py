@@ -64,7 +64,7 @@ def ignoring(*numbers):
 
 
 @pytest.mark.parametrize("runs", ["", pytest.param("--runs 2", marks=OTHER)])
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT])
 def test_nohup_and_the_background_of_a_script(locus, tmp_path, read, number, runs):
     file = tmp_path / "ignored.jsonl"
     process = locus.start(ENDLESS, file, *runs.split(), preexec_fn=ignoring(number))
