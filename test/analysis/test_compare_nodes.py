@@ -274,6 +274,22 @@ def test_facts_of_nodes_are_held_against_expected_ones(
     assert '{"less": 1} is neither a value nor its least or most' in said
 
 
+def test_facts_that_are_null(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """None is set, or it is unknown: that is no fault of a host, and is told."""
+    file, made, _ = exported(capsys, good(tmp_path / "good", 3))
+    new = tmp_path / "good" / "n0.jsonl"
+
+    def held(fact: object, status: int) -> str:
+        made["classes"][0]["facts"] = {"cgroup.cpu_quota": fact, "memory.thp.enabled": None}
+        file.write_text(json.dumps(made))
+        return judged(capsys, file, new, status)["n0"]
+
+    assert held(None, GOOD).endswith("; 1 fact unknown")
+    assert held({"least": 2}, GOOD).endswith("; 1 fact unknown")
+    assert held(4, WORSE).startswith("outside      cgroup cpu_quota none, 4 expected")
+    assert held({"most": 2}, WORSE).startswith("outside      cgroup cpu_quota none, at most 2 ")
+
+
 def test_a_class_that_the_file_lacks_is_told_from_those_it_has(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -117,8 +117,16 @@ def test_a_record_of_facts_alone(locus, expect, read, tmp_path):
     assert good["no_trials"] == "the file names none" and good["finding"] is None
     assert unknown["no_trials"] == "no.such: this machine has no such fact"
     assert [line["status"] for line in lines[2::3]] == [1, 0, 0]
-    done = locus("health --expect", expect(), "--record", tmp_path)
-    assert done.status == 0 and "nothing was appended: locus: " in done.err, done
+
+
+def test_a_record_that_cannot_be_written_is_not_unknown_of_the_node(locus, expect, tmp_path):
+    """Its folder is no file."""
+    good = locus("health --expect", expect({"topology.cpus": {"least": 1}}), "--record", tmp_path)
+    assert good.status == 0 and good.out.endswith(" as expected: 2 facts\n"), good
+    one = locus("health --expect", expect({"no.such": 1}), "--record", tmp_path)
+    assert one.status == 0 and " no such fact\n" in one.err, one
+    for done in (good, one):
+        assert "locus: health: nothing was appended: locus: --record: " in done.err
 
 
 def test_what_cannot_be_told_drains_no_node(locus, expect, tmp_path):

@@ -63,8 +63,9 @@ static void facts_that_are_as_expected(void **state)
 			  "\"facts\": {\"memory.thp.enabled\": \"always\", \"memory.total\": "
 			  "{\"least\": 2.7e11, \"most\": 2.8e11}, \"errors.corrected\": {\"most\": "
 			  "7}, \"topology.nodes.1.node\": 1, \"frequency.turbo\": true, "
-			  "\"memory.thp.allowed\": true, \"cgroup.cpu_quota\": null}"));
-	assert_int_equal(h.facts, 8); /* with the class */
+			  "\"memory.thp.allowed\": true, \"cgroup.cpu_quota\": null, "
+			  "\"cgroup.memory_limit\": {\"least\": 1e12}}"));
+	assert_int_equal(h.facts, 9); /* with the class */
 	assert_int_equal(h.findings + h.unknowns, 0);
 }
 
@@ -87,7 +88,9 @@ static void a_fact_that_differs(void **state)
 		{ "\"errors.machine_checks\": {\"most\": 0}",
 		  "errors machine_checks 7, at most 0 expected" },
 		{ "\"frequency.turbo\": false", "frequency turbo true, false expected" },
-		{ "\"frequency.turbo\": null", "frequency turbo true, none expected" },
+		{ "\"cgroup.cpu_quota\": 4", "cgroup cpu_quota none, 4 expected" },
+		{ "\"cgroup.cpu_quota\": {\"most\": 4}",
+		  "cgroup cpu_quota none, at most 4 expected" },
 	};
 	char facts[256];
 	struct health h;
@@ -98,6 +101,25 @@ static void a_fact_that_differs(void **state)
 		assert_true(judge(&h, NULL, NULL, facts));
 		assert_string_equal(h.finding, rows[i].told);
 		assert_int_equal(h.findings, 1);
+	}
+}
+
+/* Whatever the machine has. */
+static void a_fact_that_the_file_does_not_know(void **state)
+{
+	static const char *const paths[] = { "frequency.turbo", "memory.channels", "no.such" };
+	char facts[256], told[256];
+	struct health h;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(paths); i++) {
+		snprintf(facts, sizeof(facts), "\"facts\": {\"%s\": null}", paths[i]);
+		snprintf(told, sizeof(told), "fact %s: the file has null, which is unknown",
+			 paths[i]);
+		assert_true(judge(&h, NULL, NULL, facts));
+		assert_int_equal(h.findings, 0);
+		assert_int_equal(h.facts, 1); /* the class */
+		assert_string_equal(h.unknown, told);
 	}
 }
 
@@ -313,15 +335,11 @@ static void the_line_is_never_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(facts_that_are_as_expected),
-		TEST(a_fact_that_differs),
-		TEST(errors_that_nobody_counts),
-		TEST(a_fact_that_is_unknown),
-		TEST(a_fact_of_another_kind),
-		TEST(a_class_that_has_changed),
-		TEST(of_several_classes_the_nearest),
-		TEST(files_that_are_wrong),
-		TEST(files_that_are_good),
+		TEST(facts_that_are_as_expected), TEST(a_fact_that_differs),
+		TEST(errors_that_nobody_counts),  TEST(a_fact_that_the_file_does_not_know),
+		TEST(a_fact_that_is_unknown),	  TEST(a_fact_of_another_kind),
+		TEST(a_class_that_has_changed),	  TEST(of_several_classes_the_nearest),
+		TEST(files_that_are_wrong),	  TEST(files_that_are_good),
 		TEST(the_line_is_never_long),
 	};
 

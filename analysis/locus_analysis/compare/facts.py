@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Facts of machines, by their path in a header's `machine`: what good machines of a class have in
 common, for locus health and compare --baseline. A fact is a value that is to be equal, or the least
-or most of a number. None says that there is to be none.
+or most of a number. None says that it is unknown or, at a path in NONE, that there is to be none.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def differing(known: Facts, wanted: Mapping[str, Fact]) -> list[str]:
 
 def is_judged(known: Facts, path: str, fact: Fact) -> bool:
     """Whether it is known, and of the fact's kind: a slip in the file says nothing of a machine."""
-    if path not in known:
-        return fact is None
+    if path not in known or (fact is None and path not in NONE):
+        return False
     kinds = (_kind(known[path]), "number" if isinstance(fact, dict) else _kind(fact))
     return kinds[0] == kinds[1] or type(None).__name__ in kinds
 
@@ -125,6 +125,9 @@ def _kind(value: object) -> str:
 
 
 def _is_beyond(way: str, value: Json, end: Json) -> bool:
+    """A limit that is not set, None, is beyond every other."""
+    if way and value is None:
+        return way == "most"
     if way and isinstance(value, (int, float)) and isinstance(end, (int, float)):
         return value < end if way == "least" else value > end
     return value != end or isinstance(value, bool) != isinstance(end, bool)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares facts of the machine with a class of the file. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,19 @@ enum { WORDS = 48, LONGEST = 128 };
 
 /* ---- values ---- */
 
+/* Where null is no gap, in the record and in the file: nothing is set. */
+static bool may_be_none(const char *path)
+{
+	return !strcmp(path, "cgroup.cpu_quota") || !strcmp(path, "cgroup.memory_limit");
+}
+
 /*
  * The value at a path of names and indices, "memory.modules.0.count". NULL: nothing is there; *why:
  * the reason beside the null at which the path ends, or NULL.
  */
 static const json_t *value_at(const json_t *machine, const char *path, const char **why)
 {
+	const char *full = path;
 	const json_t *at = machine;
 	char word[LONGEST], reason[LONGEST + 8], *end;
 
@@ -38,7 +46,7 @@ static const json_t *value_at(const json_t *machine, const char *path, const cha
 		if (json_is_null(at) && *path)
 			return NULL;
 	}
-	return json_is_null(at) && *why ? NULL : at;
+	return json_is_null(at) && !may_be_none(full) ? NULL : at;
 }
 
 static bool ends_in(const char *path, const char *word)
@@ -83,11 +91,13 @@ static const char *label_of(const char *path, char label[LONGEST])
 
 /* ---- facts ---- */
 
+/* A limit that is not set is beyond every other. */
 static bool is_beyond(const json_t *value, const json_t *bound, bool most)
 {
-	const double own = json_number_value(value), end = json_number_value(bound);
+	const double own = json_is_null(value) ? INFINITY : json_number_value(value),
+		     end = json_number_value(bound);
 
-	return bound && (!json_is_number(value) || (most ? own > end : own < end));
+	return bound && (most ? own > end : own < end);
 }
 
 static const char *kind_of(const json_t *value)
@@ -101,7 +111,7 @@ static const char *kind_of(const json_t *value)
 }
 
 /*
- * Whether fact and value are of one kind; null, "none", goes with all. Otherwise the file has a
+ * Whether fact and value are of one kind; "none" goes with all. Otherwise the file has a
  * slip, which says nothing about the machine.
  */
 static bool is_of_kind(struct health *h, const char *path, const json_t *fact, const json_t *value)
@@ -146,8 +156,10 @@ static void judge_all(struct health *h, const json_t *of_class, const json_t *ma
 
 	json_object_foreach(json_object_get(of_class, "facts"), path, fact) {
 		value = value_at(machine, path, &why);
-		if (value || json_is_null(fact))
-			judge_one(h, path, fact, value ? value : fact);
+		if (json_is_null(fact) && !may_be_none(path))
+			health_unknown(h, "fact %.80s: the file has null, which is unknown", path);
+		else if (value)
+			judge_one(h, path, fact, value);
 		else
 			health_unknown(h, "%.80s: %.150s", path,
 				       why ? why : "this machine has no such fact");

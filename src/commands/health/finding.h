@@ -22,6 +22,7 @@ struct health {
 	char finding[HEALTH_TEXT];   /* the gravest finding */
 	char unknown[HEALTH_TEXT];   /* why the first of these is unknown */
 	char no_trials[HEALTH_TEXT]; /* why no trial was measured; "": they were */
+	char no_record[HEALTH_TEXT]; /* why the record lacks this run: says nothing of the node */
 };
 
 /* Each counts one, a finding or an unknown, and keeps the text of the first. */

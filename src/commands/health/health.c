@@ -158,7 +158,7 @@ static void print(const char *line)
 		message_own("health: standard output: %s; not written: %s", strerror(errno), line);
 }
 
-/* Prints the line, then what is unknown. Returns the exit status. */
+/* Prints the line, then what is unknown or could not be kept. Returns the exit status. */
 static int conclude(const struct health *h)
 {
 	/* of a file whose other facts are unknown, the class alone says too little */
@@ -172,6 +172,8 @@ static int conclude(const struct health *h)
 	if (h->unknowns)
 		message_own("health: cannot tell: %s%s", h->unknown,
 			    h->unknowns > 1 ? "; and more" : "");
+	if (*h->no_record)
+		message_own("health: nothing was appended: %s", h->no_record);
 	return h->findings ? EXIT_BAD : EXIT_GOOD;
 }
 

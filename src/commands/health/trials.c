@@ -400,8 +400,7 @@ void trials_append_none(struct examiner *e)
 		setting_free(&r.setting);
 	}
 	first_line(printed, said);
-	if (*said)
-		health_unknown(&e->health, "nothing was appended: %s", said);
+	memcpy(e->health.no_record, said, sizeof(said));
 }
 
 void trials_settle(struct examiner *e, const struct health *facts)
@@ -410,7 +409,7 @@ void trials_settle(struct examiner *e, const struct health *facts)
 
 	if (!others_work(e, &e->load, " by now"))
 		return;
-	snprintf(alone.no_trials, HEALTH_TEXT, "%s", e->health.no_trials);
+	memcpy(alone.no_trials, e->health.no_trials, sizeof(alone.no_trials));
 	e->health = alone;
 }
 
