@@ -46,6 +46,10 @@ def asked(tmp_path):
     (
         *("State=IDLE Weight=1", "State=IDLE Partitions=cpu,DRAINTEST", "State=MIXED+CLOUD"),
         *("State=IDLE Comment=State=DRAIN Reason=locus: x", "State=IDLE+DRAIN Reason=locus: n1 x"),
+        *("State=DOWN", "State=DOWN* Reason=Not responding [slurm@2026-01-01T00:00:00]"),
+        "State=DOWN Partitions=DRAIN Reason=Node unexpectedly rebooted [slurm@x] Comment=y:z",
+        "State=DOWN+DRAIN Reason=locus: n1 x",
+        "State=IDLE Comment=see Reason=by hand",
     ),
 )
 def test_a_sick_node_is_drained(asked, shown):
@@ -56,6 +60,9 @@ def test_a_sick_node_is_drained(asked, shown):
     "shown",
     (
         *("State=IDLE+DRAIN", "State=IDLE+DRAIN Reason=a fan", "State=DOWN+DRAIN Reason=a fan"),
+        *("State=DOWN Reason=a dimm [root@x]", "State=DOWN* Reason=Not responding to me [root@x]"),
+        *("State=FAIL Reason=a dimm", "State=IDLE+FAIL", "State=IDLE+REBOOT_ISSUED Reason=bios"),
+        "State=DOWN Reason=Not responding [root@x] Comment=a Reason=x",
         "State=IDLE+DRAIN Comment=foo Reason=by hand: see Reason=locus: x",
         "State=IDLE+DRAIN Comment=Reason=locus: x Reason=by hand",
         "State=MIXED+DRAIN+CLOUD Reason=by locus: x",
@@ -83,6 +90,12 @@ def test_it_is_resumed_only_after_trials(asked, said, resumed):
     ours = "NodeName=n1 State=IDLE+DRAIN Reason=locus: n1 clock 2 us, at most 1 us expected [x@y]"
     assert asked(0, said, ours) == RESUME * resumed
     assert asked(0, said, "NodeName=n1 State=IDLE Partitions=cpu") == ""
+
+
+@pytest.mark.parametrize("state", ("DOWN+DRAIN", "IDLE+DRAIN+REBOOT_ISSUED", "FAIL"))
+def test_a_node_that_is_also_down_is_not_resumed(asked, state):
+    """SLURM's ReturnToService, or an admin, decides on that."""
+    assert asked(0, GOOD, f"NodeName=n1 State={state} Reason=locus: n1 x") == ""
 
 
 @pytest.mark.parametrize("said", ("", "ld.so: a warning", "\n"))
