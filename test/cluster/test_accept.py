@@ -25,7 +25,7 @@ def accept(submit, source, over_ranks):
     (source / "build").unlink()
     (source / "build").mkdir()
 
-    def run(*words, before=":", nodes=4, **more):
+    def run(*words, before=":", nodes=4, script="accept", **more):
         few = " ".join(FEW)
         short = {
             "locus": f'case $1 in suite) shift; set -- dummy "$@" ;;'
@@ -37,7 +37,7 @@ def accept(submit, source, over_ranks):
             real = f"{os.environ['BUILD']}/{name}"
             program.write_text(f'#!/bin/sh\n{before}\n{words_of}\nexec {real} "$@"\n')
             program.chmod(0o755)
-        return submit("accept", *words, sbatch=[f"--nodes={nodes}"], **more)
+        return submit(script, *words, sbatch=[f"--nodes={nodes}"], **more)
 
     return run
 
@@ -86,16 +86,19 @@ def test_a_step_that_fails_is_done_again(accept, source):
     assert int(job["ExitCode"].split(":")[0]) == 1
     assert table(job)["suite"] == "bad (1), see suite.txt" and table(job)["cores"] == "good"
     assert "not completed on n3" in job.out()
-    said = f"accept: to continue: LOCUS_RESULTS=results/accept-{job.id} sbatch --nodes=4"
+    said = f"locus-job: to continue: LOCUS_RESULTS=results/accept-{job.id} sbatch --nodes=4"
     assert said in job.out()
     again = ended(accept(*FEW, results=f"results/accept-{job.id}"))
     assert table(again)["suite"] == "good" and "accept: cores" not in again.out()
 
 
-def test_cut_off_and_gone_on_and_beside_expected_values(accept, submit, gate, over_ranks):
-    """SIGTERM comes during the suite; the advised command does the rest. With expected values that
-    no node reaches the last step is bad."""
-    job = accept("--alone", *HELD, nodes=2, shell=gate.shell)
+def test_cut_off_and_gone_on_and_beside_expected_values(accept, submit, source, gate, over_ranks):
+    """SIGUSR1 comes during the suite of a site's copy; the advised command does the rest with it.
+    With expected values that no node reaches the last step is bad."""
+    copy = source / "site/accept.slurm"
+    copy.parent.mkdir()
+    copy.write_bytes((source / "jobs/accept.slurm").read_bytes())
+    job = accept("--alone", *HELD, nodes=2, script=copy, shell=gate.shell)
     record = job.results / "suite/n1.jsonl"
 
     def at_work():
@@ -103,12 +106,13 @@ def test_cut_off_and_gone_on_and_beside_expected_values(accept, submit, gate, ov
         return found.count('"type":"trial"') >= 4 or job["JobState"] in FINAL
 
     wait_for(at_work, job)
-    ask("scancel", "--signal=TERM", job.id)
-    assert job.until("FAILED") == 128 + signal.SIGTERM
+    ask("scancel", "--signal=USR1", "--full", job.id)
+    assert job.until("FAILED") == 128 + signal.SIGUSR1
+    assert " site/accept.slurm --alone " in job.out()
     assert table(job) == {
         "facts": "good",
         "cores": "good",
-        "suite": "cut off (143), see suite.txt",
+        "suite": "cut off (138), see suite.txt",
     }
     gate.open()
     again = ended(job.go_on(submit))

@@ -94,7 +94,7 @@ def test_cancelled(submit, read):
     wait_for(lambda: "to continue: " in job.out(), job)
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGUSR1"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGQUIT", "SIGUSR1"])
 def test_other_signals(submit, read, name):
     """Every signal that ends locus is told by its name, though only locus obeys it."""
     job = submit("dummy", *ENDLESS, sbatch=["--nodes=2"])

@@ -221,15 +221,28 @@ def test_settings_of_the_shell_change_nothing(submit, read):
     header = check_good(job, read)[0]
     assert header["binding"]["affinity"] == list(range(CPUS))
     assert job.out() == (
-        "locus-job: ignored: SLURM_CPU_BIND=mask_cpu:1 SLURM_THREADS_PER_CORE=1, perhaps from the"
-        " shell that submitted the job; choose CPUs by sbatch -c, or by --threads and --bind of"
+        "locus-job: ignored: SLURM_CPU_BIND=mask_cpu:1 SLURM_THREADS_PER_CORE=1, from sbatch or"
+        " the shell that called it; choose CPUs by sbatch -c, or by --threads and --bind of"
         " locus\n"
-        "locus-job: ignored: SLURM_MEM_PER_CPU=100, perhaps from the shell that submitted the job;"
+        "locus-job: ignored: SLURM_MEM_PER_CPU=100, from sbatch or the shell that called it;"
         " choose memory by sbatch --mem\n"
     )
     refused = submit("numa", *ONE_TRIAL, "--size", "900000G", shell=SHELL)
     assert refused.until("FAILED") == 3
     assert "not completed on n1: status 3 (impossible 1): it needs 879 TiB" in refused.out()
+
+
+@pytest.mark.parametrize("option", ["--hint=nomultithread", "-m block --threads-per-core 1"])
+def test_settings_of_the_script(submit, source, option):
+    """They are no fault of a shell."""
+    script = source / "mine.slurm"
+    head, rest = (SOURCE / "jobs/numa.slurm").read_text().split("#SBATCH", 1)
+    script.write_text(f"{head}#SBATCH {option}\n#SBATCH{rest}")
+    job = submit(script, *ONE_TRIAL)
+    assert job.until("COMPLETED") == 0
+    told = job.out().partition(", from #SBATCH lines of the job's script; choose CPUs by")[0]
+    assert told.startswith("locus-job: ignored: ") and "SLURM_THREADS_PER_CORE=1" in told, job
+    assert job.out().count("\n") == 1
 
 
 @pytest.mark.parametrize("given", ["900M", "2G"])

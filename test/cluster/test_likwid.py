@@ -139,6 +139,20 @@ def test_its_end_is_near(submit, read):
     assert regions(job.results / "n1.1.csv") == regions(job.results / "n1.csv")
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGHUP", "SIGQUIT"])
+def test_signals_that_likwid_ignores(submit, read, name):
+    """As a process in the background does; locus obeys them."""
+    if subprocess.run(["env", "--default-signal=INT", "true"], check=False).returncode:
+        lacking("env --default-signal", "coreutils 8.31")
+    sbatch = ["--nodelist=n1"]
+    job = submit("likwid", "MEM", "dummy", *ENDLESS, sbatch=sbatch, path=STANDIN)
+    job.has('"samples"')
+    ask("scancel", f"--signal={name}", job.id)
+    assert job.until("FAILED") == 128 + signal.Signals[name]
+    lines = read(job.record())
+    assert lines[-1]["signal"] == name and regions(job.results / "n1.csv") == marked(lines)
+
+
 def test_requeued_when_all_is_done(submit, read):
     """As on a node that was done when another was lost: no trial is left to count, and there is
     no new table."""
