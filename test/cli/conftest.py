@@ -151,6 +151,9 @@ ENDING = [  # signals that end a run
     *(signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGXCPU),
     *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGQUIT),
 ]
+for number in ENDING:  # `nohup make check` ignores SIGHUP, and programs would inherit that
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 
 

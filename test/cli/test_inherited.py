@@ -127,8 +127,9 @@ def test_output_that_may_not_grow(locus, tmp_path):
 
 def test_output_that_is_full_is_told_once(locus):
     """Also by a run whose results Python would conclude from."""
-    words = "sharing --variant lock --profile quick --time-budget 0.3s"
-    for env in ({}, {"LOCUS_ANSWER": ""}):
+    ended = "sharing --variant lock --profile quick --time-budget 0.3s"
+    cut_off = "dummy --variant steady --delay 1000000000 --time-budget 0.3s"  # by the watchdog
+    for words, env in ((ended, {}), (ended, {"LOCUS_ANSWER": ""}), (cut_off, {})):
         with pathlib.Path("/dev/full").open("w") as out:
             process = locus.start(words, stdout=out, env=env)
             _, err = process.communicate(timeout=PATIENCE)

@@ -105,7 +105,10 @@ static int close_books(struct run *r, int signal, const char *what)
 	results_end(r);
 	status = run_status(r);
 	run_end(r, status);
-	fflush(stdout);
+	if (fflush(stdout) || ferror(stdout)) {
+		message_own("standard output: %s", strerror(errno));
+		status = status ? status : EXIT_BAD;
+	}
 	return record_failed(r->record) && !status ? EXIT_BAD : status;
 }
 
