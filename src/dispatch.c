@@ -149,23 +149,6 @@ static int dispatch(const struct program *p, int argc, char **argv)
 	return is_help(argc, argv) ? explain(p, name) : unknown(p, name, false);
 }
 
-/*
- * Output that can't be written makes the status a failure. After an earlier failed write errno may
- * be stale, so the reason comes from writing a newline again.
- */
-static int flush(const struct program *p, int status)
-{
-	bool failed = fflush(stdout);
-
-	if (!failed && !ferror(stdout))
-		return status;
-	if (!failed)
-		failed = putchar('\n') == EOF || fflush(stdout);
-	message("%s: standard output: %s", p->name,
-		failed ? strerror(errno) : "a part could not be written");
-	return status ? status : EXIT_BAD;
-}
-
 static bool asks_for_version(const char *word)
 {
 	return !strcmp(word, "--version") || !strcmp(word, "-V");
@@ -195,6 +178,8 @@ static int reword(int argc, char **argv)
 
 int program_main(const struct program *p, int argc, char **argv)
 {
+	int status;
+
 	program_invocation_short_name = (char *)p->name;
 	if (argc < 2) {
 		if (rank_is_first(p->ranks))
@@ -204,5 +189,6 @@ int program_main(const struct program *p, int argc, char **argv)
 	if (!contract_check(p->benchmarks) || !contract_check(p->for_tests))
 		return EXIT_FAULT;
 	argc = reword(argc, argv);
-	return flush(p, dispatch(p, argc - 1, argv + 1));
+	status = dispatch(p, argc - 1, argv + 1);
+	return message_flush() || status ? status : EXIT_BAD;
 }

@@ -127,3 +127,17 @@ void message_own(const char *format, ...)
 	say(head, format, arguments);
 	va_end(arguments);
 }
+
+/* After an earlier failed write errno may be stale, so the reason comes from writing a newline. */
+bool message_flush(void)
+{
+	bool failed = fflush(stdout);
+
+	if (!failed && !ferror(stdout))
+		return true;
+	if (!failed)
+		failed = putchar('\n') == EOF || fflush(stdout);
+	message_own("standard output: %s",
+		    failed ? strerror(errno) : "a part could not be written");
+	return false;
+}

@@ -3,6 +3,7 @@
 #ifndef LOCUS_MESSAGE_H
 #define LOCUS_MESSAGE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /*
@@ -13,6 +14,8 @@
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* As message(), with the program's name in front: "locus: ...". */
 void message_own(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Flushes standard output. false, after a message, if a part of it could not be written. */
+bool message_flush(void);
 
 /* Text wrapped for a terminal. */
 

@@ -105,11 +105,9 @@ static int close_books(struct run *r, int signal, const char *what)
 	results_end(r);
 	status = run_status(r);
 	run_end(r, status);
-	if (fflush(stdout) || ferror(stdout)) {
-		message_own("standard output: %s", strerror(errno));
-		status = status ? status : EXIT_BAD;
-	}
-	return record_failed(r->record) && !status ? EXIT_BAD : status;
+	if ((!message_flush() || record_failed(r->record)) && !status)
+		return EXIT_BAD;
+	return status;
 }
 
 static int cut(void *argument, int signal, const char *what)
