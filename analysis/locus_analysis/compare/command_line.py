@@ -46,11 +46,10 @@ def add(
         epilog=(
             "Exit status: 0 nothing is slower beyond its threshold; 1 something is slower, "
             "or lost its valid result; 2 a file is missing or is no record, or the name of the "
-            "output is taken; 4 cannot tell: "
-            "something is slower, perhaps within its threshold, trials were interrupted or "
-            "left out, nothing is on both sides, a metric of --require has no verdict, or a "
-            "host cannot be judged (--baseline); 70 the program itself failed, or its output "
-            "could not be written."
+            "output is taken; 4 cannot tell: something is slower, perhaps within its threshold, "
+            "trials were interrupted or left out, nothing is on both sides, a metric of --require "
+            "has no verdict, or a host cannot be judged (--baseline); 70 the program itself "
+            "failed, or its output could not be written."
         ),
     )
     command.add_argument(
