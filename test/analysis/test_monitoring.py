@@ -188,9 +188,12 @@ def test_a_pipe_is_written_to(
     os.mkfifo(pipe)
     words = ["export", "--format", "openmetrics", "--output", str(pipe), *map(str, files)]
     with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
-        assert program.main(words) == GOOD
-        assert reader.stdout
-        assert reader.stdout.read() == exported(capsys, "openmetrics", *files)
+        try:
+            assert program.main(words) == GOOD
+            assert reader.stdout
+            assert reader.stdout.read() == exported(capsys, "openmetrics", *files)
+        finally:
+            reader.kill()
     assert pipe.is_fifo()
 
 

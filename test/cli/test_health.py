@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 from some import some
-from waits import wait_for
+from waits import killed_at_end, wait_for
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 EVER = "--foreign 1000 --time-budget 5s"  # whatever other work runs
@@ -246,11 +246,8 @@ def test_only_its_own_options_are_named(locus, measured, tmp_path, file, why):
 def test_beside_other_work_facts_alone(locus, measured, read, tmp_path):
     """Else the trial would be a finding."""
     file = tmp_path / "record.jsonl"
-    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as work:
-        try:
-            done = locus("health --expect", measured("steady", 1e-9, 1e-8), "--record", file)
-        finally:
-            work.kill()
+    with killed_at_end(["sh", "-c", "while :; do :; done"]):
+        done = locus("health --expect", measured("steady", 1e-9, 1e-8), "--record", file)
     assert (done.status, done.err) == (0, "")
     assert re.search(r" as expected: 1 fact; no trials: other work takes \d+\.\d CPUs$", done.out)
     assert read(file)[1]["no_trials"].startswith("other work takes")

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 from slurm import BUILD, SOURCE, ask, minicluster, wait_for
+from waits import killed_at_end
 
 HEALTH = SOURCE / "packaging/slurm/locus-health"
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -145,12 +146,12 @@ def test_a_trial_drains_and_facts_alone_do_not_resume(check):
     # Where other lanes have the CPUs, an earlier check may have found that the trial hung.
     wait_for(lambda: ", at most 0.001 expected" in reason("n1"), "n1 drained by the bound")
     assert " clock " in reason("n1") and is_drained("n1")
-    check.expect()
-    check.options("--foreign 0")  # other work runs
-    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as work:
+    with killed_at_end(["sh", "-c", "while :; do :; done"]):
+        check.options("--foreign 0")  # other work runs
+        check.runs_again("n1")  # a check with the options before would measure, and resume
+        check.expect()
         check.runs_again("n1")
         assert is_drained("n1")
-        work.kill()
     check.options("--foreign 1000 --time-budget 5s")
     wait_for(lambda: not is_drained("n1"), "n1 resumed")
 

@@ -11,6 +11,7 @@ import sys
 
 import guests
 import pytest
+from waits import killed_at_end
 
 TESTS = pathlib.Path(__file__).parents[1]
 FINE, HANGS = "echo fine; exit 3", "echo before; sleep 1000"
@@ -84,7 +85,7 @@ def test_a_guest_ends_with_who_made_it_however_that_ends(need, tmp_path):
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     told = os.open(pid, os.O_RDWR)
-    with subprocess.Popen([sys.executable, "-c", IN_A_THREAD], env=environment) as maker:
+    with killed_at_end([sys.executable, "-c", IN_A_THREAD], env=environment) as maker:
         assert select.select([told], [], [], 60)[0], "no emulator began"
         made = os.pidfd_open(int(os.read(told, 99)))
         maker.kill()
