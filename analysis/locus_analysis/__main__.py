@@ -44,24 +44,24 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         if not error.filename:
             streams.abandon(sys.stdout)
         said = f"{error.filename or 'standard output'}: {error.strerror}"
-        return _complain(said, streams.lost(words))
+        return streams.complain(said, streams.lost(words))
     except limits.TooLittle as error:
-        return _complain(error, FAULT)
+        return streams.complain(error, FAULT)
     except MemoryError:
-        return _complain(NO_MEMORY, FAULT)
+        return streams.complain(NO_MEMORY, FAULT)
     except ModuleNotFoundError as error:
-        return _complain(_lacking(error.name or str(error)), FAULT)
+        return streams.complain(_lacking(error.name or str(error)), FAULT)
     except KeyboardInterrupt:
         return INTERRUPTED
     except (SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # also what a library in Rust raises
         if isinstance(error, ImportError) and any(text in str(error) for text in NO_MAPPING):
-            return _complain(NO_MEMORY, FAULT)
+            return streams.complain(NO_MEMORY, FAULT)
         if isinstance(error, RuntimeError) and str(error) == NO_THREAD:
-            return _complain(MORE_THREADS, FAULT)
+            return streams.complain(MORE_THREADS, FAULT)
         if _is_shortage(error):
-            return _complain(str(error).splitlines()[0], FAULT)
+            return streams.complain(str(error).splitlines()[0], FAULT)
         return _fault(error)
 
 
@@ -96,16 +96,11 @@ def _fault(error: BaseException) -> int:
     if os.environ.get("LOCUS_TRACEBACK"):
         traceback.print_exception(type(error), error, error.__traceback__)
     at = traceback.extract_tb(error.__traceback__)[-1]
-    return _complain(
+    return streams.complain(
         f"a fault of locus ({type(error).__name__}, {Path(at.filename).name}:{at.lineno}): rerun "
         "with LOCUS_TRACEBACK=1 and report it",
         FAULT,
     )
-
-
-def _complain(error: object, status: int) -> int:
-    streams.report(str(error))
-    return status
 
 
 if __name__ == "__main__":

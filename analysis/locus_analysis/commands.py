@@ -19,6 +19,9 @@ from .records import likwid
 from .records.sources import GIVEN, BadInput, CannotWrite
 
 GOOD, BAD_INPUT = 0, 2
+# Exit statuses of several commands.
+NO_RECORD = "2 a file is missing or is no record"
+NOT_WRITTEN = "1 the output could not be written"
 DATA = ("csv", "json")  # formats for programs
 NO_CURVE = (
     "no curve of latency over working set in these records, nor one of sharing over distance:"
@@ -35,12 +38,12 @@ def run(words: list[str]) -> int:
     try:
         return _run(words)
     except BadInput as error:
-        return _complain(error, BAD_INPUT)
+        return streams.complain(error, BAD_INPUT)
     except CannotWrite as error:
-        return _complain(error, streams.lost(words))
+        return streams.complain(error, streams.lost(words))
     except Exception as error:
         if flaw := _of_a_store(error, words):
-            return _complain(flaw, BAD_INPUT)
+            return streams.complain(flaw, BAD_INPUT)
         raise
 
 
@@ -148,7 +151,7 @@ def _validate(options: argparse.Namespace) -> int:
     likwid.refuse(options.file)
     checked = validate.Checked()
     for flaw in validate.flaws(options.file, checked):
-        _complain(flaw, BAD_INPUT)
+        streams.complain(flaw, BAD_INPUT)
     command_line.note(hosts.told_apart(checked.machines)[1])
     print(checked, flush=True)
     return BAD_INPUT if checked.wrong else GOOD
@@ -180,11 +183,6 @@ def _noting(given: Records) -> Iterator[None]:
         command_line.note(given.notes)
 
 
-def _complain(error: object, status: int) -> int:
-    streams.report(str(error))
-    return status
-
-
 def _parser() -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = arguments.Parser(
         prog="locus-analysis" if Path(sys.argv[0]).name == "locus-analysis" else "locus",
@@ -203,10 +201,7 @@ def _parser() -> argparse.ArgumentParser:
             "saves each of its pictures as SVG, and their values as CSV. It prints each path "
             "when the file is written."
         ),
-        epilog=(
-            "Exit status: 0 good; 1 the report could not be written; 2 a file is missing or "
-            "is no record."
-        ),
+        epilog=arguments.exits("0 good", "1 the report could not be written", NO_RECORD),
     )
     command.add_argument(
         "--output",
@@ -254,8 +249,7 @@ def _parser() -> argparse.ArgumentParser:
         ),
         epilog=(
             "`locus help WORD` explains the words on the right: certain, rough, noisy, 'cannot "
-            "tell'. "
-            "Exit status: 0 good; 2 a file is missing or is no record."
+            "tell'. " + arguments.exits("0 good", NOT_WRITTEN, NO_RECORD)
         ),
     )
     command.add_argument(
@@ -282,7 +276,7 @@ def _parser() -> argparse.ArgumentParser:
             " cache line that the system reports. For more than 8 hosts it prints medians for each"
             " class of machines, and the hosts that differ."
         ),
-        epilog="Exit status: 0 good, whatever was found; 2 a file is missing or is no record.",
+        epilog=arguments.exits("0 good, whatever was found", NOT_WRITTEN, NO_RECORD),
     )
     command = _command(
         commands,
@@ -294,10 +288,7 @@ def _parser() -> argparse.ArgumentParser:
             " host, run, trial and its parameters, the value with its 95 % interval in base units,"
             " or the reason why there is no value.\n\nValues of --format:\n" + formats.described()
         ),
-        epilog=(
-            "Exit status: 0 good; 1 --output could not be written; 2 a file is missing or is no"
-            " record."
-        ),
+        epilog=arguments.exits("0 good", NOT_WRITTEN, NO_RECORD),
     )
     command.add_argument(
         "--format", metavar="NAME", choices=formats.NAMES, help="see above; default: csv"
@@ -329,9 +320,10 @@ def _parser() -> argparse.ArgumentParser:
             "Draws nodes, caches and TLBs of a host, with the measured times. All records must "
             "come from this host."
         ),
-        epilog=(
-            "Exit status: 0 good; 1 the picture could not be written; 2 a file is missing or is no"
-            " record, or there are several hosts."
+        epilog=arguments.exits(
+            "0 good",
+            "1 the picture could not be written",
+            f"{NO_RECORD}, or there are several hosts",
         ),
     )
     command.add_argument(
@@ -347,7 +339,9 @@ def _parser() -> argparse.ArgumentParser:
             "types of lines are errors. For each wrong line it prints the file, the line "
             "number, and what was expected."
         ),
-        epilog="Exit status: 0 all lines are valid; 2 a line is not, or a file is missing.",
+        epilog=arguments.exits(
+            "0 all lines are valid", NOT_WRITTEN, "2 a line is not, or a file is missing"
+        ),
     )
     return parser
 

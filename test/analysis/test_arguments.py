@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from locus_analysis import __main__ as program
+from locus_analysis.base import streams
 
 
 @pytest.mark.parametrize(
@@ -46,3 +49,27 @@ def test_options_may_stand_between_files(words: str, capsys: pytest.CaptureFixtu
 def test_history_takes_options_behind_the_host(capsys: pytest.CaptureFixture[str]) -> None:
     assert program.main(["history", "n1", "--format", "json", "a"]) == 2
     assert "a: cannot be read: No such file" in capsys.readouterr().err
+
+
+COMMANDS = (
+    "report",
+    "summary",
+    "levels",
+    "export",
+    "topology",
+    "validate",
+    "aggregate",
+)
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *streams.VERDICTS])
+def test_help_has_all_exit_statuses(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also that of a fault, and of output that is lost."""
+    with pytest.raises(SystemExit):
+        program.main([command, "--help"])
+    told = " ".join(capsys.readouterr().out.split()).partition("Exit status: ")[2]
+    numbers = sorted(map(int, re.findall(r"(?:^|; )(\d+) ", told)))
+    if command in streams.VERDICTS:
+        assert numbers == [0, 1, 2, 4, 70] and "70 the program itself failed, or its output" in told
+    else:
+        assert numbers == [0, 1, 2, 70] and re.search("(?:written|writes it); 2 ", told)

@@ -115,6 +115,26 @@ def test_all_lines_that_are_left_out_are_counted(
     assert "; 121 lines left out (a.jsonl:" in out and out.count("a.jsonl:") == 3
 
 
+def test_a_line_is_named_by_its_file_without_the_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever is in the message, or in the name."""
+    (tmp_path / "x: y").mkdir()
+    file = tmp_path / "x: y" / "a: b.jsonl"
+    file.write_bytes(changed(named("a"), "trial", of_metric({"value": "GB/s"})) + b"/a/b\n")
+    assert aggregate(file, into=tmp_path / "store") == 0
+    out = capsys.readouterr().out
+    assert "2 lines left out (a: b.jsonl:" in out and '"GB/s"' in out and out.count("a: b") == 2
+
+
+def test_half_of_a_character(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(changed(named("a"), "header", lambda line: line.update(host="n\ud800")))
+    told = f"^{file}:1: \\\\ud800 in a text is half of a character \\(a lone surrogate\\)$"
+    with pytest.raises(BadInput, match=told):
+        database.read([file])
+
+
 def test_all_records_are_refused(tmp_path: Path) -> None:
     record = changed(named("a"), "header", HEADER["another schema"])
     (tmp_path / "a.jsonl").write_bytes(record)

@@ -21,6 +21,14 @@ CHOICE = re.compile(r"invalid choice: '?(.*?)'? \(choose from (.*)\)", re.DOTALL
 UNKNOWN = re.compile(r"unrecognized arguments: (.*)", re.DOTALL)
 
 
+def exits(*statuses: str, verdict: bool = False) -> str:
+    """The end of a help: the statuses of the command, with that of every command. `verdict`: 1 is a
+    finding, so that lost output has another."""
+    failed = "70 the program itself failed"
+    last = f"{failed}, or its output could not be written" if verdict else failed
+    return f"Exit status: {'; '.join([*statuses, last])}."
+
+
 class Help(argparse.HelpFormatter):
     """Keeps the paragraphs of a text. One that begins with a name and a tab is set as an option."""
 

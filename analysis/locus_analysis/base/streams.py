@@ -50,6 +50,12 @@ def report(text: str) -> None:
         abandon(sys.stderr)
 
 
+def complain(error: object, status: int) -> int:
+    """The same, and the exit status."""
+    report(str(error))
+    return status
+
+
 def lost(words: Sequence[str]) -> int:
     """The exit status of a command whose output cannot be written."""
     return FAULT if words and words[0] in VERDICTS else CANNOT

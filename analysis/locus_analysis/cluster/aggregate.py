@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..base import units
+from ..base import arguments, units
 from ..compare import command_line
 from ..records import sources
 from ..records.sources import BadInput, CannotWrite
@@ -50,9 +50,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             " do other programs (doc/store.md). Files are read again only if they have grown. If"
             " the command is killed, run it again."
         ),
-        epilog=(
-            "Exit status: 0 good; 1 the store cannot be written, or another process writes it; 2 a"
-            " file is missing, or none is a record."
+        epilog=arguments.exits(
+            "0 good",
+            "1 the store cannot be written, or another process writes it",
+            "2 a file is missing, or none is a record",
         ),
     )
     command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=sources.GIVEN_FILES)
@@ -107,7 +108,7 @@ def _said(added: Added, seconds: float) -> str:
     parts = [f"{units.several(added.files, 'new file')}{size}"]
     if n := added.left:
         more = ", ..." if n > TOLD else ""
-        shown = "; ".join(_short(flaw) for flaw in added.flaws[:TOLD])
+        shown = "; ".join(added.flaws[:TOLD])
         parts.append(f"{units.several(n, 'line')} left out ({shown}{more})")
     if n := len(added.wrong):
         parts.append(f"{units.several(n, 'file')} left out: no records, or not readable")
@@ -120,8 +121,10 @@ def _compact(store: Path) -> None:
     shards.compact(database.connect("256MiB"), store, components_of)
 
 
-def _short(flaw: str) -> str:
-    return Path(flaw.replace(sources.CUT_OFF, "cut off")).name
+def _short(flaw: str, path: Path) -> str:
+    """Without the folder of its file."""
+    told = flaw.removeprefix(sources.name(path)).replace(sources.CUT_OFF, "cut off")
+    return sources.name(Path(path.name)) + told
 
 
 def _into(store: Path, files: Sequence[Path]) -> Added:
@@ -174,7 +177,7 @@ def _count(added: Added, taken: Sequence[Taken]) -> None:
             added.size += one.status.st_size
         added.runs += len(one.copies)
         if one.is_record:
-            added.flaws += one.flaws
+            added.flaws += [_short(flaw, one.path) for flaw in one.flaws]
             added.left += one.left
         else:
             added.wrong += one.flaws

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..base import units
+from ..base import arguments, units
 from ..compare import command_line
 from ..records import likwid, sources, store
 from ..records.sources import BadInput
@@ -34,10 +34,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             " SICK once another campaign, or the job's --again, confirms it. It also names nodes"
             " that gave wrong answers, and settings in which a node differs from its class."
         ),
-        epilog=(
-            "Exit status: 1 a node is sick, gave a wrong answer or is odd; 4 none is, but some are"
-            " suspects, left no data, or cannot be judged; 0 all are healthy; 2 bad input; 70 the"
-            " program itself failed, or its output could not be written."
+        epilog=arguments.exits(
+            "1 a node is sick, gave a wrong answer or is odd",
+            "4 none is, but some are suspects, left no data, or cannot be judged",
+            "0 all are healthy",
+            "2 bad input",
+            verdict=True,
         ),
     )
     command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=sources.GIVEN)

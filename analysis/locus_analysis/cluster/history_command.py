@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..base import arguments
 from ..compare import command_line
 from ..records import hosts, likwid, sources
 from ..records.sources import BadInput
@@ -26,9 +27,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             "firmware). --class shows this for all hosts, by class: a change that several "
             "hosts share is one line. At most 5 of 100 steady nodes are named by chance."
         ),
-        epilog=(
-            "Exit status: 0 nothing became worse; 1 something did; 4 there are too few runs to"
-            " judge; 2 bad input; 70 the program itself failed, or its output could not be written."
+        epilog=arguments.exits(
+            "0 nothing became worse",
+            "1 something did",
+            "4 there are too few runs to judge",
+            "2 bad input",
+            verdict=True,
         ),
     )
     command.add_argument("words", metavar="HOST FILE|DIR", nargs="+", help=HELP)

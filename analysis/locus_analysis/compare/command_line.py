@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..base import processes, streams, units
+from ..base import arguments, processes, streams, units
 from ..records import likwid, sources, store
 
 if TYPE_CHECKING:
@@ -43,13 +43,14 @@ def add(
             "the first. It first lists the settings in which the sides differ: they may be "
             "the cause."
         ),
-        epilog=(
-            "Exit status: 0 nothing is slower beyond its threshold; 1 something is slower, "
-            "or lost its valid result; 2 a file is missing or is no record, or the name of the "
-            "output is taken; 4 cannot tell: something is slower, perhaps within its threshold, "
-            "trials were interrupted or left out, nothing is on both sides, a metric of --require "
-            "has no verdict, or a host cannot be judged (--baseline); 70 the program itself "
-            "failed, or its output could not be written."
+        epilog=arguments.exits(
+            "0 nothing is slower beyond its threshold",
+            "1 something is slower, or lost its valid result",
+            "2 a file is missing or is no record, or the name of the output is taken",
+            "4 cannot tell: something is slower, perhaps within its threshold, trials were "
+            "interrupted or left out, nothing is on both sides, a metric of --require has no "
+            "verdict, or a host cannot be judged (--baseline)",
+            verdict=True,
         ),
     )
     command.add_argument(

@@ -50,6 +50,9 @@ def parse(text: bytes) -> object:
         if _is_doubtful(text.translate(ALIKE, b"+-")):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
             json.loads(text, parse_int=_integer, parse_float=_real)
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])[1:-1]
+        raise Flaw(f"{half} in a text is half of a character (a lone surrogate)") from error
     except (ValueError, RecursionError) as error:
         raise Flaw(f"is not JSON: {_why(error)}") from error
     return value
