@@ -19,6 +19,11 @@ from .records import likwid
 from .records.sources import GIVEN, BadInput, CannotWrite
 
 GOOD, BAD_INPUT = 0, 2
+# What other content than was written may lead to.
+OF_DAMAGE = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError),
+    RecursionError,
+)
 # Exit statuses of several commands.
 NO_RECORD = "2 a file is missing or is no record"
 NOT_WRITTEN = "1 the output could not be written"
@@ -48,13 +53,15 @@ def run(words: list[str]) -> int:
 
 
 def _of_a_store(error: Exception, words: Sequence[str]) -> Optional[str]:
-    """The damaged file, if that is why a query failed: a page of it may be read late."""
+    """The damaged file, if that is why a command failed: a page of it may be read late, or may
+    decode into something else."""
     duckdb = sys.modules.get("duckdb")
-    if duckdb is None or not isinstance(error, duckdb.Error):
+    if duckdb is None or not isinstance(error, (duckdb.Error, *OF_DAMAGE)):
         return None
     from .records import store
 
-    return store.damaged([path for word in words if store.is_one(path := Path(word))])
+    given = [Path(word.partition("=")[2] if word.startswith("--") else word) for word in words]
+    return store.damaged([path for path in given if store.is_one(path)])
 
 
 def _run(words: list[str]) -> int:

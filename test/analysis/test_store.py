@@ -246,7 +246,10 @@ def test_samples_stay_in_the_records(tmp_path: Path) -> None:
     file.unlink()
     given = database.read([store])
     assert database.tables(given).execute(drift).fetchall() == [(0,)]
-    assert given.notes == [f"{file}: cannot be read: the samples of its runs are not shown"]
+    assert given.notes == [
+        f"{file}: cannot be read: the samples of its runs are not shown: aggregate the file that"
+        " has them now"
+    ]
 
 
 def test_a_clock_in_the_future(tmp_path: Path) -> None:

@@ -208,3 +208,30 @@ def test_validate_asks_for_records(sides: Path, capsys: pytest.CaptureFixture[st
         out, err = capsys.readouterr()
         assert f"{store}: a store has no lines to validate: give the records" in err
         assert err.count("\n") == 1 and not out
+
+
+def test_a_clock_beyond_times_in_ns(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """From the year 2262 on they do not fit into 64 bits. Each command shows these runs, or names
+    what it leaves out."""
+
+    def both(*words: object) -> tuple[str, str]:
+        assert program.main([*map(str, words)]) == (words[0] == "history")
+        out, err = capsys.readouterr()
+        return out, err
+
+    folder, store = tmp_path / "results", tmp_path / "store"
+    folder.mkdir()
+    for day in range(1, 14):
+        file = run_of(folder, "n1", day, 1.2 if day > 7 else 1)
+        file.write_text(file.read_text().replace('"started": "20', '"started": "99', 1))
+    both("aggregate", folder, "--into", store)
+    for given in (folder, store):
+        out, err = both("history", "n1", given)
+        assert "between 9925-03-07 12:00 and 9925-03-08 12:00" in out and not err
+        for words in ("summary", "levels", "export --format openmetrics", "export --expect"):
+            assert "99" in both(*words.split(), given)[0]
+        page = tmp_path / "page.html"
+        both("report", "--force", "--output", page, given)
+        assert "9925-03-07" in page.read_text()
+        err = both("export", "--format", "influx", given)[1]
+        assert "its run of 9925-03-01" in err

@@ -5,6 +5,8 @@ which file, and nothing is lost."""
 from __future__ import annotations
 
 import gzip
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from locus_analysis.records import database, shards
 from locus_analysis.records import store as layout
 from locus_analysis.records.sources import BadInput
 from make_records import run_id
+from some import some
 from test_store import aggregate, named, runs
 
 FIRST = b'"started": "2025-03'
@@ -90,6 +93,150 @@ def test_a_lost_file_is_named(
         assert status == 2 and line.startswith(f"locus: {files[-1]}: missing: ")
 
 
+@pytest.mark.parametrize("table", ["run", "machine", "definition", "trial", "metric"])
+def test_other_content_is_named(
+    store: Path, table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is whole Parquet, but what locus cannot use, such as half of JSON."""
+    (file,) = (store / table).rglob("*.parquet")
+    with duckdb.connect() as db:
+        db.execute("CREATE TABLE own AS FROM read_parquet(?)", [str(file)])
+        texts = [
+            name for name, kind, *_ in db.execute("DESCRIBE own").fetchall() if kind == "VARCHAR"
+        ]
+        changed = ", ".join(f'left("{name}", 9) AS "{name}"' for name in texts)
+        keep = "KV_METADATA {locus_store: '1.3'}"
+        rows = f"SELECT * REPLACE ({changed}) FROM own"
+        db.execute(f"COPY ({rows}) TO '{file}' (FORMAT parquet, {keep})")
+    again = ["aggregate", store.parent / "b.jsonl", f"--into={store}", "--compact"]
+    (store.parent / "b.jsonl").write_bytes(named("b"))
+    failed = 0
+    for words in (["summary", store], ["report", store], ["export", store], again):
+        capsys.readouterr()
+        status, told = program.main([*map(str, words)]), capsys.readouterr().err
+        assert status in (0, 2)
+        assert status == 0 or f"locus: {file}: damaged, its content is not what" in told, told
+        failed += status == 2
+    assert failed and status == 2  # at least where it would be written anew
+
+
+def test_a_manifest_whose_metadata_are_damaged(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file,) = (store / "manifest").iterdir()
+    content = file.read_bytes()
+    assert content.count(b'["run/') == 1
+    file.write_bytes(content.replace(b'["run/', b'{"run/'))
+    for words in (["summary", store], ["aggregate", store.parent, "--into", store]):
+        status, line = complaint(capsys, *words)
+        assert (status, f"{file}: damaged, its metadata are not JSON" in line) == (2, True)
+
+
+def shards_of(store: Path, *names: str) -> list[Path]:
+    """One for each name; returns the manifests."""
+    for name in names:
+        record = store.parent / f"{name}.jsonl"
+        record.write_bytes(named(name))
+        assert aggregate(record, into=store) == 0
+    return sorted((store / "manifest").iterdir())
+
+
+def test_a_lost_manifest_is_named(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A writer that was killed cannot have left it out, since a later shard has one. Nothing is
+    removed."""
+    first, second, third = shards_of(store, "b", "c")
+    before = sorted(store.rglob("*"))
+    for lost in ([first], [second], [first, second]):
+        for file in lost:
+            file.rename(store.parent / file.name)
+        for words in (["summary", store], ["aggregate", store.parent, "--into", store]):
+            status, line = complaint(capsys, *words)
+            assert status == 2
+            assert line.startswith(f"locus: {lost[0]}: missing: aggregate the records into a new")
+        for file in lost:
+            (store.parent / file.name).rename(file)
+    assert sorted(store.rglob("*")) == before
+    for file in (first, second, third):
+        file.unlink()
+    for command in "sick", "validate", "levels":
+        assert complaint(capsys, command, store)[0] == 2
+    assert complaint(capsys, "history", "one", store)[1].startswith(f"locus: {first}: missing: ")
+
+
+def test_a_shard_without_a_manifest_is_noted(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last one may be of a writer that was killed, or still writes."""
+    first, second = shards_of(store, "b")
+    whole = runs(store)
+    second.unlink()
+    told = "has no manifest, and is left out: locus aggregate is writing it, or has to be run again"
+    assert database.read([store]).notes == [f"{store}: shard 00000002 {told}"]
+    assert len(runs(store)) == 1
+    assert aggregate(store.parent / "b.jsonl", into=store) == 0
+    assert database.read([store]).notes == [] and runs(store) == whole
+    second.unlink()
+    first.rename(store.parent / first.name)
+    for file in store.rglob("00000002.parquet"):
+        file.unlink()
+    for command in "summary", "validate":
+        status, line = complaint(capsys, command, store)
+        assert (status, line) == (2, f"locus: {store}: shard 00000001 {told}")
+
+
+def test_what_compacting_left_is_not_lost(store: Path) -> None:
+    """It was killed while it removed the older shards."""
+    first, second = shards_of(store, "b")
+    old = {file: file.read_bytes() for file in store.rglob("*.parquet") if file != second}
+    whole = runs(store)
+    words = ["aggregate", str(store.parent / "b.jsonl"), "--into", str(store), "--compact"]
+    assert program.main(words) == 0
+    for file, content in old.items():
+        if file != first:
+            file.write_bytes(content)
+    assert database.read([store]).notes == [] and runs(store) == whole
+    assert program.main(words) == 0
+    assert not any(file.exists() for file in some(old))
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_record_that_was_renamed_has_its_samples(store: Path, compact: bool) -> None:
+    """As logs are rotated: another file has its name now."""
+    old, other = store.parent / "a.jsonl", store.parent / "b.jsonl"
+    rotated = old.rename(old.with_name("a.jsonl.1"))
+    told = "SELECT run, count(*) FROM parsed.other WHERE type = 'samples' GROUP BY run ORDER BY run"
+    assert database.read([store]).notes == []
+    old.write_bytes(named("c"))
+    other.write_bytes(named("d"))
+    for _ in range(2):
+        given = database.read([store])
+        assert given.notes == []
+        found = given.db.execute(told).fetchall()
+        rows = database.read([rotated, old, other]).db.execute(told).fetchall()
+        assert found == [row for row in rows if row[0] in dict(found)] != []
+        words = ["aggregate", str(old), str(other), "--into", str(store), "--compact"]
+        assert program.main(words if compact else words[:-1]) == 0
+    assert len(found) == 3
+    rotated.unlink()
+    (note,) = database.read([store]).notes
+    assert note.endswith(": aggregate the file that has them now")
+
+
+def test_a_name_that_is_not_utf_8(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A record may have it, with its samples, but no store."""
+    other = Path(os.fsdecode(os.fsencode(store.parent) + b"/\xff"))
+    status, line = complaint(capsys, "aggregate", store.parent / "a.jsonl", "--into", other)
+    assert status == 2 and line.startswith(f"locus: {store.parent}/\\xff: the name of a store has")
+    other.rmdir()
+    store.rename(other)
+    assert complaint(capsys, "summary", other) == (2, line)
+    other.rename(store)
+    shutil.copy(store.parent / "a.jsonl", other)
+    (store.parent / "a.jsonl").unlink()
+    assert aggregate(other, into=store) == 0
+    assert database.read([store]).notes == []
+
+
 def test_a_store_that_promises_no_files(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of version 1.1; one more shard promises its own."""
     record = store.parent / "b.jsonl"
@@ -144,7 +291,8 @@ def test_a_record_that_was_replaced_since(store: Path) -> None:
     given = database.read([store])
     first = min(run_id("a"), run_id("c"))
     assert given.notes == [
-        f"{record}: no longer holds run {first} and 1 more: the samples are not shown"
+        f"{record}: no longer holds run {first} and 1 more: the samples are not shown: aggregate"
+        " the file that has them now"
     ]
     shown = given.db.execute("SELECT DISTINCT run FROM parsed.other WHERE type = 'samples'")
     assert shown.fetchall() == [(run_id("b"),)]
@@ -216,7 +364,13 @@ def test_other_files_in_a_store_stay(store: Path) -> None:
     for file in left:
         file.write_text("data")
     (store.parent / "b.jsonl").write_bytes(named("b"))
-    words = ["aggregate", str(store.parent / "b.jsonl"), "--into", str(store), "--compact"]
+    words = [
+        "aggregate",
+        str(store.parent / "b.jsonl"),
+        "--into",
+        str(store),
+        "--compact",
+    ]
     assert program.main(words) == 0
     assert all((store / name).read_text() == "data" for name in FOREIGN)
     assert not any(file.exists() for file in left)

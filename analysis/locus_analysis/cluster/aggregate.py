@@ -67,7 +67,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _aggregate(options: argparse.Namespace) -> int:
-    from ..records import likwid, lock, nodes, shards
+    from ..records import database, likwid, lock, nodes, shards
     from ..records import store as layout
 
     begin = time.monotonic()
@@ -87,10 +87,13 @@ def _aggregate(options: argparse.Namespace) -> int:
     try:
         shards.refuse_others(store)
         store.mkdir(parents=True, exist_ok=True)
-        with lock.held(store / LOCK, notes), shards.writing(store):
-            added = _into(store, files)
-            if options.compact:
-                _compact(store)
+        with lock.held(store / LOCK, notes):
+            db = database.connect("256MiB")
+            layout.check(db, store, to_write=True)  # nothing is removed before
+            with shards.writing(store):
+                added = _into(db, store, files)
+                if options.compact:
+                    _compact(store)
     except OSError as error:
         raise CannotWrite(f"{store}: cannot be written: {error.strerror or error}") from error
     finally:
@@ -127,13 +130,10 @@ def _short(flaw: str, path: Path) -> str:
     return sources.name(Path(path.name)) + told
 
 
-def _into(store: Path, files: Sequence[Path]) -> Added:
-    from ..records import bulk, database, nodes, reader, shards
+def _into(db: duckdb.DuckDBPyConnection, store: Path, files: Sequence[Path]) -> Added:
+    from ..records import bulk, nodes, reader, shards
     from ..records import store as layout
 
-    db = database.connect("256MiB")
-    if layout.is_one(store):
-        layout.check(db, store, to_write=True)
     shards.clean(store)
     known = shards.known(db, store)
     added = Added(runs=sum(one.runs for path in files if (one := known.get(str(path)))))

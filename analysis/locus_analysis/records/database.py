@@ -17,6 +17,7 @@ import duckdb
 
 from ..base import processes, units
 from . import bulk, hosts, published, reader, sources, store
+from . import samples as samples_of
 from .lines import Machine
 from .rows import Distribution, HasStatus, InRun, Told, Trial, Value, Verdict
 from .sources import BadInput as BadInput  # for modules that import them from here
@@ -92,9 +93,10 @@ def read(
         store.add(records.db, stores, only)
         for told in store.left_out, store.unseen:
             records.notes += [note for one in stores for note in told(records.db, one)]
+        records.notes += [note for one in stores for note in store.unfinished(one)]
     _named(records)
     if samples and (stores or large):
-        records.notes += store.add_samples(records.db, "other_read" if stores else "other")
+        records.notes += samples_of.add(records.db, "other_read" if stores else "other", stores)
     return records
 
 
@@ -372,7 +374,7 @@ def _choose(db: duckdb.DuckDBPyConnection) -> list[str]:
         "SELECT DISTINCT file FROM latest WHERE run IN"
         " (SELECT run FROM latest GROUP BY run HAVING count(DISTINCT file) > 1)",
     )
-    gone = [file for file in several if not Path(file).exists()]
+    gone = [file for file in several if not sources.named(file).exists()]
     db.execute(
         "CREATE TABLE chosen AS SELECT shard, copy FROM latest QUALIFY row_number() OVER"
         f" ({store.MOST_COMPLETE}, list_contains($gone, file), shard, copy) = 1",

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 NAME = "nodes.tsv"
 COMPLETE = "complete"
-STORED = """
+STORED = f"""
 SELECT file, nodes FROM read_parquet(?, union_by_name = true)
-QUALIFY nodes IS NOT NULL AND row_number() OVER (PARTITION BY file ORDER BY shard DESC) = 1
+QUALIFY nodes IS NOT NULL AND row_number() OVER ({store.LAST_READ}) = 1
 """
 
 

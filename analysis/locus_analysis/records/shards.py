@@ -67,6 +67,8 @@ CREATE VIEW parsed.definition AS
 FROM parsed.definition_all QUALIFY row_number() OVER (PARTITION BY hash) = 1;
 """
 
+# Of a record, also those that had its name before: they may have another one now, with the samples.
+OF_MANIFESTS = store.LAST_READ.replace("file", "file, CASE WHEN runs > 0 THEN inode END", 1)
 OWN = re.compile(store.SHARD.pattern + r"(\.tmp)?")  # names of files
 UNSEEN = (".", "lock", "lost+found")  # begins of names that may be beside those of a store
 ERRNO = re.compile(r'"errno": *"([0-9]+)"')  # in messages of the database
@@ -91,7 +93,8 @@ def known(db: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, Known]:
         return {}
     with store.reading(db, files):
         rows = db.execute(
-            "SELECT file, device, inode, size, mtime_ns, runs FROM read_parquet(?) ORDER BY shard",
+            "SELECT file, device, inode, size, mtime_ns, runs FROM read_parquet(?)"
+            " ORDER BY shard, mtime_ns",
             [files],
         ).fetchall()
     return {file: Known(*others) for file, *others in rows}
@@ -164,6 +167,7 @@ def compact(db: duckdb.DuckDBPyConnection, folder: Path, told: Component) -> int
     if len(old) < MANY:
         return len(old)
     shard = max(old) + 1
+    store.refuse_altered(db, folder)  # else it would be written anew, as if it were whole
     store.add(db, [folder])
     for table in store.TABLES:
         db.execute(f"ALTER VIEW parsed.{table} RENAME TO {table}_all")
@@ -177,10 +181,10 @@ def compact(db: duckdb.DuckDBPyConnection, folder: Path, told: Component) -> int
     db.execute(
         f"CREATE TEMP TABLE manifest AS SELECT * REPLACE ({shard} AS shard) FROM (FROM"
         " read_parquet(?, union_by_name = true)"
-        " QUALIFY row_number() OVER (PARTITION BY file ORDER BY shard DESC) = 1)",
+        f" QUALIFY row_number() OVER ({OF_MANIFESTS}) = 1)",
         [store.manifests(folder)],
     )
-    _write_manifest(db, folder, shard, written)
+    _write_manifest(db, folder, shard, written, {store.COMPACT: "true"})
     for file in (folder / store.MANIFEST).glob("*.parquet"):
         if int(file.stem) in old:
             file.unlink()
@@ -189,12 +193,18 @@ def compact(db: duckdb.DuckDBPyConnection, folder: Path, told: Component) -> int
 
 
 def _write_manifest(
-    db: duckdb.DuckDBPyConnection, folder: Path, shard: int, tables: Sequence[Path]
+    db: duckdb.DuckDBPyConnection,
+    folder: Path,
+    shard: int,
+    tables: Sequence[Path],
+    more: Optional[dict[str, str]] = None,
 ) -> None:
-    """Readers miss a file of a table that is lost later."""
+    """Readers miss a file of a table that is lost later, and name one that was damaged. `more`:
+    metadata."""
     path = folder / store.MANIFEST / f"{shard:08}.parquet"
-    names = [file.parent.relative_to(folder).as_posix() for file in tables]
-    _copy(db, "FROM manifest ORDER BY file", path, {store.FILES: json.dumps(names)})
+    sums = {file.parent.relative_to(folder).as_posix(): store.checksum(file) for file in tables}
+    told = {store.FILES: json.dumps([*sums]), store.SUMS: json.dumps(sums), **(more or {})}
+    _copy(db, "FROM manifest ORDER BY file", path, told)
     _publish([path])
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import re
 import shlex
 import stat
 import sys
@@ -31,6 +32,7 @@ _FOLDER = " or a folder of records (*.jsonl, also with .gz, .bz2, .xz, .zst)"
 # The help of each command's FILE|DIR; of one that does not read standard input.
 GIVEN, GIVEN_FILES = f"{_RECORD} - for standard input;{_FOLDER}", _RECORD + _FOLDER
 CUT_OFF = "the last line was cut off, and is left out"
+ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")  # a byte in what name() returns
 MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8, which editors write, and `cat` puts anywhere
 
 
@@ -89,6 +91,14 @@ def name(path: Path) -> str:
     if path == STANDARD_INPUT:
         return "standard input"
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def named(text: str) -> Path:
+    """The file of which name() is this text."""
+    path = Path(text)
+    if "\\x" not in text or path.exists():
+        return path
+    return Path(os.fsdecode(ESCAPED.sub(lambda m: bytes([int(m[1], 16)]), os.fsencode(text))))
 
 
 def lines(path: Path) -> Iterator[Line]:

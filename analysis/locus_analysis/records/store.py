@@ -7,27 +7,32 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
-from . import hosts, sources
+from . import sources
 from .sources import BadInput
 
 if TYPE_CHECKING:
     import duckdb
 
 MANIFEST = "manifest"
-VERSION = "1.2"
+VERSION = "1.3"
 KEY = "locus_store"  # of the version, in the files' metadata
-FILES = "locus_files"  # ... in a manifest's: TABLE/month=YYYY-MM of its shard, a list in JSON
+# ... in a manifest's, as JSON: a list of its shard's TABLE/month=YYYY-MM; the CRC-32 of each; and
+# true if the shard replaces all before it.
+FILES, SUMS, COMPACT = "locus_files", "locus_sums", "locus_compact"
 TABLES = ("run", "machine", "definition", "trial", "metric", "pair", "distribution", "other")
 OF_BENCHMARK = ("trial", "metric")  # tables with a column of it
 APART = 1_000_000  # shards of several stores are told apart by so much
 ANEW = "aggregate the records into a new store"
 MOST_LEFT = 10  # notes on lines that were left out
 MOST_COMPLETE = "PARTITION BY run ORDER BY ended DESC, trials DESC, lines DESC"  # of its copies
+LAST_READ = "PARTITION BY file ORDER BY shard DESC, mtime_ns DESC"  # row of a manifest
+PIECE = 1 << 20  # bytes that are read at once
 SHARD = re.compile(r"([0-9]{8,})\.parquet")
 
 
@@ -36,14 +41,46 @@ def is_one(path: Path) -> bool:
 
 
 def split(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """The stores, and the others."""
+    """The stores, and the others. Raises BadInput for a store without any manifest."""
     stores = [path for path in paths if is_one(path)]
-    return stores, [path for path in paths if path not in stores]
+    others = [path for path in paths if path not in stores]
+    for path in others:
+        refuse_lost(path)
+        for note in unfinished(path):
+            raise BadInput(note)
+    return stores, others
+
+
+def refuse_lost(store: Path, compact: int = 0) -> None:
+    """Raises BadInput for a shard whose manifest was lost: a writer that was killed leaves only the
+    last shard without one. `compact`: a shard that replaced those before it."""
+    without = _without_manifest(store)
+    last = max(without | shards(store), default=0)
+    for shard in sorted(without - {last}):
+        if shard > compact:
+            raise BadInput(f"{store / MANIFEST}/{shard:08}.parquet: missing: {ANEW}")
+
+
+def unfinished(store: Path) -> list[str]:
+    """A note if the last shard has no manifest."""
+    last = max(without := _without_manifest(store), default=0)
+    if not without or last < max(shards(store), default=0):
+        return []
+    return [
+        f"{store}: shard {last:08} has no manifest, and is left out: locus aggregate is writing it,"
+        " or has to be run again"
+    ]
+
+
+def _without_manifest(store: Path) -> set[int]:
+    """Shards with a file of a table."""
+    files = (file for table in TABLES for file in _files_of(store, table))
+    return {_shard(file) for file in files} - shards(store)
 
 
 def shards(store: Path) -> set[int]:
     """Those that are complete, without those that a later one replaced."""
-    return {int(found[1]) for file in manifests(store) if (found := SHARD.search(file))}
+    return {_shard(file) for file in manifests(store)}
 
 
 def manifests(store: Path) -> list[str]:
@@ -53,19 +90,35 @@ def manifests(store: Path) -> list[str]:
 def check(db: duckdb.DuckDBPyConnection, store: Path, to_write: bool = False) -> None:
     """Raises BadInput for a store with files of a later version, or without one that is promised.
     What is written must not lack what a later minor version has, which is read."""
+    if sources.name(store) != str(store):
+        raise BadInput(
+            f"{sources.name(store)}: the name of a store has to be UTF-8, for DuckDB: give another"
+        )
     files = _all_files(store)
-    with reading(db, files):
-        found = db.execute(
-            "SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata(?)"
-            " WHERE decode(key) IN (?, ?)",
-            [files, KEY, FILES],
-        ).fetchall()
-    _check_version(store, {text for _, key, text in found if key == KEY} or {"unknown"}, to_write)
+    found: list[tuple[str, str, str]] = []
+    if files:
+        with reading(db, files):
+            found = _metadata(db, files, KEY, FILES, COMPACT)
+        versions = {text for _, key, text in found if key == KEY}
+        _check_version(store, versions or {"unknown"}, to_write)
     for manifest, key, text in found:
         for folder in json.loads(text) if key == FILES else []:
             file = store / folder / Path(manifest).name
             if not file.exists():
                 raise BadInput(f"{file}: missing: {ANEW}")
+    compact = [_shard(manifest) for manifest, key, _ in found if key == COMPACT]
+    refuse_lost(store, max(compact, default=0))
+
+
+def _metadata(
+    db: duckdb.DuckDBPyConnection, files: Sequence[str], *keys: str
+) -> list[tuple[str, str, str]]:
+    """File, key and text."""
+    query = (
+        "SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata(?)"
+        " WHERE list_contains(?, decode(key))"
+    )
+    return db.execute(query, [files, keys]).fetchall()
 
 
 def _check_version(store: Path, versions: set[str], to_write: bool) -> None:
@@ -118,7 +171,42 @@ def _damaged(files: Sequence[str]) -> Optional[str]:
             continue
         except duckdb.Error:
             return f"{file}: damaged, no whole file of Parquet: {ANEW}"
+    return _altered(db, files)
+
+
+def refuse_altered(db: duckdb.DuckDBPyConnection, store: Path) -> None:
+    """Raises BadInput for a file of a table whose content is not what was written."""
+    if flaw := _altered(db, _all_files(store)):
+        raise BadInput(flaw)
+
+
+def _altered(db: duckdb.DuckDBPyConnection, files: Sequence[str]) -> Optional[str]:
+    """What does not decode has been told."""
+    sums: dict[Path, dict[str, str]] = {}
+    for file in map(Path, files):
+        if file.parent.name == MANIFEST:
+            try:
+                for _, key, text in _metadata(db, [str(file)], FILES, SUMS):
+                    told = json.loads(text)
+                    if key == SUMS:
+                        sums[file] = told
+            except ValueError:
+                return f"{file}: damaged, its metadata are not JSON: {ANEW}"
+            continue
+        folder = file.parents[2]
+        own = sums.get(folder / MANIFEST / file.name, {})
+        written = own.get(file.parent.relative_to(folder).as_posix())
+        if written not in (None, checksum(file)):
+            return f"{file}: damaged, its content is not what was written: {ANEW}"
     return None
+
+
+def checksum(file: Path) -> str:
+    value = 0
+    with file.open("rb") as opened:
+        while piece := opened.read(PIECE):
+            value = zlib.crc32(piece, value)
+    return f"{value:08x}"
 
 
 def add(db: duckdb.DuckDBPyConnection, stores: Sequence[Path], only: Sequence[str] = ()) -> None:
@@ -142,8 +230,8 @@ def add(db: duckdb.DuckDBPyConnection, stores: Sequence[Path], only: Sequence[st
 def left_out(db: duckdb.DuckDBPyConnection, store: Path) -> list[str]:
     """Notes on lines that were left out as the store was filled: the first, and how many more."""
     query = (
-        "SELECT unnest(left_out) FROM (FROM read_parquet(?) QUALIFY shard = max(shard)"
-        " OVER (PARTITION BY file) ORDER BY shard, file)"
+        "SELECT unnest(left_out) FROM (FROM read_parquet(?)"
+        f" QUALIFY row_number() OVER ({LAST_READ}) = 1 ORDER BY shard, file)"
     )
     found = [note for (note,) in db.execute(query, [manifests(store)]).fetchall()]
     more = len(found) - MOST_LEFT
@@ -188,78 +276,21 @@ def columns(db: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
 def files_of(store: Path, table: str) -> list[str]:
     """Of complete shards."""
     complete = shards(store)
-    return [
-        file
-        for month in sorted((store / table).glob("month=*"))
-        for file in _files(month)
-        if (found := SHARD.search(file)) and int(found[1]) in complete
-    ]
+    return [file for file in _files_of(store, table) if _shard(file) in complete]
+
+
+def _files_of(store: Path, table: str) -> list[str]:
+    months = sorted((store / table).glob("month=*"))
+    return [file for month in months for file in _files(month)]
+
+
+def _shard(file: str) -> int:
+    return int(Path(file).stem)
 
 
 def _all_files(store: Path) -> list[str]:
     """The manifests, and the files of tables of complete shards."""
     return [*manifests(store), *(file for table in TABLES for file in files_of(store, table))]
-
-
-def add_samples(db: duckdb.DuckDBPyConnection, table: str) -> list[str]:
-    """Reads samples from the files of few hosts' runs into a table, since a store has none. Returns
-    notes on files that are not there, or no longer hold a run."""
-    import duckdb
-
-    from . import reader
-
-    rows = db.execute(
-        "SELECT r.file, r.run, r.shard, r.copy, h.host FROM parsed.run r JOIN chosen"
-        " USING (shard, copy) JOIN host h USING (run) WHERE r.shard > 0 ORDER BY r.shard, r.copy"
-    ).fetchall()
-    if len({host for *_, host in rows}) > hosts.FEW:
-        return []
-    files: dict[str, dict[str, int]] = {}
-    for file, run, shard, *_ in rows:
-        files.setdefault(file, {})[run] = shard
-    notes: list[str] = []
-    for file, runs in files.items():
-        try:
-            try:
-                found, own = _samples(Path(file), runs, checked=False)
-                reader.insert(db, f"parsed.{table}", found)
-            except (UnicodeDecodeError, duckdb.ConversionException):
-                found, own = _samples(Path(file), runs, checked=True)
-                reader.insert(db, f"parsed.{table}", found)
-            notes += own
-        except BadInput:
-            notes.append(f"{file}: cannot be read: the samples of its runs are not shown")
-    return notes
-
-
-def _samples(
-    path: Path, runs: dict[str, int], checked: bool
-) -> tuple[list[tuple[object, ...]], list[str]]:
-    """Rows of the table `other`, and notes. The schema is asked only if the database refused them:
-    a line was damaged since the store was made."""
-    from . import reader, schema
-
-    rows, flaws = list[tuple[object, ...]](), list[str]()
-    gone = dict.fromkeys(runs)
-    for number, text, _ in sources.lines(path):
-        if run := schema.header_of(text):
-            gone.pop(run, None)
-        found = reader.SAMPLES.match(text)
-        run = found[1].decode() if found else None
-        if run not in runs:
-            continue
-        try:
-            if checked:
-                schema.check(schema.parse(text), strict=False)
-            rows.append((runs[run], run, number, "samples", text.decode("utf-8")))
-        except schema.Flaw as flaw:
-            flaws.append(f"{sources.name(path)}:{number}: {flaw}")
-    notes = reader.told(path, flaws)
-    if gone:
-        more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
-        lost = f"no longer holds run {min(gone)}{more}"
-        notes.append(f"{sources.name(path)}: {lost}: the samples are not shown")
-    return rows, notes
 
 
 def _select(
