@@ -78,11 +78,36 @@ def test_every_reason_is_in_the_table() -> None:
         ({"var": "cycle,page-random", "size": "4K..2G*2"}, 300, " --time-budget 10min"),
         ({"variant": "cycle", "size": "4K..64M*2"}, 60, ""),  # another question
         ({"variant": "page-random", "size": "4K..2G*2"}, 60, ""),
+        ({"variant": "cycle"}, 3600, ""),  # the default sizes are others
+        ({"variant": "cycle", "size": "4K..2G*2", "prof": "standard"}, 60, " --time-budget 2min"),
         ({}, 60, ""),
     ],
 )
 def test_what_was_run_is_not_repeated(options: dict[str, str], seconds: int, more: str) -> None:
     assert command(advice.SHORT, Run("latency", options, seconds)) == BASE + more
+
+
+@pytest.mark.parametrize(
+    ("reason", "options", "seconds", "more"),
+    [
+        (advice.NOISY, {}, 400, " --time-budget 13min"),
+        (advice.NOISY, {"variant": "distance"}, 400, " --time-budget 5min"),  # a part of it
+        (advice.NOISY, {"threads": "2"}, 3600, " --time-budget 5min"),
+        (advice.SHORT, {"variant": "distance"}, 60, " --time-budget 2min"),  # all takes longer
+        (advice.BIMODAL, {}, 60, " --runs 6"),
+        (advice.BIMODAL, {"runs": "8"}, 60, " --runs 6 --time-budget 2min"),
+    ],
+)
+def test_only_a_run_that_asked_as_much_counts(
+    reason: str, options: dict[str, str], seconds: int, more: str
+) -> None:
+    told = command(reason, Run("sharing", options, seconds), wish=Wish("sharing", cpus=2))
+    assert told.removeprefix("with nothing else running: ") == f"locus sharing{more}"
+
+
+def test_runs_that_were_not_asked_for_come_before_more_time() -> None:
+    had = Run("latency", dict(CURVE.options), 60)
+    assert command(advice.BIMODAL, had) == f"{BASE} --runs 6"
 
 
 def test_what_had_an_hour_is_no_advice() -> None:
@@ -240,10 +265,14 @@ def test_answers_that_differ_are_the_reason_for_no_comparison() -> None:
     assert told == "1q and 2q can't be compared: their inertia differs"
 
 
-def test_a_suite_is_not_told_to_run_a_suite() -> None:
+@pytest.mark.parametrize(
+    ("given", "more"),
+    [("suite", " --time-budget 2min"), ("suite --quiet latency", ""), ("suite latency numa", "")],
+)
+def test_a_suite_is_not_told_to_run_the_same_suite(given: str, more: str) -> None:
     points = [p for p in latency(TWO, 1) if p.variant == "cycle"]
-    made = card_of(TWO, points + cut_all(numa(TWO)), "suite")
-    assert "workloads: locus suite --time-budget 2min" in made.missing
+    made = card_of(TWO, points + cut_all(numa(TWO)), *given.split())
+    assert "workloads: locus suite" + more in made.missing.split("; ")
     assert "core to core: locus core-to-core" in made.missing
     assert "bandwidth, first touch: impossible here: no memory" in made.missing
 

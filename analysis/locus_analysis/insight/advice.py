@@ -51,6 +51,15 @@ REMEDIES: dict[str, Optional[Remedy]] = {
 MOST_SECONDS = 3600  # longer ones are no advice
 PROFILE_SECONDS = 60  # what a command has by itself
 NO_QUESTION = ("output", "append", "resume", "quiet", "format", "tag", "seed")  # of options
+EFFORT = (  # what changes how long, or how, the same trials are measured
+    *("profile", "time-budget", "case-budget", "repeats", "duration", "runs", "begin-at"),
+    *("counters", "counters-optional", "multiplex", "verbose"),
+)
+FLAGS = (  # without a value
+    *("append", "resume", "quiet", "verbose", "oversubscribe", "counters-optional"),
+    *("multiplex", "dry-run"),
+)
+WHOLE = ("variant", "pages")  # without these options all of their values are asked for
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,7 @@ class Run:
     benchmark: str
     options: dict[str, str]
     seconds: float
+    only: tuple[str, ...] = ()  # benchmarks of a suite; empty: all
 
     def given(self, name: str) -> str:
         """The value of an option, which may be abbreviated."""
@@ -111,7 +121,7 @@ def of(place: Place, reason: str, wish: Wish) -> Advice:
     remedy, lack = REMEDIES[reason], _lack(place.machine, wish)
     if lack or remedy is None:
         return Advice(none=lack)
-    had = [run.seconds for run in place.runs if _asked(run, wish, remedy)]
+    had = [run.seconds for run in place.runs if _asked(run, wish, remedy, reason)]
     seconds = remedy.seconds
     if had and max(had) >= (seconds or PROFILE_SECONDS):
         seconds = int(2 * max(had))
@@ -125,13 +135,28 @@ def of(place: Place, reason: str, wish: Wish) -> Advice:
     return Advice(" ".join(words), remedy.before, why=reason)
 
 
-def _asked(run: Run, wish: Wish, remedy: Remedy) -> bool:
-    """Whether a run asked the same, or more, however long it took. What it left to a default it
-    asked if it asked something else."""
-    runs = (("runs", str(remedy.runs)),) if remedy.runs else ()
-    asked = [(run.given(name), value) for name, value in (*wish.options, *runs)]
-    same = [set(value.split(",")) <= set(given.split(",")) for given, value in asked if given]
-    return run.benchmark == wish.benchmark and all(same) and (bool(same) or not asked)
+def _asked(run: Run, wish: Wish, remedy: Remedy, reason: str) -> bool:
+    """Whether a run asked the same, or more, however long it took; or a part of it, where that had
+    too little time already."""
+    runs = run.given("runs")
+    if run.benchmark != wish.benchmark or (int(runs) if runs.isdigit() else 1) < remedy.runs:
+        return False
+    wanted = dict(wish.options)
+    given = {name: value for name in wanted if (value := run.given(name))}
+    if not all(_values(wanted[name]) <= _values(value) for name, value in given.items()):
+        return False
+    if wanted and (not given or not {*wanted} <= {*given, *WHOLE}):
+        return False
+    return reason == SHORT or not (run.only or _others(run, wanted))
+
+
+def _values(words: str) -> set[str]:
+    return set(words.split(","))
+
+
+def _others(run: Run, wanted: Iterable[str]) -> list[str]:
+    """Options of a run that restrict it, and are not among those wanted."""
+    return [own for own in run.options if not _is_of(own, (*wanted, *EFFORT))]
 
 
 def _lack(machine: Machine, wish: Wish) -> str:
@@ -217,19 +242,29 @@ def places(db: duckdb.DuckDBPyConnection) -> dict[str, Place]:
 
 
 def _run(header: Header, elapsed: Optional[float]) -> Run:
-    words = header["command"][1:]
+    name, *words = header["command"][1:] or [""]
     had = max(header["budget"]["time"] or 0.0, elapsed or 0.0)
-    return Run(words[0] if words else "", _options(words[1:]), had)
+    options, others = _options(words)
+    return Run(name, options, had, tuple(others))
 
 
-def _options(words: Sequence[str]) -> dict[str, str]:
-    """Long options with their values."""
-    found = {}
-    for word, after in zip(words, [*words[1:], ""]):
-        if word.startswith("--"):
-            name, equals, value = word[2:].partition("=")
-            found[name] = value if equals else after
-    return {name: value for name, value in found.items() if name not in NO_QUESTION}
+def _options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Long options with their values, and the words that are neither."""
+    found, others, rest = {}, [], list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-"):
+            others.append(word)
+            continue
+        name, equals, value = word.removeprefix("--").partition("=")
+        is_flag = equals or _is_of(name, FLAGS)
+        found[name] = value if is_flag or not rest else rest.pop(0)
+    return {n: v for n, v in found.items() if not _is_of(n, NO_QUESTION)}, others
+
+
+def _is_of(given: str, names: Iterable[str]) -> bool:
+    """Whether an option, which may be abbreviated, is one of these."""
+    return bool(given) and any(name.startswith(given) for name in names)
 
 
 def quantity(size: float) -> str:
