@@ -103,6 +103,56 @@ def test_a_noisy_tlb_is_told_without_its_time() -> None:
     assert " ns" not in noisy.text.partition(" · ")[0] and noisy.sure == NOISY
 
 
+def wide(points: list[Point], *names: str) -> content.Card:
+    """The card of points of these variants whose intervals reach far, and are not converged."""
+    for p in points:
+        if p.variant in names:
+            p.status, p.reasons = "unconverged", ["the interval is wide"]
+    lines = record(TWO, points, RUN)
+    for of in (line for line in lines if line.get("variant") in names):
+        for metric in (m for m in of.get("metrics") or [] if m["name"] == "time"):
+            exact = next(p.seconds for p in points if p.id == of["id"])
+            metric.update(value=exact, ci=[0.9 * exact, 1.1 * exact])
+    (made,) = cards(*lines)
+    return made
+
+
+LONGER = "--size 4K..256M*1.2 --time-budget 5min"
+
+
+def test_a_time_that_alone_is_rough_has_its_advice() -> None:
+    made = wide(cycle(), "cycle")
+    (line,) = [line for line in made.lines if line.text.startswith("for the time")]
+    assert told(made, "L1").sure == ROUGH
+    assert line.text == (
+        f"for the times of L1, L2, L3, memory: locus latency --variant cycle --pages thp {LONGER}"
+    )
+    assert not [x for x in wide(cycle(), "none").lines if x.text.startswith("for the time")]
+
+
+@pytest.mark.parametrize("name", ["", "memory"])
+def test_a_time_that_noise_disturbed_has_its_advice(name: str) -> None:
+    """Once, for all levels."""
+    points = cycle()
+    for p in points:
+        size = p.parameters["size"]
+        if 4 * KIB < size < 28 * KIB or (name == "memory" and size > 32 * MIB):
+            p.status, p.reasons = "noisy", ["other work"]
+    made = card_of(TWO, points)
+    (line,) = [line for line in made.lines if "with nothing else running" in line.text]
+    assert line.text.endswith(LONGER) and line.name == name
+
+
+def test_a_tlb_whose_time_alone_is_rough_has_its_advice() -> None:
+    points = [p for p in latency(TWO) if p.variant in ("cycle", "page-random")]
+    line = told(wide(points, "page-random"), "TLB")
+    assert line.sure == ROUGH
+    assert line.text.endswith(
+        "; for the times of L1 and L2: locus latency --variant page-random --pages base,thp"
+        " --size 64K..64M*1.2 --time-budget 5min"
+    )
+
+
 def huge_pages(low: float, high: float, status: str) -> content.Line:
     """The line on huge pages where loads on base pages take so many times as long."""
     points = [p for p in latency(TWO) if p.variant == "cycle"]

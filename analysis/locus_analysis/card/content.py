@@ -13,26 +13,21 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from math import floor, log10
-from typing import TYPE_CHECKING, Optional, TypedDict
+from typing import Optional
 
 import duckdb
 
 from ..base import glossary, units
 from ..insight import advice, evidence
 from ..insight.advice import Advice, Place
-from ..insight.evidence import ABOVE, BELOW, OPEN, SAME
-from ..records.database import UNUSABLE, is_sound
+from ..insight.evidence import ABOVE, BELOW, OPEN, SAME, Sure
+from ..records.database import UNUSABLE
 from ..records.lines import Header, Machine, Node
 from ..records.rows import Judged, Outcome, Trial
-
-if TYPE_CHECKING:
-    from typing_extensions import ReadOnly
-
 
 NO_DIFFERENCE = evidence.SAME
 CERTAIN, ROUGH, NOISY, UNTOLD = "certain", "rough", "noisy", "cannot tell"
 MEANING = {word: glossary.terms()[word] for word in (CERTAIN, ROUGH, NOISY, UNTOLD)}
-WITHIN = 0.05  # of the value: how far an interval reaches that still counts as certain
 COLUMNS = 100  # without a terminal, and on a wide one
 LEAST_COLUMNS = 72  # a narrower terminal wraps rows itself
 BLOCK, NAME, SURE = 11, 26, 11  # columns: the block; block and name; the word at the right
@@ -71,15 +66,6 @@ class Spoiler:
 
     what: str
     remedy: str = ""
-
-
-class Sure(TypedDict):
-    """A value and what tells how far it can be trusted."""
-
-    value: ReadOnly[Optional[float]]
-    low: ReadOnly[Optional[float]]
-    high: ReadOnly[Optional[float]]
-    status: str
 
 
 @dataclass
@@ -134,12 +120,9 @@ class Host:
 
 def sure(of: Sure) -> str:
     """How far a value can be trusted."""
-    low, high, value = of["low"], of["high"], of["value"]
     if evidence.is_noisy(of):
         return NOISY
-    if not is_sound(of) or low is None or high is None or not value:
-        return ROUGH
-    return CERTAIN if max(value - low, high - value) <= WITHIN * abs(value) else ROUGH
+    return CERTAIN if evidence.is_certain(of) else ROUGH
 
 
 def compared(found: Sequence[Judged], more: str = "", less: str = "") -> tuple[str, str]:

@@ -39,9 +39,11 @@ def caches(host: Host) -> list[Line]:
     if best and not lines:
         then = cache_levels.missing(best, host.place)
         lines = [untold("caches", "", "no level can be found", then, _sizes(host))]
-    what, then = cache_levels.narrower(best, host.place) if best else ("", advice.Advice())
-    if what:
-        lines.append(advised(Line("caches", "", "", ""), then, then.after(what)))
+    open_ = [cache_levels.narrower(best, host.place)] if best else []
+    if best and not any(level.noisy for level in best.levels if level.name == "memory"):
+        open_.append(cache_levels.timed(best, host.place))  # else memory's line has it, for all
+    for what, then in open_:
+        lines += [advised(Line("caches", "", "", ""), then, then.after(what))] if what else []
     translation = _last(host, [f for f in found if f.what == "TLB" and f.first])
     if best or translation:
         lines += [*node_lines.remote(host), *_pages(host), *_tlb(host, translation)]
@@ -90,9 +92,8 @@ def _is_missing(level: Level) -> bool:
 
 def _noisy_cache(host: Host, finding: Finding, level: Level) -> Line:
     """Where it ends is told, its time is not."""
-    then = cache_levels.quieter(finding, host.place)
     if level.name == "memory":
-        return noisy("caches", level.name, then)
+        return noisy("caches", level.name, cache_levels.timed(finding, host.place)[1])
     size, remark = _end(level)
     told = f"{size:>10}  {remark}".rstrip() + "; its time is disturbed by other work"
     numbers = {"size": found} if (found := _size(level)) else {}

@@ -30,6 +30,7 @@ from .memory_level import (
     judge,
     median_within,
     step_of,
+    why_untimed,
 )
 from .plateaus import Plateau, Steps
 
@@ -178,10 +179,18 @@ def _why_missing(
     return advice.EXHAUSTED, curve_to(finding.pages, top, FINE)
 
 
-def quieter(finding: Finding, place: Place) -> Advice:
-    """What to run for the time of a level that other work disturbed."""
+def timed(finding: Finding, place: Place) -> tuple[str, Advice]:
+    """Which levels' times alone are not certain, and what to run; empty: there is none. It is no
+    coarser than the curve that found their ends."""
+    ends = _wide(finding)
+    own = [level for level in finding.levels if not level.is_timed and level not in ends]
+    if not own:
+        return "", Advice()
+    factor = FINE if any(level.is_certain for level in finding.levels) else 2
     top = top_of(reported_caches(place.machine), place.machine)
-    return advice.of(place, advice.NOISY, curve_to(finding.pages, top, 2))
+    names = ", ".join(level.name for level in own)
+    then = advice.of(place, why_untimed(own), curve_to(finding.pages, top, factor))
+    return f"for the time{'s' * (len(own) > 1)} of {names}", then
 
 
 def curve_to(pages: str, top: float, factor: float) -> Wish:
@@ -194,12 +203,7 @@ def curve_to(pages: str, top: float, factor: float) -> Wish:
 
 def narrower(finding: Finding, place: Place) -> tuple[str, Advice]:
     """Which levels' ends are not certain, and what to run; empty where nothing would help."""
-    wide, points = [], [p for p in finding.points if p["value"] and p["status"] not in UNUSABLE]
-    for level in finding.levels:
-        if level.bracket is None or level.is_certain:
-            continue
-        if level.doubtful or step_of(points, level.bracket, 1) > FINE * FINE:
-            wide.append(level)
+    wide = _wide(finding)
     if not wide:
         return "", Advice()
     doubtful = [p for level in wide for p in level.doubtful]
@@ -213,6 +217,17 @@ def narrower(finding: Finding, place: Place) -> tuple[str, Advice]:
     names = ", ".join(level.name for level in wide)
     left = f" ({advice.left_out((p['size'], p) for p in doubtful)})" if doubtful else ""
     return f"to be certain of {names}{left}", found
+
+
+def _wide(finding: Finding) -> list[Level]:
+    """The levels whose ends more, or better, points would narrow."""
+    points = [p for p in finding.points if p["value"] and p["status"] not in UNUSABLE]
+    open_ = [(level, level.bracket) for level in finding.levels if not level.is_certain]
+    return [
+        level
+        for level, bracket in open_
+        if bracket and (level.doubtful or step_of(points, bracket, 1) > FINE * FINE)
+    ]
 
 
 def reported_caches(machine: Machine) -> dict[int, list[float]]:

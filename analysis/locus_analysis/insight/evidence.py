@@ -12,17 +12,28 @@ from functools import reduce
 from itertools import product as corners
 from math import inf, isfinite, prod
 from statistics import median
-from typing import Optional, TypedDict
+from typing import TYPE_CHECKING, Optional, TypedDict
 
 from ..base import units
 from ..records.database import UNUSABLE, graver, is_sound, value_of
 from ..records.rows import HasStatus, Judged, OverRuns, Trial, Value, Verdict
+
+if TYPE_CHECKING:
+    from typing_extensions import ReadOnly
 
 
 class Valued(Judged, OverRuns):
     """A metric of a trial."""
 
     variant: str
+
+
+class Sure(HasStatus):
+    """A value and what tells how far it can be trusted."""
+
+    value: ReadOnly[Optional[float]]
+    low: ReadOnly[Optional[float]]
+    high: ReadOnly[Optional[float]]
 
 
 class Part(TypedDict):
@@ -38,6 +49,7 @@ MOST = 0.5  # of a cost: a cause explains at least that much, and a cure removes
 
 
 ABOVE, BELOW, SAME, OPEN = "above", "below", "no difference", "open"
+WITHIN = 0.05  # of a value: how far its interval may reach where it counts as certain
 MATTERS = 1.05  # a ratio within this factor of 1 counts as no difference
 
 
@@ -91,6 +103,14 @@ def counts(trial: Trial) -> bool:
 def is_noisy(of: HasStatus) -> bool:
     """Whether its value is not to be told."""
     return of["status"] == "noisy"
+
+
+def is_certain(of: Sure) -> bool:
+    """Whether its interval can be trusted, and is narrow."""
+    low, high, value = of["low"], of["high"], of["value"]
+    if not is_sound(of) or low is None or high is None or not value:
+        return False
+    return max(value - low, high - value) <= WITHIN * abs(value)
 
 
 def told(of: Judged) -> str:

@@ -31,6 +31,7 @@ def findings(db: duckdb.DuckDBPyConnection) -> list[Finding]:
         found[whole] += each
         for finding in (f for f in each if f.first and f.levels):
             _advise(finding, *caches.narrower(finding, places[whole]))
+            _advise(finding, *caches.timed(finding, places[whole]))
     for whole, own in groupby(caches.curves(trials, "page-random"), lambda c: c.whole):
         of_caches = next((f for f in found[whole] if f.first), None)
         of_pages = tlb.found(list(own), of_caches, places[whole])

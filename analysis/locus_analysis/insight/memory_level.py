@@ -14,7 +14,7 @@ from ..base import units
 from ..records.database import is_sound
 from ..records.description import Bands
 from ..records.rows import Judged, Trial
-from . import evidence
+from . import advice, evidence
 from .plateaus import LONG_RAMP, Edge, Plateau, Text
 
 
@@ -65,6 +65,11 @@ class Level:
         if self.verdict == AGREES and self.size is None:
             return False
         return self.bracket[1] <= NARROW * self.bracket[0]
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether its time is certain; also where it has none that could be."""
+        return self.judged is None or evidence.is_certain(self.judged)
 
     @property
     def modes(self) -> list[float]:
@@ -160,6 +165,12 @@ def doubt(
         low, high = level.bracket or (math.inf, -math.inf)
         within = [p for p in points if low <= p["size"] / unit <= high]
         level.doubtful = [p for p in within if p not in counted or not is_sound(p)]
+
+
+def why_untimed(levels: Sequence[Level]) -> str:
+    """Why the times of these levels are not certain, of most of them."""
+    judged = [level.judged for level in levels if level.judged]
+    return advice.why(judged) if any(of["status"] != "ok" for of in judged) else advice.WIDE
 
 
 def step_of(points: Sequence[Sized], bracket: tuple[float, float], unit: float) -> float:

@@ -33,6 +33,7 @@ from .memory_level import (
     judge,
     median_within,
     step_of,
+    why_untimed,
 )
 from .plateaus import Edge, Plateau, Steps
 
@@ -271,7 +272,8 @@ def missing(finding: Optional[Finding], place: Place) -> Advice:
 
 
 def narrower(finding: Finding, place: Place) -> tuple[str, Advice]:
-    """Why a level's end is not certain, and what to run; empty where nothing would help."""
+    """Why a level's end, or else its time, is not certain, and what to run; empty where nothing
+    would help."""
     wide = [level for level in finding.levels if level.bracket and not level.is_certain]
     doubtful = [p for level in wide for p in level.doubtful]
     points = [p for p in finding.points if p["value"]]
@@ -280,7 +282,17 @@ def narrower(finding: Finding, place: Place) -> tuple[str, Advice]:
         for level in wide
         if level.bracket
     ):
-        return "", Advice()
+        return _timed(finding, place)
     reason = advice.why(doubtful) if doubtful else advice.COARSE
     left = f"{advice.left_out((p['size'], p) for p in doubtful)}; " if doubtful else ""
     return f"{left}to be certain", advice.of(place, reason, wish(FINE, finding.has_huge))
+
+
+def _timed(finding: Finding, place: Place) -> tuple[str, Advice]:
+    """The same for levels of which only the time is not certain."""
+    own = [level for level in finding.levels if not level.is_timed]
+    if not own:
+        return "", Advice()
+    names = " and ".join(level.name.removesuffix(" TLB") for level in own)
+    then = advice.of(place, why_untimed(own), wish(FINE, finding.has_huge))
+    return f"for the time{'s' * (len(own) > 1)} of {names}", then
