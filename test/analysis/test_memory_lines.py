@@ -8,7 +8,7 @@ import math
 import pytest
 from locus_analysis.card import content
 from locus_analysis.card.content import CERTAIN, NOISY, ROUGH, UNTOLD
-from make_records import TWO, Point, latency, numa, record
+from make_records import FOUR, TWO, Machine, Point, latency, numa, record
 from test_summary import RUN, card_of, cards, said_of, told
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -253,3 +253,53 @@ def test_so_is_bandwidth_of_other_nodes(
 ) -> None:
     line = nodes("numa", status, local, width, modes)
     assert said in line.text and line.sure == word
+
+
+def of_noisy(machine: Machine, benchmark: str, *noisy: tuple[int, int], width: float) -> str:
+    """The line where these cells are noisy, of the nodes of threads and of memory: the word, and
+    the text."""
+    made = numa(machine, kernels=("sum",)) if benchmark == "numa" else latency(machine, 1)
+    points = [p for p in made if benchmark == "numa" or p.variant in ("matrix", "cycle")]
+    lines = record(machine, points, RUN)
+    for of in (line for line in lines if line.get("variant") == "matrix"):
+        threads = [count != "0" for count in of["parameters"]["from"].split("+")].index(True)
+        if (threads, int(of["parameters"]["to"])) in noisy:
+            of["status"], of["reasons"] = "noisy", ["other work"]
+            for metric in (m for m in of["metrics"] if m["value"]):
+                metric["ci"] = [metric["value"] * (1 - width), metric["value"] * (1 + width)]
+    (card,) = cards(*lines)
+    line = told(card, "remote memory" if benchmark == "latency" else "other nodes")
+    return f"{line.sure}: {' '.join(line.text.split())}"
+
+
+QUIETER = "with nothing else running: locus latency --variant matrix --time-budget 5min"
+
+
+def test_of_remote_cells_those_are_told_that_are_not_noisy() -> None:
+    """The worst of these, and which were left out."""
+    far = [(node, 3) for node in range(3)]
+    found = of_noisy(FOUR, "latency", far[0], width=0.1)
+    assert found.startswith(ROUGH) and " 2.6x local " in found
+    assert found.endswith(f", worst of 8, 0 -> 3 noisy; {QUIETER}")
+    found = of_noisy(FOUR, "latency", *far, width=0.1)
+    assert " 1.65x local " in found
+    assert found.endswith(f", worst of 6, 0 -> 3, 1 -> 3, 2 -> 3 noisy; {QUIETER}")
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "width", "said"),
+    [
+        ("latency", 0.1, f"noisy: – >1x local 0 -> 1, 1 -> 0 noisy; {QUIETER}"),
+        ("latency", 0.5, "cannot tell: disturbed by other work: with nothing else running: locus "),
+        ("numa", 0.1, "noisy: <1x the node's own (0 -> 1, 1 -> 0 noisy); with nothing else run"),
+        ("numa", 0.9, "cannot tell: disturbed by other work: with nothing else running: locus "),
+    ],
+)
+def test_of_noisy_cells_alone_the_side_is_told(benchmark: str, width: float, said: str) -> None:
+    assert of_noisy(TWO, benchmark, (0, 1), (1, 0), width=width).startswith(said)
+
+
+def test_bandwidth_of_other_nodes_leaves_out_noisy_cells() -> None:
+    found = of_noisy(TWO, "numa", (0, 1), width=0.1)
+    assert found.startswith(ROUGH) and ", 0.55x the node's own (1 -> 0, worst of 1" not in found
+    assert "0.55x the node's own (1 -> 0, 0 -> 1 noisy); with nothing else" in found

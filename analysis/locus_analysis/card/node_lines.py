@@ -23,6 +23,7 @@ from .content import (
     UNTOLD,
     Host,
     Line,
+    advised,
     compared,
     noisy,
     sure,
@@ -105,22 +106,33 @@ def shown(cell: Cell, unit: str) -> str:
 
 @dataclass(frozen=True)
 class Remote:
-    """The worst remote cell beside the local ones."""
+    """The worst remote cell whose value may be told, beside the local ones."""
 
-    cell: Cell
+    cell: Optional[Cell]  # none: all are noisy
     local: Judged  # all of them as one value
-    cells: int  # how many remote ones there are
+    clear: int  # how many such cells there are
+    noisy: Sequence[Cell]  # those that are left out of it
+
+    def _beside(self, cell: Cell) -> Judged:
+        return evidence.product([(_judged(cell), False), (self.local, True)])
 
     def against(self, what: str) -> tuple[str, str]:
-        """What it is beside the local ones; and how far all of that can be trusted."""
-        own = _judged(self.cell)
-        said, word = against(evidence.product([(own, False), (self.local, True)]), what)
-        return said, worst([sure(own), word])
+        """What it is beside the local ones; and how far all of that can be trusted. Of noisy cells
+        alone, on which sides they are."""
+        if self.cell is None:
+            said, word = compared([self._beside(cell) for cell in self.noisy])
+            return f"{said} {what}", word
+        said, word = against(self._beside(self.cell), what)
+        return said, worst([sure(_judged(self.cell)), word, *[ROUGH] * bool(self.noisy)])
+
+    def shown(self, unit: str) -> str:
+        """The value, or both of its modes."""
+        return shown(self.cell, unit) if self.cell else "–"
 
     @property
     def numbers(self) -> dict[str, float]:
         """Of both, the values that may be told."""
-        both = {"local": self.local, "remote": _judged(self.cell)}
+        both = {"local": self.local, **({"remote": _judged(self.cell)} if self.cell else {})}
         return {
             name: value_of(of)
             for name, of in both.items()
@@ -129,8 +141,17 @@ class Remote:
 
     @property
     def where(self) -> str:
-        nodes = f"{self.cell['threads_node']} -> {self.cell['memory_order']}"
-        return nodes + (f", worst of {self.cells}" if self.cells > 1 else "")
+        """Its nodes, and those of cells that are left out."""
+        told = [_nodes(self.cell)] if self.cell else []
+        if self.cell and self.clear > 1:
+            told.append(f"worst of {self.clear}")
+        if self.noisy:
+            told.append(f"{units.some([*map(_nodes, self.noisy)], 3)} noisy")
+        return ", ".join(told)
+
+
+def _nodes(cell: Cell) -> str:
+    return f"{cell['threads_node']} -> {cell['memory_order']}"
 
 
 def _remote(cells: Sequence[Cell], lower: bool) -> Optional[Remote]:
@@ -139,8 +160,10 @@ def _remote(cells: Sequence[Cell], lower: bool) -> Optional[Remote]:
     other = [c for c in known if not _is_local(c)]
     if not local or not other:
         return None
-    most = (max if lower else min)(other, key=value_of)
-    return Remote(most, evidence.middle(local), len(other))
+    noisy_ones = [c for c in other if evidence.is_noisy(c)]
+    clear = [c for c in other if c not in noisy_ones]
+    most = (max if lower else min)(clear, key=value_of) if clear else None
+    return Remote(most, evidence.middle(local), len(clear), noisy_ones)
 
 
 def against(ratio: Judged, what: str) -> tuple[str, str]:
@@ -173,12 +196,22 @@ def remote(host: Host) -> list[Line]:
                 _distance(host),
             )
         ]
-    if evidence.is_noisy(found.cell):
-        then = _then(host, "latency", variant="matrix", nodes=2)
-        return [noisy("caches", "remote memory", then, _distance(host))]
     said, word = found.against("local")
-    text = columns("", shown(found.cell, "s"), said, found.where)
-    return [Line("caches", "remote memory", text, word, found.numbers)]
+    if word == UNTOLD:
+        return [noisy("caches", "remote memory", _quieter(host, "latency"), _distance(host))]
+    text = columns("", found.shown("s"), said, found.where)
+    line = Line("caches", "remote memory", text, word, found.numbers)
+    return [_advised(line, _quieter(host, "latency")) if found.noisy else line]
+
+
+def _quieter(host: Host, benchmark: str) -> advice.Advice:
+    """What to run for noisy cells."""
+    return advice.of(host.place, advice.NOISY, Wish(benchmark, (("variant", "matrix"),), nodes=2))
+
+
+def _advised(line: Line, then: advice.Advice) -> Line:
+    """The line with what to run for the cells that it leaves out."""
+    return advised(line, then, f"{line.text}; {then.before}{then.command or then.none}")
 
 
 def _distance(host: Host) -> str:
@@ -264,19 +297,20 @@ def _node(host: Host, own: Sequence[Trial]) -> list[Line]:
     if of_node:
         best = _best(of_node)
         lines.append(_rate(host, "one node", best, f" on {best['threads']} threads"))
-    if found and evidence.is_noisy(found.cell):
-        lines.append(noisy("bandwidth", "other nodes", _then(host, "numa", "matrix", nodes=2)))
-    elif found:
-        said, word = found.against("the node's own")
-        text = f"{shown(found.cell, 'B/s')}, {said} ({found.where})"
-        lines.append(Line("bandwidth", "other nodes", text, word, found.numbers))
-    else:
-        lines.append(
-            untold(
-                "bandwidth", "other nodes", "not measured", _then(host, "numa", "matrix", nodes=2)
-            )
-        )
-    return lines
+    return [*lines, _others(host, found)]
+
+
+def _others(host: Host, found: Optional[Remote]) -> Line:
+    """From a node to the memory of another one."""
+    name = "other nodes"
+    if found is None:
+        return untold("bandwidth", name, "not measured", _then(host, "numa", "matrix", nodes=2))
+    said, word = found.against("the node's own")
+    if word == UNTOLD:
+        return noisy("bandwidth", name, _quieter(host, "numa"))
+    told = f"{found.shown('B/s')}, {said}" if found.cell else said
+    line = Line("bandwidth", name, f"{told} ({found.where})", word, found.numbers)
+    return _advised(line, _quieter(host, "numa")) if found.noisy else line
 
 
 def _all(host: Host, own: Sequence[Trial]) -> list[Line]:
