@@ -95,6 +95,16 @@ def test_a_plan_from_one_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert all(a["needed"] >= b for a, b in zip(some(least), needs))
     (m,) = as_json(capsys, "--plan", "--effect", "numa=1%", "--threshold", "2%", old)["metrics"][:1]
     assert m["metric"].startswith("numa") and m["needed"] is None
+    typo = ("--plan", "--effect", "nonuma=1%", "--threshold", "nolatency=2%")
+    said = [
+        "--threshold nolatency: no such metric is in these runs",
+        "--effect nonuma: no such metric is in these runs",
+    ]
+    assert as_json(capsys, *typo, old)["unused"] == said
+    assert told(capsys, *typo, old)[0].endswith("\n".join(said) + "\n")
+    assert "".join(f"note: {line}\n" for line in said) in told(
+        capsys, *typo, "--format", "csv", old
+    )[1].replace("locus: ", "")
     rows = list(csv.DictReader(io.StringIO(told(capsys, "--plan", "--format", "csv", old)[0])))
     assert [int(r["needed"]) for r in rows] == needs
 

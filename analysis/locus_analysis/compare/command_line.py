@@ -126,9 +126,31 @@ def _threshold(words: str) -> tuple[str, float]:
     return pattern or "*", value
 
 
+# Options that have no meaning beside another one, and those that have none without it.
+WITHOUT_MEANING = {
+    "baseline": ("threshold", "effect", "measure", "keep", "plan", "output"),
+    "plan": ("require", "measure", "keep", "output"),
+}
+NEEDED = {"effect": "plan", "keep": "measure"}
+
+
+def _refuse(options: argparse.Namespace) -> None:
+    """Options that would be ignored."""
+    of = vars(options)
+    given = [name for name, value in of.items() if value or (name, value) == ("measure", 0)]
+    for name, others in WITHOUT_MEANING.items():
+        for other in (o for o in others if name in given and o in given):
+            why = ": the file has the bounds" if other == "threshold" else ""
+            raise sources.BadInput(f"compare --{name} takes no --{other}{why}")
+    for name, other in NEEDED.items():
+        if name in given and other not in given:
+            raise sources.BadInput(f"compare --{name} needs --{other}")
+
+
 def _compare(options: argparse.Namespace) -> int:
     from . import comparison, formats
 
+    _refuse(options)
     if options.baseline:
         from . import expected, observations
 
@@ -150,6 +172,7 @@ def _compare(options: argparse.Namespace) -> int:
         from . import html_page
 
         html_page.write(made, options.output)
+    _note_in(options.format, formats.unfound(made))
     print(formats.FORMS[options.format](made, options.all), flush=True)
     return made.status
 
@@ -170,6 +193,7 @@ def _each(options: argparse.Namespace) -> int:
         made.append(
             comparison.compare(first, other, options.threshold, options.require, options.by_host)
         )
+    _note_in(options.format, sides.unfound(made))
     print(sides.FORMS[options.format](made), flush=True)
     return sides.status(made)
 
@@ -178,7 +202,7 @@ def _plan(options: argparse.Namespace) -> int:
     """Two files or folders are two sides, as for a comparison; otherwise -- stands between."""
     from . import observations, plan
 
-    if options.measure or options.output or not options.file:
+    if not options.file:
         raise sources.BadInput(
             "compare --plan needs records alone: one side's, or OLD... -- NEW..."
         )
@@ -190,12 +214,13 @@ def _plan(options: argparse.Namespace) -> int:
     last, more = observations.load(new, "NEW") if new else (None, [])
     note([*notes, *more])
     made = plan.plan(first, last, options.threshold, options.effect)
+    _note_in(options.format, made.unused)
     print(plan.FORMS[options.format](made, options.all), flush=True)
     return made.status
 
 
 def _given(options: argparse.Namespace) -> list[Path]:
-    if options.behind or options.measure or not options.file:
+    if options.behind or not options.file:
         raise sources.BadInput("compare --baseline FILE needs records, and no --: FILE|DIR...")
     likwid.refuse(options.file)
     return list(options.file)
@@ -249,6 +274,11 @@ def _loaded(old: list[Path], new: list[Path]) -> list[tuple[Side, list[str]]]:
         return [first, beside.result() if beside else observations.load(new, "NEW", True)]
     except ChildProcessError:  # it was killed
         return [first, observations.load(new, "NEW", True)]
+
+
+def _note_in(form: str, notes: Sequence[str]) -> None:
+    """CSV has no place for sentences."""
+    note(notes if form == "csv" else [])
 
 
 def note(notes: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import NamedTuple, Optional, TypedDict
+from typing import NamedTuple, Optional, TypedDict, TypeVar
 
 import numpy as np
 
@@ -52,6 +52,9 @@ class Compared(Named):
     runs: list[list[float]]  # of both sides: values over the mean of the old ones
     threshold: float
     verdict: str
+
+
+Of = TypeVar("Of", bound=Named)
 
 
 class Overall(NamedTuple):
@@ -124,8 +127,7 @@ def compare(
             within = of_pattern(name, said[i], thresholds, THRESHOLD)
             made.metrics.append(_row(m, said[i], within, [a[i] for a in by_metric], seen, i))
     made.metrics.sort(key=_place)
-    given = dict.fromkeys(pattern for pattern, _ in thresholds)
-    made.unused = [p for p in given if made.metrics and not _matching(made.metrics, p)]
+    made.unused = unused(made.metrics, thresholds)
     for pattern in require:
         own = _matching(made.metrics, pattern)
         untold = [f"{m['name']} {m['words']}".rstrip() for m in own if m["verdict"] == UNTOLD]
@@ -172,7 +174,13 @@ def matches(name: str, words: str, pattern: str) -> bool:
     return fnmatchcase(full, pattern) or fnmatchcase(full, pattern + "[/ ]*")
 
 
-def _matching(metrics: Sequence[Compared], pattern: str) -> list[Compared]:
+def unused(metrics: Sequence[Named], given: Sequence[tuple[str, float]]) -> list[str]:
+    """Patterns that match no metric, where there are metrics."""
+    patterns = dict.fromkeys(pattern for pattern, _ in given)
+    return [p for p in patterns if metrics and not _matching(metrics, p)]
+
+
+def _matching(metrics: Sequence[Of], pattern: str) -> list[Of]:
     return [m for m in metrics if matches(m["name"], m["words"], pattern)]
 
 

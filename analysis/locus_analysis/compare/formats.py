@@ -203,11 +203,20 @@ def summary(made: Comparison) -> list[str]:
             if own:
                 told = ", ".join(one.counted + one.on_hosts for one in own)
                 lines.append(f"{what}: {told}, valid in {other}")
-    lines += [f"--threshold {pattern}: no such metric is on both sides" for pattern in made.unused]
-    if made.required:
-        more = f", and {len(made.required) - 1} more" if made.required[1:] else ""
-        lines.append(f"required, but cannot be told: {made.required[0]}{more}")
-    return lines
+    return lines + unfound(made)
+
+
+def unfound(made: Comparison) -> list[str]:
+    """Patterns that match no metric, and metrics that --require asks for in vain."""
+    lines = [f"--threshold {pattern}: no such metric is on both sides" for pattern in made.unused]
+    return lines + required(made)
+
+
+def required(made: Comparison) -> list[str]:
+    if not made.required:
+        return []
+    more = f", and {len(made.required) - 1} more" if made.required[1:] else ""
+    return [f"required, but cannot be told: {made.required[0]}{more}"]
 
 
 def percents(shares: Iterable[float]) -> str:

@@ -45,6 +45,7 @@ class Plan:
     paired: bool
     reason: str = ""  # why nothing can be planned
     metrics: list[Planned] = field(default_factory=list)  # those that need most runs first
+    unused: list[str] = field(default_factory=list)  # options whose pattern has no metric, in words
 
     @property
     def at_hand(self) -> int:
@@ -79,6 +80,11 @@ def plan(old: Side, new: Optional[Side], thresholds: Thresholds, effects: Thresh
     said = comparison.words(seen.metrics)
     made.metrics = [
         _row(m, w, thresholds, effects, float(s)) for m, w, s in zip(seen.metrics, said, scatter)
+    ]
+    made.unused = [
+        f"--{name} {pattern}: no such metric is {'on both sides' if new else 'in these runs'}"
+        for name, given in (("threshold", thresholds), ("effect", effects))
+        for pattern in comparison.unused(made.metrics, given)
     ]
     known = np.flatnonzero(np.isfinite(scatter))
     if known.size:
@@ -145,7 +151,7 @@ def heading(made: Plan) -> list[str]:
     hosts = ", ".join(made.hosts[:2]) + (", ..." if len(made.hosts) > 2 else "")
     lines = [f"{many} of {hosts}, {'in pairs' if made.paired else 'not paired'}"]
     if made.reason:
-        return [*lines, made.reason]
+        return [*lines, made.reason, *made.unused]
     if made.at_hand < FEW:
         lines.append(
             f"so few {made.what}s give the scatter only roughly: measure more than planned"
@@ -173,6 +179,7 @@ def summary(made: Plan) -> list[str]:
         f" {100 * LEVEL:.0f} % over all metrics together",
         f"scatter: standard deviation between {made.what}s"
         + (", of the differences within pairs" if made.paired else ""),
+        *made.unused,
     ]
 
 
@@ -231,7 +238,8 @@ def document(made: Plan, _: bool) -> str:
     told = {
         **{"schema": "locus-plan-1.0", "unit": made.what, "paired": made.paired, "level": LEVEL},
         **{"share": power.SHARE, "units": made.units, "hosts": made.hosts},
-        **{"reason": made.reason or None, "most": MOST, "metrics": [*map(_flat, made.metrics)]},
+        **{"reason": made.reason or None, "unused": made.unused, "most": MOST},
+        "metrics": [*map(_flat, made.metrics)],
     }
     return json.dumps(told, indent=1, ensure_ascii=False)
 

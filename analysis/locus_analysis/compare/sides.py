@@ -62,13 +62,19 @@ def _meaning(made: Sequence[Comparison]) -> list[str]:
         for one in made[: 1 if several else None]
         if one.reason
     ]
-    unused = [p for p in made[0].unused if all(p in one.unused for one in made)]
     return [
         *reasons,
-        *(f"--threshold {pattern}: no such metric is on two sides" for pattern in unused),
+        *unfound(made),
         f"each against the first, at {100 * LEVEL:.0f} % over its metrics; ?: cannot tell; details:"
         f" locus compare {made[0].old.name} OTHER",
     ]
+
+
+def unfound(made: Sequence[Comparison]) -> list[str]:
+    """Patterns that match no metric, and metrics that --require asks for in vain."""
+    unused = [p for p in made[0].unused if all(p in one.unused for one in made)]
+    lines = [f"--threshold {pattern}: no such metric is on two sides" for pattern in unused]
+    return lines + [f"{one.new.name}: {line}" for one in made for line in formats.required(one)]
 
 
 def _prefix(made: Sequence[Comparison]) -> str:
