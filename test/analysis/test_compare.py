@@ -492,24 +492,3 @@ def test_what_is_not_shown_and_what_is_not_found(
         assert "required, but cannot be told: nonuma: no such metric" in notes
     out, _ = told(capsys, "--require", "nonuma", old, new, new, status=CANNOT_TELL)
     assert " ".join(out.split()).count("required, but cannot be told: nonuma: no such metric") == 2
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ("--baseline B --threshold 1%", "--baseline takes no --threshold: the file has the bounds"),
-        ("--baseline B --effect 1%", "--baseline takes no --effect"),
-        ("--baseline B --plan", "--baseline takes no --plan"),
-        ("--baseline B --output x.html", "--baseline takes no --output"),
-        ("--plan --require numa", "--plan takes no --require"),
-        ("--plan --measure 0", "--plan takes no --measure"),
-        ("--effect 1%", "--effect needs --plan"),
-        ("--keep DIR", "--keep needs --measure"),
-    ],
-)
-def test_an_option_that_would_be_ignored_is_refused(
-    given: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    old = runs(tmp_path / "old", 1)
-    _, error = told(capsys, *given.split(), old, old, status=BAD_INPUT)
-    assert error == f"locus: compare {said}\n"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""locus compare measures two commands in turn, and finds a planted change."""
+"""locus compare measures two commands in turn, and finds a planted change; what is given to it by
+mistake."""
 
 from __future__ import annotations
 
@@ -117,3 +118,47 @@ def test_a_plant_that_is_no_factor_is_refused() -> None:
             command, check=False, env={**os.environ, PLANT: given}, capture_output=True, text=True
         )
         assert f"{PLANT}={given} is no factor above 0" in done.stdout + done.stderr
+
+
+# What is given by mistake, and what is said of it.
+
+
+def test_runs_on_both_sides_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, other = runs(tmp_path / "old", 6), runs(tmp_path / "new", 6)
+    out, _ = told(capsys, old, old)
+    assert "6 runs on both sides: " in out
+    assert "6 runs on both sides: " in told(capsys, "--format", "csv", old, old)[1]
+    assert as_json(capsys, old, old)["both"] == 6 and as_json(capsys, old, other)["both"] == 0
+    sides = told(capsys, old, other, old)[0]
+    assert f"{old}:6runsof{old}also:" in "".join(sides.split())
+    assert "both sides" not in told(capsys, old, other)[0]
+
+
+def test_what_cannot_be_told_is_not_said_to_be_no_slower(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = (runs(tmp_path / name, 4, spread=0.1) for name in ("old", "new"))
+    assert told(capsys, old, new)[0].startswith("nothing is shown to be slower; ")
+    first = told(capsys, old, new, new)[0].partition("\n")[0]
+    assert first.startswith("no side is shown to be slower than ")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("--baseline B --threshold 1%", "--baseline takes no --threshold: the file has the bounds"),
+        ("--baseline B --effect 1%", "--baseline takes no --effect"),
+        ("--baseline B --plan", "--baseline takes no --plan"),
+        ("--baseline B --output x.html", "--baseline takes no --output"),
+        ("--plan --require numa", "--plan takes no --require"),
+        ("--plan --measure 0", "--plan takes no --measure"),
+        ("--effect 1%", "--effect needs --plan"),
+        ("--keep DIR", "--keep needs --measure"),
+    ],
+)
+def test_an_option_that_would_be_ignored_is_refused(
+    given: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = runs(tmp_path / "old", 1)
+    _, error = told(capsys, *given.split(), old, old, status=BAD_INPUT)
+    assert error == f"locus: compare {said}\n"

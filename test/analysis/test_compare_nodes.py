@@ -15,8 +15,19 @@ import pytest
 from locus_analysis import __main__ as program
 from make_records import ONE, record, run_id, write
 from some import some
-from test_compare import BAD_INPUT, CANNOT_TELL, GOOD, WORSE, as_json, points, runs, told, verdicts
-from test_expected import exported, good, judged, one
+from test_compare import (
+    BAD_INPUT,
+    CANNOT_TELL,
+    GOOD,
+    WORSE,
+    as_json,
+    changed,
+    points,
+    runs,
+    told,
+    verdicts,
+)
+from test_expected import exported, good, judged, one, scale
 
 
 def hosts(folder: Path, n: int, factor: float, again: int = 1) -> Path:
@@ -318,10 +329,58 @@ def test_bounds_that_people_edited(tmp_path: Path, capsys: pytest.CaptureFixture
     judged(capsys, file, new, GOOD)
     m.update(high=m["value"] / 1.001, value=m["low"])
     file.write_text(json.dumps(made))
-    line = judged(capsys, file, new, WORSE)["n0"]
+    line = judged(capsys, file, new, CANNOT_TELL)["n0"]  # its interval reaches the bound
     own, bound = re.findall(r"([\d.]+) \S+/load", line)
     assert float(own) > float(bound)
     m["high"] = None
     file.write_text(json.dumps(made))
     said = told(capsys, "--baseline", file, new, status=BAD_INPUT)[1]
     assert f"{m['name']}: high is null, no number" in said
+
+
+OPEN = "cannot tell  interval reaches the bound: "
+
+
+@pytest.mark.parametrize(
+    ("half", "modes", "verdict", "status"),
+    [(0.02, (), "outside", WORSE), (0.4, (), OPEN, CANNOT_TELL), (0.02, (0.7, 1.7), OPEN, 4)],
+)
+def test_a_value_whose_interval_or_mode_reaches_the_bound_is_not_surely_outside(
+    half: float,
+    modes: tuple[float, ...],
+    verdict: str,
+    status: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of a time, and of a rate that follows from it."""
+    file, _, _ = exported(capsys, good(tmp_path / "old"))
+    lines = one(tmp_path / "new.jsonl", host="n0")
+    for which in (slice(0, 1), slice(10, 11)):
+        for trial in changed(lines, "trial")[which]:
+            time = next(m for m in trial["metrics"] if m["name"] == "time")
+            for metric in trial["metrics"]:
+                metric["value"] *= 1.2 if metric["name"] == "time" else 1 / 1.2
+            time["ci"] = [time["value"] * (1 - half), time["value"] * (1 + half)]
+            trial.update(status="bimodal" if modes else "unconverged", reasons=["so it is"])
+            trial["samples"]["modes"] = [{"time": time["value"] * m, "share": 0.5} for m in modes]
+    write(tmp_path / "new.jsonl", lines)
+    found = judged(capsys, file, tmp_path / "new.jsonl", status)["n0"]
+    assert found.startswith(verdict) and found.count(", expected at ") == 2
+
+
+@pytest.mark.parametrize(
+    ("share", "aside", "status"),
+    [(0.72, False, CANNOT_TELL), (0.72, True, WORSE), (0.4, False, WORSE)],
+)
+def test_a_value_of_crowded_cores_is_not_held_against_a_host(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], share: float, aside: bool, status: int
+) -> None:
+    file, _, _ = exported(capsys, good(tmp_path / "good"))
+    lines = one(tmp_path / "new.jsonl", host="n0")
+    trial = changed(lines, "trial")[2]
+    scale(trial["metrics"][0], 1.5)
+    trial["samples"]["crowded"] = {"share": share, "width": 0.6, "aside": aside}
+    new = write(tmp_path / "new.jsonl", lines)
+    found = judged(capsys, file, new, status)["n0"]
+    assert found.startswith("cannot tell  noisy: " if status == CANNOT_TELL else "outside "), found

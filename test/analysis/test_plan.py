@@ -125,6 +125,10 @@ def test_a_plan_as_text(
     assert marked.count("\n| ") == 2 + 9
     within = told(capsys, "--plan", "--effect", "2%", old)[0]
     assert within.count("  within 3 %\n") == 9
+    assert "9 metrics: the change to be found is within the threshold" in within
+    assert "more than 200" not in within
+    some_of = told(capsys, "--plan", "--effect", "2%", "--effect", "numa=5%", old)[0]
+    assert "3 metrics, runs a side to find 5 %: " in some_of and "6 metrics: the change" in some_of
 
 
 def test_a_plan_of_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -173,6 +177,7 @@ def test_of_several_hosts_their_scatter_counts(
 def test_what_no_plan_is_made_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old = runs(tmp_path / "old", 2)
     for words in ([], ["--output", tmp_path / "x.html", old], ["--measure", "3", old]):
-        assert "needs records alone" in told(capsys, "--plan", *words, status=BAD_INPUT)[1]
+        error = told(capsys, "--plan", *words, status=BAD_INPUT)[1]
+        assert ("takes no" if words else "needs records alone") in error
     assert told(capsys, "--plan", "--format", "json", old, status=GOOD)[0].startswith("{")
     assert json.loads(told(capsys, "--plan", "--format", "json", old)[0])["most"] == plan.MOST

@@ -74,7 +74,9 @@ def side(name: str, y: inference.Array) -> observations.Side:
     }
     unknown = np.full((n, many), np.nan)
     of = np.zeros((n, many), dtype=int)
-    return observations.Side(name, runs, trials, metrics, of, unknown, unknown, np.exp(y))
+    return observations.Side(
+        name, runs, trials, metrics, of, unknown, unknown, np.exp(y), np.exp(y)
+    )
 
 
 def compared(

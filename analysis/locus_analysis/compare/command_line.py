@@ -172,7 +172,7 @@ def _compare(options: argparse.Namespace) -> int:
         from . import html_page
 
         html_page.write(made, options.output)
-    _note_in(options.format, formats.unfound(made))
+    _note_in(options.format, formats.doubled(made) + formats.unfound(made))
     print(formats.FORMS[options.format](made, options.all), flush=True)
     return made.status
 

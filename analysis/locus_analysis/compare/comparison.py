@@ -74,6 +74,7 @@ class Comparison:
     what: str  # the unit: run, node
     paired: bool
     reason: str = ""  # why no change can be shown at all
+    both: int = 0  # runs that are on both sides, by mistake
     differs: list[tuple[str, str, str]] = field(default_factory=list)
     unmatched: list[str] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)  # trials with a result on the other side only
@@ -111,6 +112,7 @@ def compare(
         old, new, (len(seen.old), len(seen.new)), "node" if seen.nodes else "run", seen.paired
     )
     made.reason = too_few(*made.units, seen.paired, made.what)
+    made.both = len({r["run"] for r in old.runs} & {r["run"] for r in new.runs})
     made.differs = differences.settings_of(old, new)
     made.unmatched = differences.trials_of(old, new)
     made.lost = lost

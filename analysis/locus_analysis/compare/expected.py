@@ -80,8 +80,9 @@ Class = TypedDict(
     },
 )
 
-# A host. Of trials that have no valid result it has how many there are of each status; of facts,
-# those that differ, in words, and the paths of those that its records do not have.
+# A host. `noisy`, `open`: metrics that are outside only in noisy results, or by a value whose
+# interval is not. Of trials that have no valid result it has how many there are of each status; of
+# facts, those that differ, in words, and the paths of those that its records do not have.
 Judged = TypedDict(
     "Judged",
     {
@@ -91,6 +92,7 @@ Judged = TypedDict(
         "outside": list[Outside],
         "verdict": str,
         "noisy": list[Outside],
+        "open": list[Outside],
         "trials": dict[str, int],
         "missing": int,
         "facts": list[str],
@@ -286,6 +288,7 @@ def _unknown(side: Side, classes: dict[str, Class]) -> Iterator[Judged]:
             "outside": [],
             "verdict": UNKNOWN,
             "noisy": [],
+            "open": [],
             "trials": {},
             "missing": 0,
             "facts": [],
@@ -317,11 +320,15 @@ def _known(run: Run) -> dict[str, differences.Json]:
 
 def _of_class(side: Side, wanted: Class, require: Sequence[str]) -> Iterator[Judged]:
     metrics = [m for m in wanted["metrics"] if (m["trial"], m["metric"]) in side.metrics]
-    sound, all_of = _values(side.without_noisy(), metrics), _values(side, metrics)
+    clear = side.without_noisy()
+    sound, best = _values(clear, metrics), _values(clear.at_best(), metrics)
+    all_of = _values(side, metrics)
     for i, host in enumerate(side.hosts):
         own = side.of([j for j, r in enumerate(side.runs) if r["host"] == host])
-        outside, noisy = _outside(metrics, sound[i]), _outside(metrics, all_of[i])
-        known = [m["name"] for m in outside]
+        worse, noisy = _outside(metrics, sound[i]), _outside(metrics, all_of[i])
+        known = [m["name"] for m in worse]
+        surely = [m["name"] for m in _outside(metrics, best[i])]
+        outside = [m for m in worse if m["name"] in surely]
         judged: Judged = {
             "host": host,
             "class": wanted["class"],
@@ -329,6 +336,7 @@ def _of_class(side: Side, wanted: Class, require: Sequence[str]) -> Iterator[Jud
             "outside": outside,
             "verdict": AS_EXPECTED,
             "noisy": [m for m in noisy if m["name"] not in known],
+            "open": [m for m in worse if m["name"] not in surely],
             "trials": {},
             "missing": 0,
             "facts": [],
@@ -375,13 +383,14 @@ def _judge(told: Judged, wanted: Class, lost: Sequence[Lost], require: Sequence[
     """No result of a noisy trial, or of one that was left out, is held against a host."""
     faults, gone = ([one for one in lost if getattr(one, of)] for of in ("is_fault", "is_missing"))
     asked = [f for f in told["unknown"] if any(fnmatchcase(f, p) for p in require)]
-    sound = told["compared"] and not gone and not told["noisy"] and not asked
+    sound = told["compared"] and not (gone or told["noisy"] or told["open"] or asked)
     missing = len(wanted["metrics"]) - told["compared"]
     said = [f"{one.counted} ({units.some(one.trials, 1)})" for one in faults]
     said += _few(told["facts"])
-    said += _few([_said(m) for m in told["outside"]])
+    said += _few(_all_said(told["outside"]))
     said += [one.counted for one in gone]
-    said += [f"noisy: {text}" for text in _few([_said(m) for m in told["noisy"]])]
+    said += [f"interval reaches the bound: {text}" for text in _few(_all_said(told["open"]))]
+    said += [f"noisy: {text}" for text in _few(_all_said(told["noisy"]))]
     if not wanted["metrics"]:
         said.append(_unbounded(wanted))
     elif missing and not faults and not gone:
@@ -400,7 +409,9 @@ def _judge(told: Judged, wanted: Class, lost: Sequence[Lost], require: Sequence[
 
 def _within(compared: int, wanted: Class) -> str:
     without = wanted.get("unbounded", 0)
-    return f"{compared} metrics within their bounds" + (f"; {without} have none" if without else "")
+    return f"{units.several(compared, 'metric')} within their bounds" + (
+        f"; {without} have none" if without else ""
+    )
 
 
 def _unbounded(wanted: Class) -> str:
@@ -412,6 +423,10 @@ def _unbounded(wanted: Class) -> str:
 def _few(words: Sequence[str]) -> list[str]:
     more = [f"{len(words) - NAMED} more"] if words[NAMED:] else []
     return [*words[:NAMED], *more]
+
+
+def _all_said(outside: Sequence[Outside]) -> list[str]:
+    return [_said(m) for m in outside]
 
 
 def _said(m: Outside) -> str:

@@ -98,14 +98,15 @@ def result(made: Comparison) -> str:
     counts = Counter(m["verdict"] for m in made.metrics)
     more = f"; {units.several(counts[FASTER], 'metric')} faster" if counts[FASTER] else ""
     more += f"; {counts[UNTOLD]} of {len(made.metrics)} cannot be told" if counts[UNTOLD] else ""
-    return f"nothing is slower{more}"
+    return f"nothing is {'shown to be ' * bool(counts[UNTOLD])}slower{more}"
 
 
 def overall(made: Comparison) -> str:
     of = made.overall
     if not of:
         return ""
-    ends = f"{of.low:.3f} to {of.high:.3f}" if of.low and of.high else "no interval of one run"
+    known = of.low is not None and of.high is not None
+    ends = f"{of.low:.3f} to {of.high:.3f}" if known else "no interval of one run"
     mean = f"geometric mean of {units.several(of.metrics, 'headline')}"
     return f"time {of.ratio:.3f} of the old ({ends}), {mean}"
 
@@ -124,6 +125,7 @@ def heading(made: Comparison) -> list[str]:
         more = "" if made.hosts.certain else ": none became slower by itself"
         lines.append(f"hosts      {made.hosts.judged} judged beside each other{more}")
     lines += [f"{word:9}  {line}" for word, line in by_host.told(made.hosts)]
+    lines += doubled(made)
     if made.reason:
         lines.append(made.reason)
     elif not made.paired and _in_blocks(made):
@@ -204,6 +206,14 @@ def summary(made: Comparison) -> list[str]:
                 told = ", ".join(one.counted + one.on_hosts for one in own)
                 lines.append(f"{what}: {told}, valid in {other}")
     return lines + unfound(made)
+
+
+def doubled(made: Comparison) -> list[str]:
+    """Says if runs are on both sides."""
+    if not made.both:
+        return []
+    runs = units.several(made.both, "run")
+    return [f"{runs} on both sides: these show no change, and intervals and verdicts do not hold"]
 
 
 def unfound(made: Comparison) -> list[str]:
@@ -380,6 +390,7 @@ def members(made: Comparison) -> dict[str, object]:
             for key, side, n in zip(("old", "new"), _sides(made), made.units)
         },
         "reason": made.reason or None,
+        "both": made.both,
         "differs": [{"name": n, "old": o, "new": w} for n, o, w in made.differs],
         "unmatched": made.unmatched,
         "faults": faults(made),

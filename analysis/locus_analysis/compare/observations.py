@@ -164,8 +164,12 @@ SELECT r, t, list_position($statuses, CASE
 FROM parsed.trial JOIN placed USING (shard, run, line, id)
 	JOIN (SELECT r, run AS whole FROM a_run) USING (whole) JOIN a_trial USING (id)
 """
+# `best`: the best of the bounds and modes of a value.
 VALUES = """
-SELECT r, m, value FROM metric JOIN a_run ON run = whole JOIN a_metric USING (id, name)
+SELECT r, m, value, CASE a_metric.better
+	WHEN 'lower' THEN least(low, list_min([x.value FOR x IN modes]))
+	ELSE greatest(high, list_max([x.value FOR x IN modes])) END AS best
+FROM metric JOIN a_run ON run = whole JOIN a_metric USING (id, name)
 WHERE value IS NOT NULL
 """
 
@@ -182,6 +186,7 @@ class Side:
     cycle: Array  # of each run and trial: the logarithm of a core's cycle in s
     shift: Array  # of each run and trial: see RESULTS
     values: Array  # of each run and metric: NaN where the trial has no valid result
+    best: Array  # so is the best that the value may be; without an interval the value
 
     @cached_property
     def hosts(self) -> list[str]:
@@ -205,7 +210,7 @@ class Side:
     def of(self, chosen: Iterable[int]) -> Side:
         """These runs alone."""
         own = list(chosen)
-        arrays = {n: getattr(self, n)[own] for n in ("status", "cycle", "shift", "values")}
+        arrays = {n: getattr(self, n)[own] for n in ("status", "cycle", "shift", "values", "best")}
         return replace(self, runs=[self.runs[i] for i in own], **arrays)
 
     def measured(self) -> Side:
@@ -214,7 +219,13 @@ class Side:
 
     def without_noisy(self) -> Side:
         noisy = (self.status == NOISY)[:, self.places(m["id"] for m in self.metrics.values())]
-        return replace(self, values=np.where(noisy, np.nan, self.values))
+        values, best = (np.where(noisy, np.nan, of) for of in (self.values, self.best))
+        return replace(self, values=values, best=best)
+
+    def at_best(self) -> Side:
+        """Each value as good as its interval and modes allow."""
+        best = np.where(np.isnan(self.values), np.nan, self.best)
+        return replace(self, values=best, shift=np.zeros_like(self.shift))
 
     @cached_property
     def rows(self) -> list[int]:
@@ -316,6 +327,7 @@ def of(db: duckdb.DuckDBPyConnection, name: str, bare: bool = False) -> Side:
         of_trials["cycle"],
         of_trials["shift"],
         of_metrics["value"],
+        np.where(np.isnan(of_metrics["best"]), of_metrics["value"], of_metrics["best"]),
     )
     side.values[~side.valid[:, [m["t"] for m in found]]] = np.nan
     return side

@@ -66,7 +66,8 @@ def plan(old: Side, new: Optional[Side], thresholds: Thresholds, effects: Thresh
     hosts = sorted({*old.hosts, *other.hosts})
     made = Plan(tuple(map(len, y)), hosts, "node" if seen.nodes else "run", paired)
     if not seen.metrics:
-        made.reason = "no metric is on both sides"
+        where = "on both sides" if new else "in these runs"
+        made.reason = f"no metric with a valid result is {where}"
         return made
     of = [seen.new - seen.old] if paired else y
     kinds = [f"{m['benchmark']} {m['name']}" for m in seen.metrics]
@@ -168,19 +169,32 @@ def summary(made: Plan) -> list[str]:
     known = [m for m in made.metrics if m["scatter"] is not None]
     if not known:
         return []
-    needs = sorted(m["needed"] or MOST + 1 for m in known)
-    ends = [(word, needs[int(np.ceil(share * len(needs))) - 1]) for word, share in SHARES]
-    told = [f"{word} {_many(n)}" for word, n in {n: (word, n) for word, n in ends}.values()]
     within = formats.percents(m["threshold"] for m in known)
+    found = [m for m in known if m["effect"] > m["threshold"]]
+    lines = [_to_find(made, found)] if found else []
+    if len(found) < len(known):
+        lines.append(
+            f"{units.several(len(known) - len(found), 'metric')}: the change to be found is within"
+            " the threshold, beyond which no number of runs shows it"
+        )
     return [
-        f"{units.several(len(made.metrics), 'metric')}, {made.what}s a side to find"
-        f" {formats.percents(m['effect'] for m in known)}: {', '.join(told)}",
+        *lines,
         f"found: slower or faster, beyond {within}, in {100 * power.SHARE:.0f} % of comparisons, at"
         f" {100 * LEVEL:.0f} % over all metrics together",
         f"scatter: standard deviation between {made.what}s"
         + (", of the differences within pairs" if made.paired else ""),
         *made.unused,
     ]
+
+
+def _to_find(made: Plan, found: Sequence[Planned]) -> str:
+    needs = sorted(m["needed"] or MOST + 1 for m in found)
+    ends = [(word, needs[int(np.ceil(share * len(needs))) - 1]) for word, share in SHARES]
+    told = [f"{word} {_many(n)}" for word, n in {n: (word, n) for word, n in ends}.values()]
+    return (
+        f"{units.several(len(found), 'metric')}, {made.what}s a side to find"
+        f" {formats.percents(m['effect'] for m in found)}: {', '.join(told)}"
+    )
 
 
 def _many(n: Optional[int]) -> str:

@@ -39,7 +39,8 @@ def result(made: Sequence[Comparison]) -> str:
         return "CANNOT TELL"
     if any(one.reason for one in made):
         return "no verdict"
-    return f"no side is slower than {made[0].old.name}"
+    is_open = any(m["verdict"] == UNTOLD for one in made for m in one.metrics)
+    return f"no side is {'shown to be ' * is_open}slower than {made[0].old.name}"
 
 
 def _more(made: Sequence[Comparison]) -> list[str]:
@@ -64,6 +65,12 @@ def _meaning(made: Sequence[Comparison]) -> list[str]:
     ]
     return [
         *reasons,
+        *(
+            f"{one.new.name}: {units.several(one.both, 'run')} of {one.old.name} also: verdicts do"
+            " not hold"
+            for one in made
+            if one.both
+        ),
         *unfound(made),
         f"each against the first, at {100 * LEVEL:.0f} % over its metrics; ?: cannot tell; details:"
         f" locus compare {made[0].old.name} OTHER",
