@@ -18,7 +18,11 @@ struct line {
 	struct csv_mark mark;
 	size_t n, numbers, names, quoted;
 	size_t counted; /* fields that equal their own index: 0,1,2 */
+	size_t whole;	/* numbers of digits alone */
 	bool unnamed;	/* the first field is empty */
+	bool uneven;	/* the numbers are not in equal steps, other than 0 */
+	bool repeated;	/* a number equals the one before it */
+	double last, step;
 };
 
 static bool is_index(const struct csv_field *f, size_t index)
@@ -27,6 +31,21 @@ static bool is_index(const struct csv_field *f, size_t index)
 
 	snprintf(text, sizeof(text), "%zu", index);
 	return !strcmp(f->text, text);
+}
+
+/* Compares a number with the one before it. */
+static void look_at_step(struct line *l, double value)
+{
+	const double step = value - l->last;
+
+	if (l->n == 1)
+		l->step = step;
+	if (l->n) {
+		l->repeated = l->repeated || step == 0;
+		l->uneven =
+			l->uneven || step == 0 || !(fabs(step - l->step) <= 1e-6 * fabs(l->step));
+	}
+	l->last = value;
 }
 
 static void look_at_fields(struct csv_reader *r, locale_t c, struct line *l)
@@ -38,7 +57,11 @@ static void look_at_fields(struct csv_reader *r, locale_t c, struct line *l)
 	csv_reader_go_to(r, l->mark);
 	do {
 		csv_reader_take(r, &f);
-		l->numbers += csv_field_number(&f, c, &value);
+		if (csv_field_number(&f, c, &value)) {
+			l->numbers++;
+			l->whole += strspn(f.text, "0123456789") == f.length;
+			look_at_step(l, value);
+		}
 		l->names += csv_field_names(&f);
 		l->quoted += f.quoted;
 		l->counted += is_index(&f, l->n);
@@ -166,9 +189,28 @@ static void list_fields(struct csv_reader *r, struct csv_mark line, char *list, 
 }
 
 /*
+ * Whether a first line of numbers may hold names: 0,1,2, as pandas names columns; the only one in
+ * quotes, since some programs quote only text; years or wavelengths in equal steps; whole numbers
+ * above fractions.
+ */
+static bool may_be_names(const struct line *l, const struct line *next)
+{
+	const bool whole = l->whole == l->n;
+
+	if (l->counted == l->n)
+		return true;
+	if (!next->n)
+		return false;
+	if (l->quoted == l->n && !next->quoted)
+		return true;
+	if (!l->uneven && (l->n > 2 || (l->n == 2 && whole && fabs(l->step) == 1)))
+		return true;
+	return whole && !l->repeated && next->whole < next->n;
+}
+
+/*
  * Says how the first line was read, if that was a guess. A line of numbers is always read as a
- * point, so that none gets lost, though it may hold names: pandas names columns 0,1,2, and some
- * programs quote only text.
+ * point, so that none gets lost.
  */
 static void note_guess(struct csv *f, struct csv_reader *r, const struct line *names,
 		       const struct line *values, const struct line *next)
@@ -176,8 +218,7 @@ static void note_guess(struct csv *f, struct csv_reader *r, const struct line *n
 	const struct line *const first = names->n ? names : values;
 	char list[64], said[sizeof(f->guess)];
 
-	if (!names->n && values->counted < values->n &&
-	    (values->quoted < values->n || !next->n || next->quoted))
+	if (!names->n && !may_be_names(values, next))
 		return;
 	list_fields(r, first->mark, list, sizeof(list));
 	snprintf(said, sizeof(said),

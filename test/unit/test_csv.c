@@ -167,10 +167,16 @@ static void test_guesses_are_told(void **state)
 	static const struct {
 		const char *text, *told;
 	} table[] = {
-		{ "1,2\n3,4\n", NULL },
+		{ "1,3\n3,4\n", NULL },
 		{ "0,2\n3,4\n", NULL },
+		{ "1,2,4\n3,4,7\n", NULL },
+		{ "5,5,5\n0.5,1.5,2.5\n", NULL },
+		{ "-1,0\n3,4\n", NULL },
+		{ "1.5,2\n3.5,4\n", NULL },
+		{ "7\n3\n", NULL },
+		{ "7,2000\n", NULL },
 		{ "0.0,1.0\n3,4\n", NULL },
-		{ "\"3\",\"4\"\n\"1\",\"2\"\n", NULL },
+		{ "\"3\",\"7\"\n\"1\",\"2\"\n", NULL },
 		{ "# x y\n1 2\n", NULL },
 		{ "NA\n", NULL },
 		{ "x,y\n1,2\n", ": line 1 taken for names: x, y" },
@@ -182,6 +188,18 @@ static void test_guesses_are_told(void **state)
 		  ": line 1 taken for a point: 0, 1; if these are names, delete the line" },
 		{ "\"0\"\n1\n",
 		  ": line 1 taken for a point: 0; if these are names, delete the line" },
+		{ "2019,2020\n3,4\n",
+		  ": line 1 taken for a point: 2019, 2020; if these are names, delete the line" },
+		{ "2020,2019\n3,4\n",
+		  ": line 1 taken for a point: 2020, 2019; if these are names, delete the line" },
+		{ "\n2000;2010;2020\n3;4;9\n", ": line 2 taken for a point: 2000, 2010, 2020;"
+					       " if these are names, delete the line" },
+		{ "400.1,400.2,400.3\n3,4,9\n", ": line 1 taken for a point: 400.1, 400.2, 400.3;"
+						" if these are names, delete the line" },
+		{ "2000,2010\n0.5,1\n",
+		  ": line 1 taken for a point: 2000, 2010; if these are names, delete the line" },
+		{ "17,3,5\n1e3,2,1\n",
+		  ": line 1 taken for a point: 17, 3, 5; if these are names, delete the line" },
 		{ "\"3\",\"4\"\n1,2\n",
 		  ": line 1 taken for a point: 3, 4; if these are names, delete the line" },
 	};
