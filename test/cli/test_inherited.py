@@ -267,9 +267,15 @@ def test_a_control_group_of_too_few_threads(locus, tmp_path):
 @pytest.mark.native("sanitizers have threads of their own")
 def test_a_control_group_without_a_thread_for_the_watchdog(locus, tmp_path, read):
     file = tmp_path / "watched.jsonl"
-    done, _ = in_group_of(3, locus, file)
-    assert done.status == 0 and ends(read(file)) == [(None, 0)]
-    assert done.err.startswith("locus: no thread for the watchdog (Resource temporarily unavail")
+    done, name = in_group_of(3, locus, file)
+    lines, limit = read(file), f"pids.max 3 of cgroup /{name}"
+    assert done.status == 0 and ends(lines) == [(None, 0)]
+    assert done.err == (
+        f"locus: no thread for the watchdog ({limit}): a signal or the time budget ends this run"
+        " only after a sample; raise it, or choose fewer threads\n"
+    )
+    assert lines[0]["watchdog_why"] == limit
+    assert locus("validate", file).status == 0
 
 
 def test_a_control_group_of_one_thread(locus, tmp_path):

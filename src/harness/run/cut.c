@@ -9,6 +9,7 @@
 #include "base/message.h"
 #include "harness/run/alternation.h"
 #include "kit/agree.h"
+#include "machine/threads/affinity.h"
 #include "machine/watchdog.h"
 
 /*
@@ -123,6 +124,19 @@ static int cut(void *argument, int signal, const char *what)
 
 /* --- on the main thread --- */
 
+void cut_say_unwatched(struct run *r, const char *until)
+{
+	const int error = errno;
+
+	if (error == EAGAIN)
+		shortage_limit(r->unwatched, sizeof(r->unwatched));
+	else
+		snprintf(r->unwatched, sizeof(r->unwatched), "%s", strerror(error));
+	message_own("no thread for the watchdog (%s): a signal or the time budget ends this run "
+		    "only after %s; raise it, or choose fewer threads",
+		    r->unwatched, until);
+}
+
 void cut_start(struct run *r)
 {
 	const double grace = rank_is_first(r->ranks) ? GRACE : GRACE_OF_OTHERS;
@@ -136,9 +150,7 @@ void cut_start(struct run *r)
 	b->last = fmax((1 + OVERTIME_SHARE) * b->deadline, budget_now(b)) + OVERTIME;
 	watch.deadline = b->began + b->last + grace - GRACE;
 	if (watchdog_start(&watch))
-		message_own("no thread for the watchdog (%s): a signal ends this run only "
-			    "after a sample; check ulimit -u",
-			    strerror(errno));
+		cut_say_unwatched(r, "a sample");
 	if (r->options->output) /* nobody reads the table any more, but the record continues */
 		signal(SIGPIPE, SIG_IGN);
 }

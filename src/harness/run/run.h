@@ -54,6 +54,7 @@ struct run {
 	unsigned count[STATUSES], finished, skipped; /* trials */
 	unsigned left;				     /* finished without being measured */
 	int signal;				     /* the signal that ends the run; 0: none */
+	char unwatched[256];			     /* why it has no watchdog; "": it has one */
 	bool unwritable;	    /* no line can be written, which ends the run */
 	bool headed;		    /* the record has its header */
 	unsigned plan_at, trial_at; /* the first trial that was in no group yet */
@@ -150,10 +151,12 @@ json_t *regions_json(const struct regions *); /* `markers` of the header */
 /* --- cut.c: the watchdog ends a run whose main thread does not return in time --- */
 
 /*
- * Starts the watchdog; if it cannot, says so on stderr. From now on signals end the run as
- * watchdog.h says, and a pipe without a reader does not end a run that has a record.
+ * Starts the watchdog; if it cannot, says so on stderr and in the header. From now on signals end
+ * the run as watchdog.h says, and a pipe without a reader does not end a run that has a record.
  */
 void cut_start(struct run *);
+/* For errno of watchdog_start(): says so. `until`: when signals are looked for, "a sample". */
+void cut_say_unwatched(struct run *, const char *until);
 void cut_stop(void);
 
 /* --- engine.c: everything between the command line and the exit status --- */

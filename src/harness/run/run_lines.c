@@ -288,6 +288,8 @@ void run_header(struct run *r)
 			 "begin", run_moment_json(r));
 	if (r->ranks)
 		json_object_set_new(line, "mpi", mpi_json(r->ranks));
+	if (*r->unwatched)
+		json_object_set_new(line, "watchdog_why", utf8_json(r->unwatched));
 	record_line(r->record, "header", line, false);
 	for (unsigned i = 0; i < r->plans.plans; i++)
 		record_line(r->record, "benchmark", benchmark_line(r->plans.plan[i].benchmark),

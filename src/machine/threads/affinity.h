@@ -66,5 +66,7 @@ unsigned cpuset_room(void);
 /* Called before a parallel region, and in it, once its threads exist; by the same thread. */
 void shortage_begin(unsigned threads);
 void shortage_end(void);
+/* The limit because of which no thread can be created now, as far as known: "ulimit -u 9 ...". */
+void shortage_limit(char *what, size_t size);
 
 #endif

@@ -29,8 +29,7 @@ static unsigned threads_now(void)
 	return stat("/proc/self/task", &tasks) ? 1 : (unsigned)tasks.st_nlink - 2;
 }
 
-/* The limit that was reached, as far as known. */
-static void find_limit(char *what, size_t size)
+void shortage_limit(char *what, size_t size)
 {
 	struct rlimit own;
 
@@ -52,7 +51,7 @@ static void explain(void)
 
 	if (!region.threads)
 		return;
-	find_limit(limit, sizeof(limit));
+	shortage_limit(limit, sizeof(limit));
 	message_own("%u of %u threads could not be created: %s; raise it, or choose fewer threads",
 		    region.threads - made, region.threads, limit);
 	fflush(NULL);
