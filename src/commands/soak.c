@@ -394,9 +394,7 @@ static void watch(struct soak *s)
 	};
 
 	if (watchdog_start(&watch))
-		message_own("no thread for the watchdog (%s): a signal ends the soak only after a "
-			    "round",
-			    strerror(errno));
+		cut_say_unwatched(&s->run, "a round");
 }
 
 static int with_team(struct team *team, void *soak)
@@ -436,8 +434,7 @@ static int soak(struct soak *s)
 
 	if (status)
 		return status;
-	record_without_resume("--output");
-	status = record_open(&r->record, s->output, RECORD_NEW);
+	status = record_open(&r->record, s->output, RECORD_NEW, "--output");
 	if (status)
 		return status;
 	r->clock = clock_measure();

@@ -338,7 +338,7 @@ static int write_record(const char *path)
 		.name = name, .profile = QUICK, .seed = 1, .argc = 1, .argv = words
 	};
 	struct run r = { .options = &o };
-	int status = record_open(&r.record, path, RECORD_APPEND);
+	int status = record_open(&r.record, path, RECORD_APPEND, PICTURE);
 
 	if (status)
 		return status;

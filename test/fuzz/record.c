@@ -58,7 +58,7 @@ static int open_record(struct record **r, const char *path)
 	const char *said;
 
 	listen_begin();
-	status = record_open(r, path, RECORD_RESUME);
+	status = record_open(r, path, RECORD_RESUME, NULL);
 	said = listen_end();
 	must(!status == !*said);
 	must(!status || !strncmp(said, "locus: --output: ", 17));

@@ -62,7 +62,7 @@ static void test_what_is_there_is_read(void **state)
 
 	(void)state;
 	put_file("/record", whole_record());
-	assert_int_equal(record_open(&r, in_tree("/record"), RECORD_RESUME), 0);
+	assert_int_equal(record_open(&r, in_tree("/record"), RECORD_RESUME, NULL), 0);
 	assert_true(record_has(r, "a"));
 	assert_false(record_has(r, "b"));
 	assert_int_equal(json_array_size(record_runs(r)), 1);
@@ -84,7 +84,7 @@ static void test_what_was_counted_is_known(void **state)
 	(void)state;
 	snprintf(text, sizeof(text), "%s%s", whole_record(), counted);
 	put_file("/record", text);
-	assert_int_equal(record_open(&r, in_tree("/record"), RECORD_RESUME), 0);
+	assert_int_equal(record_open(&r, in_tree("/record"), RECORD_RESUME, NULL), 0);
 	assert_true(record_has_counter(r, "c", "migrations"));
 	assert_true(record_has_counter(r, "c", "PAPI_TOT_INS"));
 	assert_false(record_has_counter(r, "c", "steal"));
@@ -136,7 +136,7 @@ static int open_told(struct record **r, enum record_mode mode)
 
 	assert_int_equal(pipe(pipes), 0);
 	dup2(pipes[1], STDERR_FILENO);
-	status = record_open(r, in_tree("/record"), mode);
+	status = record_open(r, in_tree("/record"), mode, NULL);
 	dup2(before, STDERR_FILENO);
 	close(before);
 	close(pipes[1]);
@@ -152,7 +152,7 @@ static struct record *other;
 
 static void another_opens(void)
 {
-	assert_int_equal(record_open(&other, in_tree("/record"), RECORD_RESUME), 0);
+	assert_int_equal(record_open(&other, in_tree("/record"), RECORD_RESUME, NULL), 0);
 }
 
 static void another_runs(void)
@@ -217,7 +217,7 @@ static void test_append_resumes_nothing(void **state)
 
 	(void)state;
 	put_file("/record", whole_record());
-	assert_int_equal(record_open(&r, in_tree("/record"), RECORD_APPEND), 0);
+	assert_int_equal(record_open(&r, in_tree("/record"), RECORD_APPEND, NULL), 0);
 	assert_int_equal(json_array_size(record_runs(r)), 0);
 	assert_false(record_has(r, "a"));
 	assert_false(record_close(r));
@@ -252,7 +252,7 @@ static void test_the_last_run_is_resumed_and_what_it_resumed(void **state)
 	add_run("0000000000000001", NULL, "a", "ok");
 	add_run("0000000000000002", NULL, "b", "ok");
 	add_run("0000000000000003", "0000000000000002", "c", "ok");
-	assert_int_equal(record_open(&r, in_tree("/record"), RECORD_RESUME), 0);
+	assert_int_equal(record_open(&r, in_tree("/record"), RECORD_RESUME, NULL), 0);
 	assert_int_equal(json_array_size(record_runs(r)), 2);
 	assert_string_equal(json_string_value(json_array_get(record_runs(r), 0)),
 			    "0000000000000002");
@@ -443,7 +443,7 @@ static void test_signals_are_no_failure(void **state)
 	remove(in_tree("/record"));
 	signals = true;
 	for (unsigned i = 0; i < 2; i++) { /* a second run follows the first */
-		assert_int_equal(record_open(&r, in_tree("/record"), RECORD_APPEND), 0);
+		assert_int_equal(record_open(&r, in_tree("/record"), RECORD_APPEND, NULL), 0);
 		record_line(r, "header", json_pack("{s:s, s:s}", "schema", RECORD_SCHEMA, "x", "y"),
 			    true);
 		record_line(r, "end", json_object(), true);

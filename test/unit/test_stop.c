@@ -32,7 +32,7 @@ static struct scene *scene(unsigned allocations, double scatter, double spent, d
 	struct scene *s = calloc(1, sizeof(*s));
 
 	assert_non_null(s);
-	assert_int_equal(record_open(&s->run.record, NULL, RECORD_NEW), 0);
+	assert_int_equal(record_open(&s->run.record, NULL, RECORD_NEW, NULL), 0);
 	budget_begin(&s->run.budget, NULL, 0);
 	s->run.budget.until = INFINITY;
 	s->run.budget.began -= spent;

@@ -185,7 +185,6 @@ int health_command(const struct program *p, int argc, char **argv)
 
 	if (status)
 		return status == OPTIONS_HELPED ? EXIT_GOOD : status;
-	record_without_resume("--record");
 	if (examiner_run(examine, &asked, &health))
 		return EXIT_GOOD; /* by a signal */
 	return conclude(&health);

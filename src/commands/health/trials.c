@@ -292,6 +292,8 @@ static int hush(void)
 	return file;
 }
 
+#define RECORD_OPTION "--record"
+
 /* The first line printed to that file, or "". */
 static void first_line(int file, char line[HEALTH_TEXT])
 {
@@ -315,6 +317,7 @@ static void measure(struct examiner *e, const json_t *of_class)
 			     .quiet = true,
 			     .time_budget = a->time_budget,
 			     .output = a->record,
+			     .output_option = RECORD_OPTION,
 			     .append = a->record,
 			     .scratch = scratch,
 			     .only = only,
@@ -389,7 +392,7 @@ void trials_append_none(struct examiner *e)
 
 	examiner_turns_to(e, "writing the record");
 	budget_begin(&r.budget, NULL, 0);
-	if (!record_open(&r.record, e->asked->record, RECORD_APPEND)) {
+	if (!record_open(&r.record, e->asked->record, RECORD_APPEND, RECORD_OPTION)) {
 		if (!setting_find(&r.setting, &o, NULL)) {
 			r.clock = clock_measure();
 			run_header(&r);

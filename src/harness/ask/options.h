@@ -34,11 +34,12 @@ struct options {
 	enum format format; /* of the printed results */
 	const char *variant, *threads, *bind, *topology, *output;
 	/*
-	 * Set by the program, not by options: a file for the record if `output` is NULL; ids of
-	 * trials, {ID: true}, if no others should be planned; OPTIONS_HAND bytes for the name of
-	 * the present trial; whether each benchmark has a line instead of its table.
+	 * Set by the program, not by options: a file for the record if `output` is NULL; which
+	 * option messages name for `output` (record_open()); ids of trials, {ID: true}, if no
+	 * others should be planned; OPTIONS_HAND bytes for the name of the present trial; whether
+	 * each benchmark has a line instead of its table.
 	 */
-	const char *scratch;
+	const char *scratch, *output_option;
 	const json_t *only;
 	char *hand;
 	bool brief;

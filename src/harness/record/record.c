@@ -20,7 +20,8 @@
 
 struct record {
 	char *path;
-	int file; /* -1: none */
+	const char *option; /* in messages; NULL: --output, and the command has --resume */
+	int file;	    /* -1: none */
 	/* end of the last whole line, end of the data on the disk; -1: not a regular file */
 	off_t end, synced;
 	bool failed;
@@ -79,21 +80,23 @@ double record_real(const json_t *value)
 
 /* ---- opening ---- */
 
-/* What messages name: the option of the file, and what continues an unfinished run. */
-static const char *option = "--output", *resume = " with --resume",
-		  *exists = "exists; give another name, --resume it, or --append to it";
-
-void record_without_resume(const char *file_option)
+static const char *option_of(const struct record *r)
 {
-	option = file_option;
-	resume = "";
-	exists = "exists; give another name";
+	return r->option ? r->option : "--output";
 }
 
-static int complain(const char *path, const char *what, int status)
+static int complain(const struct record *r, const char *what, int status)
 {
-	message_own("%s: %s: %s", option, path, what);
+	message_own("%s: %s: %s", option_of(r), r->path, what);
 	return status;
+}
+
+static int refuse_existing(const struct record *r)
+{
+	return complain(r,
+			r->option ? "exists; give another name"
+				  : "exists; give another name, --resume it, or --append to it",
+			EXIT_COMMAND_LINE);
 }
 
 /* Reads the lines of earlier runs; sets `end` after the last one that may stay. */
@@ -103,9 +106,9 @@ static int read_back(struct record *r)
 	const int error = earlier_read(&r->earlier, r->file, &r->end, wrong);
 
 	if (error)
-		return complain(r->path, strerror(error), EXIT_BAD);
+		return complain(r, strerror(error), EXIT_BAD);
 	r->synced = r->end;
-	return *wrong ? complain(r->path, wrong, EXIT_COMMAND_LINE) : 0;
+	return *wrong ? complain(r, wrong, EXIT_COMMAND_LINE) : 0;
 }
 
 /* A file system without locks is accepted with a message: most clusters have one. */
@@ -114,11 +117,11 @@ static int lock_file(const struct record *r)
 	if (TEMP_FAILURE_RETRY(flock(r->file, LOCK_EX | LOCK_NB)) == 0)
 		return 0;
 	if (errno == EWOULDBLOCK)
-		return complain(r->path,
+		return complain(r,
 				"another process is writing it; wait for its end, or give another "
 				"name",
 				EXIT_BAD);
-	message_own("%s: %s: no lock (%s): make sure that no other process writes it", option,
+	message_own("%s: %s: no lock (%s): make sure that no other process writes it", option_of(r),
 		    r->path, strerror(errno));
 	return 0;
 }
@@ -135,10 +138,10 @@ static int take_file(struct record *r, enum record_mode mode)
 	if (status)
 		return status;
 	if (mode == RECORD_NEW && fstat(r->file, &s) == 0 && s.st_size)
-		return complain(r->path, exists, EXIT_COMMAND_LINE);
+		return refuse_existing(r);
 	status = read_back(r);
 	if (!status && TEMP_FAILURE_RETRY(ftruncate(r->file, r->end)))
-		return complain(r->path, strerror(errno), EXIT_BAD);
+		return complain(r, strerror(errno), EXIT_BAD);
 	if (mode == RECORD_APPEND)
 		earlier_forget(&r->earlier);
 	return status;
@@ -152,24 +155,30 @@ static int open_file(struct record *r, enum record_mode mode)
 	if (!strcmp(r->path, RECORD_STDOUT)) { /* even if it is a file: others may write to it */
 		r->end = r->synced = -1;
 		r->file = dup(STDOUT_FILENO);
-		return r->file >= 0 ? 0 : complain(r->path, strerror(errno), EXIT_BAD);
+		return r->file >= 0 ? 0 : complain(r, strerror(errno), EXIT_BAD);
 	}
 	/* a pipe or a terminal: nothing to read back, lock or cut off */
 	if (stat(r->path, &s) == 0 && !S_ISREG(s.st_mode)) {
 		r->end = r->synced = -1;
 		r->file = (int)TEMP_FAILURE_RETRY(open(r->path, O_WRONLY | O_APPEND | O_CLOEXEC));
-		return r->file >= 0 ? 0 : complain(r->path, strerror(errno), EXIT_BAD);
+		return r->file >= 0 ? 0 : complain(r, strerror(errno), EXIT_BAD);
 	}
 	r->file = (int)TEMP_FAILURE_RETRY(
 		open(r->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | own, 0666));
 	if (r->file >= 0)
 		return take_file(r, mode);
 	if (errno == EEXIST)
-		return complain(r->path, exists, EXIT_COMMAND_LINE);
-	return complain(r->path, strerror(errno), EXIT_BAD);
+		return refuse_existing(r);
+	return complain(r, strerror(errno), EXIT_BAD);
 }
 
-int record_open(struct record **out, const char *path, enum record_mode mode)
+static int no_memory(void)
+{
+	message_own("record: %s", strerror(ENOMEM));
+	return EXIT_BAD;
+}
+
+int record_open(struct record **out, const char *path, enum record_mode mode, const char *option)
 {
 	struct record *r = calloc(1, sizeof(*r));
 	uint64_t id;
@@ -177,11 +186,12 @@ int record_open(struct record **out, const char *path, enum record_mode mode)
 
 	*out = NULL;
 	if (!r)
-		return complain(path ? path : "", strerror(ENOMEM), EXIT_BAD);
+		return no_memory();
 	r->file = -1;
+	r->option = option;
 	if (!earlier_open(&r->earlier)) {
 		record_close(r);
-		return complain(path ? path : "", strerror(ENOMEM), EXIT_BAD);
+		return no_memory();
 	}
 	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
 		id = (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)r;
@@ -247,9 +257,10 @@ static void fail(struct record *r)
 	r->failed = true;
 	if (r->end >= 0)
 		(void)!TEMP_FAILURE_RETRY(ftruncate(r->file, r->end));
-	message_own("%s: %s: %s. Complete trials are kept. %s, then rerun%s.", option, r->path,
-		    strerror(error),
-		    error == ENOSPC || error == EDQUOT ? "Free space" : "Solve this", resume);
+	message_own("%s: %s: %s. Complete trials are kept. %s, then rerun%s.", option_of(r),
+		    r->path, strerror(error),
+		    error == ENOSPC || error == EDQUOT ? "Free space" : "Solve this",
+		    r->option ? "" : " with --resume");
 }
 
 /* If it fails, nobody knows which of the lines since the last time are on the disk. */

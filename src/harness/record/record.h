@@ -21,11 +21,10 @@ enum record_mode { RECORD_NEW, RECORD_RESUME, RECORD_APPEND };
  * RECORD_NEW refuses a file that exists. The other modes create a file that does not exist; in one
  * that does, they check the lines, cut off an unfinished last line or what a failed disk left of an
  * unfinished run, and append. Nothing is ever overwritten. 0, or the status to exit with after a
- * message.
+ * message. Messages name the file's option: `option` of a command without --resume, or with NULL
+ * the usual --output. The string has to outlive the record.
  */
-int record_open(struct record **, const char *path, enum record_mode);
-/* For commands without --resume: messages name the file's option instead of --output. */
-void record_without_resume(const char *file_option);
+int record_open(struct record **, const char *path, enum record_mode, const char *option);
 
 /*
  * With RECORD_RESUME: the ids of the file's last run and of the runs that it resumed; whether a

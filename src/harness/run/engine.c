@@ -98,7 +98,8 @@ static int open_record(struct run *r)
 	const int status = record_open(&r->record, rank_is_first(r->ranks) ? path : NULL,
 				       o->resume	      ? RECORD_RESUME
 				       : o->append || scratch ? RECORD_APPEND
-							      : RECORD_NEW);
+							      : RECORD_NEW,
+				       o->output_option);
 
 	if (!agree_any(r->ranks, status))
 		return 0;
