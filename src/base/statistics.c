@@ -4,6 +4,10 @@
 
 #include "base/statistics.h"
 
+#ifdef __FAST_MATH__ /* configure refuses it; make may be given other flags */
+#error "statistics need the arithmetic of IEEE 754: leave out -Ofast and -ffast-math"
+#endif
+
 /* The probability with which a 95 % interval may miss. */
 #define MISSES 0.05
 /*

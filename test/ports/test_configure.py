@@ -35,6 +35,33 @@ def test_without_libraries_one_line_names_each(tmp_path):
         assert f" {library} >= " in line and f"lib{library}-dev" in line
 
 
+@pytest.mark.parametrize("cc", ["gcc", "clang"])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "CFLAGS=-O2 -ffast-math",
+        "CFLAGS=-Ofast -fno-fast-math",
+        "CFLAGS=-O3 -funsafe-math-optimizations",
+        "CFLAGS=-O0 -ffinite-math-only",
+        "LDFLAGS=-ffast-math",
+    ],
+)
+def test_arithmetic_without_ieee_754_is_refused(tmp_path, cc, flags):
+    done = configure(tmp_path, f"CC={cc}", flags, "--without-mpi")
+    (line,) = done.out.splitlines()
+    words = flags.split("=", 1)[1]
+    assert done.status == 1 and line.startswith("configure: error: statistics and exact means need")
+    assert f'"{cc} ' in line and words in line and "leave out -Ofast" in line
+
+
+def test_arithmetic_without_ieee_754_of_another_processor_is_refused(tmp_path):
+    """Nothing runs there: the compiler's macros tell it."""
+    cross = "aarch64-linux-gnu"
+    need(**{f"{cross}-gcc": f"gcc-{cross}"})
+    done = configure(tmp_path, f"--host={cross}", "CFLAGS=-Ofast", "--without-mpi")
+    assert done.status == 1 and "arithmetic of IEEE 754" in done.out, done.out
+
+
 def script(path, *lines):
     path.write_text("\n".join(["#!/bin/sh", *lines, ""]), encoding="utf-8")
     path.chmod(0o755)
