@@ -50,10 +50,11 @@ const char *number_list_text(hwloc_const_bitmap_t, char text[NUMBER_LIST_TEXT]);
 int quantity_bytes(const char *text, uint64_t *, char *why, size_t size);
 /* "1e9", "10M" (powers of 1000). */
 int quantity_count(const char *text, uint64_t *, char *why, size_t size);
+/* 0, or a number that a record may hold, also multiplied by a unit: 1e-90 to 1e90. */
 int quantity_real(const char *text, double *, char *why, size_t size);
 /*
- * Seconds without a unit, "60"; or numbers with units (h, min or m, s, ms, us, ns), each smaller
- * than the last: "500ms", "1h30m".
+ * 0, or a time from 1 ns to 1e9 s: seconds without a unit, "60"; or numbers with units (h, min or
+ * m, s, ms, us, ns), each smaller than the last, "500ms", "1h30m".
  */
 int quantity_seconds(const char *text, double *, char *why, size_t size);
 /*

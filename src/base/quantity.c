@@ -114,24 +114,32 @@ int quantity_count(const char *text, uint64_t *number, char *why, size_t size)
 	return -1;
 }
 
+static bool within(double number, double least, double most)
+{
+	return number == 0 || (number >= least && number <= most);
+}
+
 int quantity_seconds(const char *text, double *number, char *why, size_t size)
 {
 	static const struct suffix none[] = { { "", 1 }, { 0 } };
 
-	if (!parse_scaled(text, none, number) || !parse_units(text, number))
+	if ((!parse_scaled(text, none, number) || !parse_units(text, number)) &&
+	    within(*number, 1e-9, 1e9))
 		return 0;
 	snprintf(why, size,
-		 "'%s' is not a time; expected one such as 60s, 500ms or 1h30m (the larger unit "
-		 "first)",
+		 "'%s' is not a time from 1ns to 1e9s; expected one such as 60s, 500ms or 1h30m "
+		 "(the larger unit first)",
 		 text);
 	return -1;
 }
 
 int quantity_real(const char *text, double *number, char *why, size_t size)
 {
-	if (!parse_scaled(text, decimal, number))
+	if (!parse_scaled(text, decimal, number) && within(*number, 1e-90, 1e90))
 		return 0;
-	snprintf(why, size, "'%s' is not a number; expected one such as 0.5, 12 or 1e-3", text);
+	snprintf(why, size,
+		 "'%s' is not a number from 1e-90 to 1e90; expected one such as 0.5, 12 or 1e-3",
+		 text);
 	return -1;
 }
 

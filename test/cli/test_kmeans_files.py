@@ -135,7 +135,7 @@ def test_a_number_with_a_suffix_is_the_same_trial(locus):
         ("--points 4294967295 --clusters 4294967281 --dry-run", "more than 4294901760"),
         ("--dimensions 0", "1 to 65536"),
         ("--dimensions 70000", "1 to 65536"),
-        ("--data blobs --spread 1e308", "blobs that wide"),
+        ("--data blobs --spread 1e308", "is not a number from 1e-90 to 1e90"),
         ("--data blobs --spread 1e38 --type float", "blobs that wide"),
         ("--points 20000x", "it is no number of points"),
         ("--points nowhere.npy", "nowhere.npy: No such file"),

@@ -34,11 +34,14 @@ static void test_seconds(void **state)
 		{ "2min30s", 150 },
 		{ "1h2m3s4ms5us6ns", 3723.004005006 },
 		{ "1e3ms", 1 },
+		{ "1ns", 1e-9 },
+		{ "1e9s", 1e9 },
 	};
 	static const char *const bad[] = {
-		"",	"s",	 "soon",   "1 day", "1d",    "-1s",    "+1",	   " 1",    "1 s",
-		"1h30", "30m1h", "1m1min", "1s1s",  "1ms1s", "1hh",    "1minutes", "mi",    "1mi",
-		"nan",	"inf",	 "1e999",  "0x10",  "0x10s", "1e308h", "1,5s",	   "1h-1m",
+		"",	"s",	 "soon",   "1 day",  "1d",    "-1s",   "+1",	" 1",
+		"1 s",	"1h30",	 "30m1h",  "1m1min", "1s1s",  "1ms1s", "1hh",	"1minutes",
+		"mi",	"1mi",	 "nan",	   "inf",    "1e999", "0x10",  "0x10s", "1e308h",
+		"1,5s", "1h-1m", "1e300s", "1e-10",  "0.9ns", "1.1e9",
 	};
 	double s;
 	char why[256];
@@ -53,6 +56,24 @@ static void test_seconds(void **state)
 			fail_msg("'%s' is taken for a time", bad[i]);
 		assert_non_null(strstr(why, bad[i]));
 		assert_non_null(strstr(why, "1h30m"));
+	}
+}
+
+/* A record holds none that is larger or smaller. */
+static void test_reals(void **state)
+{
+	static const char *const good[] = { "0", "1e-90", "1e90", "1.5k", ".5" }, *const bad[] = {
+		"1e-91", "1.1e90", "1e90k", "1e300", "-1", "x"
+	};
+	char why[256];
+	double x;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		assert_int_equal(quantity_real(good[i], &x, why, sizeof(why)), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_int_equal(quantity_real(bad[i], &x, why, sizeof(why)), -1);
+		assert_non_null(strstr(why, "is not a number from 1e-90 to 1e90"));
 	}
 }
 
@@ -163,6 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_seconds),
+		cmocka_unit_test(test_reals),
 		cmocka_unit_test(test_moments),
 		cmocka_unit_test(test_numbers_for_people),
 		cmocka_unit_test(test_digits_that_an_interval_supports),
