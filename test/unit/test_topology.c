@@ -256,6 +256,15 @@ static void bad_files(void **unused)
 		  "not the XML of a topology" },
 		{ "<?xml version=\"1.0\"?>\n<topology version=\"98.1\"><object/></topology>",
 		  "is of hwloc 98; this locus reads up to " },
+		/* without complete_cpuset, hwloc 2.9 ends by SIGSEGV */
+		{ "<?xml version=\"1.0\"?><topology version=\"2.0\">"
+		  "<object type=\"Machine\" os_index=\"0\" cpuset=\"0x1\" allowed_cpuset=\"0x1\""
+		  " nodeset=\"0x1\" complete_nodeset=\"0x1\" allowed_nodeset=\"0x1\">"
+		  "<object type=\"NUMANode\" os_index=\"0\" cpuset=\"0x1\" nodeset=\"0x1\""
+		  " complete_nodeset=\"0x1\" local_memory=\"1024\"/>"
+		  "<object type=\"PU\" os_index=\"0\" cpuset=\"0x1\" nodeset=\"0x1\""
+		  " complete_nodeset=\"0x1\"/></object></topology>",
+		  "not the XML of a topology" },
 	};
 
 	(void)unused;
