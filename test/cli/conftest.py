@@ -128,8 +128,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def often():
-    """How often to repeat tests that must pass each time. Lanes with sanitizers reduce OFTEN, since
-    the native lane has repeated them."""
+    """How often to repeat tests that must pass each time: OFTEN, which the whole check reduces."""
     return int(os.environ.get("OFTEN", 100))
 
 

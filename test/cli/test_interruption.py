@@ -127,7 +127,7 @@ def test_a_row_is_printed_when_its_line_is_written(locus):
 
 
 @ONE_THREAD
-def test_kill_9_at_100_random_moments(locus, tmp_path, read, often):
+def test_kill_9_at_random_moments(locus, tmp_path, read, often):
     """Everything visible before the kill is in the file after it: each line that another process
     read from it, and the trial of each row of the table. The last line may be cut off; otherwise
     the record must be valid.

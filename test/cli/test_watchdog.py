@@ -143,7 +143,7 @@ def test_a_batch_that_was_cut_is_left_out(locus, tmp_path, read, where):
     assert trial["samples"]["n"] == sum(map(len, some(batches)))
 
 
-def test_it_comes_100_times_while_lines_are_written(locus, tmp_path, read, often):
+def test_it_comes_while_lines_are_written(locus, tmp_path, read, often):
     """The main thread and the watchdog may both write trial lines: each trial must have one."""
     for n in range(max(often // 10, 1)):
         file = tmp_path / f"{n}.jsonl"
