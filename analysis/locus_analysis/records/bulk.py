@@ -24,7 +24,7 @@ LINE = re.compile(
     rb'\{"type": ?"([a-z-]+)", ?"run": ?"([0-9a-f]{16})"(?:, ?"(?:trial|id)": ?"([0-9a-f]{16})")?'
 )
 BEGIN = 72  # bytes that type, run and trial of a line take at most
-PIECE = 1 << 22  # bytes that are read at once
+PIECE = 1 << 18  # bytes that are read at once: what the cache of a core holds
 AT_ONCE = 1 << 25  # ... that the database gets at once
 LONG = 1 << 22  # a line of more is for reader.py
 COPY = f"""
