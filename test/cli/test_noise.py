@@ -106,11 +106,7 @@ def test_without_a_hog_nothing_is_flagged(locus, tmp_path, trials, aside):
 
 def test_the_evidence_of_a_hog(locus, hog, tmp_path, trials):
     file = tmp_path / "hog.jsonl"
-    locus(
-        f"dummy --variant steady --bind {hog} --threads 1 --profile quick --time-budget 1s"
-        " --output",
-        file,
-    )
+    locus(f"dummy --variant steady --bind {hog} --threads 1 --repeats 60 --output", file)
     trial = trials(file)["steady"]
     noise = trial["noise"]
     assert noise["samples"] > 0.1 and noise["off_cpu"] > 0
@@ -121,11 +117,7 @@ def test_the_evidence_of_a_hog(locus, hog, tmp_path, trials):
 
 def test_noisy_samples_are_told_apart_and_not_dropped(locus, hog, tmp_path, trials, read):
     file = tmp_path / "kept.jsonl"
-    locus(
-        f"dummy --variant steady --bind {hog} --threads 1 --profile quick --time-budget 1s"
-        " --output",
-        file,
-    )
+    locus(f"dummy --variant steady --bind {hog} --threads 1 --repeats 60 --output", file)
     trial = trials(file)["steady"]
     batches = [line for line in read(file) if line["type"] == "samples"]
     assert sum(len(batch["noisy"]) for batch in batches) == trial["samples"]["noisy"] > 0
