@@ -22,7 +22,7 @@ import tarfile
 import tempfile
 import threading
 
-from kinds import ARM64, BUILD, GUESTS
+from kinds import BUILD, GUESTS
 
 HERE = pathlib.Path(__file__).parent
 SLOT = 32  # MiB of the drive for the files of a step
@@ -77,7 +77,7 @@ def missing(name):
     if not (architecture.kernel_folder / "vmlinuz").exists():
         return (
             f"the guests' kernel for {architecture.kernel or architecture.debian}",
-            "./quickstart check fetches it",
+            f"test/guest/fetch build/guest {architecture.kernel or architecture.debian}",
         )
     if not (architecture.build / "locus").exists():
         return f"locus for {architecture.debian}", "./quickstart check builds it"
@@ -90,33 +90,6 @@ def units(architecture):
     return {
         f"unit/{file.name}": file for file in found if not file.suffix and os.access(file, os.X_OK)
     }
-
-
-def emulated(processor, program, folder):
-    """Runs a unit test for aarch64 in QEMU's user-mode emulation, in which this machine's kernel
-    handles system calls. That takes a fifth of a guest's time.
-
-    On one CPU: between STLR and LDAR QEMU puts no barrier, so on x86 another CPU can see the load
-    before the store, which aarch64 forbids (QEMU 7.2: in 5 % of 300,000 trials of such a pair)."""
-    root = ARM64.folder / "root"
-    paths = ":".join(str(path) for lib in ("lib", "usr/lib") for path in root.glob(f"{lib}/*-gnu"))
-    libraries = ["-L", root, "-E", f"LD_LIBRARY_PATH={paths}", "-E", "LOCUS_EMULATED=yes"]
-    unit = ARM64.build / "test/unit" / program
-    one = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0)))]
-    command = [*one, HERE.parent / "run-unit", "qemu-aarch64", "-cpu", processor, *libraries, unit]
-    path = f"{ARM64.build}/tools:{os.environ['PATH']}"  # the objdump of its machine code
-    ended = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=LIMIT,
-    )
-    said = ended.returncode, ended.stdout, ended.stderr
-    return Done(processor, f"qemu-aarch64 {program}", *said, folder)
 
 
 def stand_ins(architecture):

@@ -18,6 +18,7 @@ class Architecture:
     package: str  # of qemu
     console: str
     shape: str  # of the machine, for QEMU
+    lane: str  # whose tests have such guests: test/guest, or test/ports
     # whether it runs the programs and libraries of this machine; else those of a cross build, with
     # the libraries in root/
     host: bool = False
@@ -50,6 +51,7 @@ AMD64 = Architecture(
     "qemu-system-x86",
     "ttyS0",
     "-machine q35",
+    "guest",
     host=True,
     modules=("msr",),
     words="no_timer_check",
@@ -61,6 +63,7 @@ ARM64 = Architecture(
     "qemu-system-arm",
     "ttyAMA0",
     "-machine virt",
+    "ports",
     tools=("busybox", "numactl", "objdump", "lua5.3"),
 )
 ARM64_16K = dataclasses.replace(

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tarball of `make dist`, built in a Debian of another release, or for another processor, and
-its unit tests run there."""
+its unit tests run there. And guests with such a processor."""
 
 import os
 import pathlib
 import re
 import shlex
+import sys
 
 import pytest
 from elsewhere import Debian, good, tarball
 from some import some
+
+GUESTS = pathlib.Path(__file__).resolve().parents[1] / "guest"
+sys.path.append(str(GUESTS))  # not before our own folder: it has a conftest.py, too
+pytest_plugins = ["steps", "aarch64"]
 
 FOLDER = pathlib.Path(os.environ["BUILD"]) / "ports"
 LIBRARIES = ["hwloc", "numa", "jansson", "cmocka"]
@@ -64,3 +69,9 @@ class Port:
 @pytest.fixture(scope="session")
 def port():
     return Port
+
+
+@pytest.fixture(scope="session")
+def need(need, cross_built):
+    """What guests need (test/guest/steps.py) is fetched and built before one starts."""
+    return need

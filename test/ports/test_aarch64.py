@@ -2,17 +2,14 @@
 """64-bit Arm: a cross build, run without and with single-instruction atomics (LSE), and with
 pages of 16 KiB."""
 
-import functools
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 
-import guests
 import pytest
 from emulated import ABOUT_INSTRUCTIONS, ABOUT_THE_KERNEL, UNITS
-from lacking import lacking
+from kinds import ARM64
 from test_units import all_is_well, commands
 
 HERE = pathlib.Path(__file__).parent
@@ -92,52 +89,21 @@ def quick_of(subject):
     }
 
 
-@pytest.fixture(scope="session")
-def cross():
-    for tool in "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-ar":
-        if not shutil.which(tool):
-            lacking(tool, "Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross")
-    if not (guests.ARM64.folder / "root").exists():
-        lacking("what is linked for arm64", "./quickstart check fetches it")
-    # LIKWID must be built before the first guest starts, since it is packed into the guest.
-    # test_likwid_perf_event.py checks the result.
-    subprocess.run([HERE / "likwid", guests.BUILD / "guest"], stdin=subprocess.DEVNULL)
-    return subprocess.run(
-        [HERE / "cross", guests.ARM64.folder],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-@pytest.fixture(scope="session")
-def built(cross):
-    if cross.returncode:
-        pytest.skip("it could not be built: see test_it_builds")
-
-
 def test_it_builds(cross):
-    assert cross.returncode == 0, cross.stdout[-4000:]
+    assert cross.status == 0, cross.out[-4000:]
 
 
-def test_one_program_for_both_kinds_of_atomics(built):
-    assert b"__aarch64_have_lse_atomics" in (guests.ARM64.build / "locus").read_bytes()
-
-
-@pytest.fixture(scope="session")
-def emulate(built, tmp_path_factory):
-    if not shutil.which("qemu-aarch64"):
-        lacking("qemu-aarch64", "Debian: qemu-user")
-    return functools.partial(guests.emulated, folder=tmp_path_factory.mktemp("unit"))
+def test_one_program_for_both_kinds_of_atomics(cross_built):
+    assert b"__aarch64_have_lse_atomics" in (ARM64.build / "locus").read_bytes()
 
 
 @pytest.mark.guest("cortex-a57", commands(ABOUT_THE_KERNEL))
-def test_units_about_the_kernel(built, done):
+def test_units_about_the_kernel(done):
     all_is_well(done)
 
 
 @pytest.mark.guest("neoverse-n1", commands(unit for unit in ATOMICS if unit in ABOUT_THE_KERNEL))
-def test_units_about_the_kernel_and_atomics(built, done):
+def test_units_about_the_kernel_and_atomics(done):
     all_is_well(done)
 
 
@@ -152,7 +118,7 @@ def test_units_about_atomics(emulate, program):
 
 
 @pytest.mark.guest("16k", commands(ABOUT_PAGES))
-def test_units_about_pages(built, done):
+def test_units_about_pages(done):
     all_is_well(done)
 
 
@@ -185,22 +151,22 @@ def is_right(done):
 
 
 @pytest.mark.guest("cortex-a57", QUICK)
-def test_quick_profiles(built, done):
+def test_quick_profiles(done):
     is_right(done)
 
 
 @pytest.mark.guest("neoverse-n1", quick_of(SWAP))
-def test_quick_profiles_with_atomics(built, done):
+def test_quick_profiles_with_atomics(done):
     is_right(done)
 
 
 @pytest.mark.guest("16k", quick_of(PAGES))
-def test_quick_profiles_with_large_pages(built, done):
+def test_quick_profiles_with_large_pages(done):
     is_right(done)
 
 
 @pytest.mark.guest(list(ARM), "locus topology")
-def test_topology(built, done):
+def test_topology(done):
     pages = (
         f"pages: {ARM[done.guest][2] // KIB} KiB; transparent huge: {ARM[done.guest][3] // MIB}"
         " MiB;"
@@ -213,7 +179,7 @@ def test_topology(built, done):
 
 
 @pytest.mark.guest(list(ARM), "locus doctor")
-def test_doctor(built, done):
+def test_doctor(done):
     assert done.status == 1 and "[!!] virtual machine      a guest of qemu\n" in done.out, done
     sizes = re.findall(r"([\d.]+ [KMG]iB): \d+ of \d+ free", done.out)
     assert "2 MiB" in sizes and not {"64 KiB", "32 MiB"} & {*sizes}, done.out
@@ -222,6 +188,6 @@ def test_doctor(built, done):
 
 
 @pytest.mark.guest(ATOMIC, "locus list")
-def test_list(built, done):
+def test_list(done):
     here = subprocess.run([os.environ["LOCUS"], "list"], capture_output=True, text=True, check=True)
     assert (done.status, done.out) == (0, here.stdout)
