@@ -281,11 +281,13 @@ def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None, boots=1):
     # hung. mitigations, kpti: the defences against Spectre and Meltdown at each system call take
     # two fifths of the time on aarch64. nokaslr: else 32 MiB of kernel lie on a random node.
     # init_on_alloc: Debian's kernel clears all pages as it allocates them, and most of them again.
+    # norandmaps: else QEMU translates a program anew for each process, which took half the time.
     # softlockup: a kernel that hung once, for minutes, ends after 2 x 60 s, and is booted again.
     kernel = f"console={architecture.console} {architecture.words} quiet loglevel=3 panic=-1"
     command += [
         f"{kernel} cryptomgr.notests mitigations=off kpti=off nokaslr init_on_alloc=0"
-        f" softlockup_panic=1 watchdog_thresh=60 SLOT={SLOT} LIMIT={limit} {GUESTS[name].kernel}"
+        f" norandmaps softlockup_panic=1 watchdog_thresh=60 SLOT={SLOT} LIMIT={limit}"
+        f" {GUESTS[name].kernel}"
     ]
     command += ["-drive", f"file={drive},format=raw,if=none,id=drive,cache=unsafe"]
     command += ["-device", f"{architecture.disk},drive=drive,serial=results"]

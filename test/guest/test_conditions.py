@@ -21,7 +21,7 @@ wait $run"""
 
 
 # The run ends by the failure, long before it would be complete.
-LONG = "--repeats 20000 --duration 1ms --time-budget 200s"
+LONG = "--repeats 5000 --duration 1ms --time-budget 200s"
 THREADS = f"locus dummy --variant steady --threads 2 --bind 0,3 {LONG}"
 ONLINE = "/sys/devices/system/cpu/cpu3/online"
 OFFLINE = f"""{in_flight(f"echo 0 >{ONLINE} || exit 77", THREADS)}
@@ -78,12 +78,13 @@ trap 'echo 0 >/proc/sys/kernel/numa_balancing' EXIT
 {
     in_flight(
         "echo 1 >/proc/sys/kernel/numa_balancing || exit 77",
-        "locus numa --variant single --layout split --size 64M --time-budget 20s",
+        "locus numa --variant single --layout split --size 16M --repeats 40 --duration 1ms"
+        " --time-budget 200s",
     )
 }"""
 
 
-@pytest.mark.guest("many", BALANCED)
+@pytest.mark.guest("v1", BALANCED)
 def test_balancing_that_is_switched_on(done):
     assert done.status == 1, done
     (trial,) = trials(done, "single")
@@ -91,7 +92,8 @@ def test_balancing_that_is_switched_on(done):
     assert trial["status"] == "misplaced" and change in trial["reasons"][0], trial
 
 
-QUOTA = "echo 5000 >/cgroup/job/cpu.cfs_quota_us 2>/dev/null || echo 5000 >/cgroup/job/cpu.max"
+# A fifth of a CPU: with less, a guest whose own CPUs are busy may not close its record in time.
+QUOTA = "echo 20000 >/cgroup/job/cpu.cfs_quota_us 2>/dev/null || echo 20000 >/cgroup/job/cpu.max"
 
 
 @pytest.mark.guest(
@@ -107,6 +109,6 @@ def test_a_quota_that_is_set(done):
     found = [line for line in done.record if line["type"] == "trial"]
     assert found and done.record[-1]["type"] == "end"
     reasons = [sentence for trial in found for sentence in trial.get("reasons", [])]
-    assert any("the cgroup gives 5 % of a CPU (cpu." in sentence for sentence in reasons), reasons
-    change = "the cgroup's CPU quota changed from none to 5 % of a CPU during the run"
+    assert any("the cgroup gives 20 % of a CPU (cpu." in sentence for sentence in reasons), reasons
+    change = "the cgroup's CPU quota changed from none to 20 % of a CPU during the run"
     assert change in reasons, reasons

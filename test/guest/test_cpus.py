@@ -43,7 +43,7 @@ def test_the_matrix_of_unequal_nodes_has_every_cell(done):
 
 
 @pytest.mark.guest(
-    "4x2", f"locus numa --variant static --layout packed,all --bind 1,4,7,6 --size 2M {ONCE}"
+    "4x2+1", f"locus numa --variant static --layout packed,all --bind 1,4,7,6 --size 2M {ONCE}"
 )
 def test_a_list_restricts_layouts(done):
     assert done.status == 0, done
@@ -59,7 +59,7 @@ MANY = (
 )
 
 
-@pytest.mark.guest("many", MANY)
+@pytest.mark.guest("v1", MANY)
 def test_a_kernel_with_room_for_more_cpus_than_1024(done):
     assert done.status == 0, done
     cells = {
@@ -71,7 +71,7 @@ def test_a_kernel_with_room_for_more_cpus_than_1024(done):
     }
 
 
-@pytest.mark.guest("many", "locus topology")
+@pytest.mark.guest("v1", "locus topology")
 def test_what_firmware_says_of_memory_is_shown(done):
     heading, *rows = done.out[
         done.out.index("memory as the firmware describes it (HMAT)") :
@@ -88,7 +88,7 @@ locus doctor >doctor; {LAYOUTS}
 status=$?; echo 1 >/sys/devices/system/cpu/cpu3/online; locus doctor >after; exit $status"""
 
 
-@pytest.mark.guest("many", OFFLINE)
+@pytest.mark.guest("v1", OFFLINE)
 def test_an_offline_cpu_is_left_out_and_told(done):
     assert done.status == 0, done
     doctor, after = (

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes whose memory is too small, absent, taken by others, or not allowed to this process."""
 
+import dataclasses
 import re
 
 import pytest
@@ -165,10 +166,14 @@ def test_a_full_node_has_no_room(done):
 
 # Descriptor 3 stays open: the kernel drops the cached pages of a device with its last close.
 CACHED = f"exec 3</dev/nvme0n1; {TAKE} if=/dev/nvme0n1 of=/dev/null count=350"
-DROPPED = f"{CACHED}; echo 3 >/proc/sys/vm/drop_caches"
+DROPPED = (
+    "echo 3 >/proc/sys/vm/drop_caches; locus numa --variant single --layout node:1 --size 150M"
+)
+DROPPED += f" {ONCE.replace('record', 'dropped')}"
+CACHED += f"; {ON_NODE_1} --size 150M {ONCE}; {DROPPED}"
 
 
-@pytest.mark.guest("uneven", f"{CACHED}; {ON_NODE_1} --size 150M {ONCE}")
+@pytest.mark.guest("uneven", CACHED)
 def test_cached_files_give_way_to_a_policy_but_not_to_first_touch(done):
     (single,), (bound,) = trials(done, "single"), trials(done, "bind")
     assert verified(bound) == {1: 150 * 256} and single["status"] == "impossible", done
@@ -176,9 +181,10 @@ def test_cached_files_give_way_to_a_policy_but_not_to_first_touch(done):
     assert told in single["reasons"][0]
 
 
-@pytest.mark.guest("uneven", f"{DROPPED}; {ON_NODE_1} --size 150M {ONCE}")
-def test_dropped_files_give_way_to_first_touch(done):
-    assert verified(trials(done, "single")[0]) == {1: 150 * 256}
+@pytest.mark.guest("uneven", CACHED)
+def test_dropped_files_give_way_to_first_touch(done, read):
+    dropped = dataclasses.replace(done, record=read(done.folder / "dropped.jsonl"))
+    assert verified(trials(dropped, "single")[0]) == {1: 150 * 256}
 
 
 # Node 2 has CPUs but no memory: pages that they touch first lie on the nearest node, 1.
