@@ -14,6 +14,10 @@ from lacking import lacking
 SETTING = pathlib.Path(__file__).parent / "setting"
 FOLDER = pathlib.Path(os.environ["BUILD"]) / "user"  # it is /mnt/work to the user
 USER = 54321  # as in `setting`
+# Built as `make distcheck` builds, in a folder as deep below its source: so the second compiler
+# (ccache) and configure find what the first ones found. check-packages builds in the source tree.
+OPTIONS = "--without-papi --without-likwid --cache-file=/mnt/work/config.cache"
+BELOW = "build/user"
 
 Done = collections.namedtuple("Done", "status out err")
 
@@ -63,7 +67,7 @@ def user():
 
 @pytest.fixture(scope="session")
 def built(user):
-    """The folder of the tarball, with the program in it, as the user has it."""
+    """The folder where the user has built the tarball."""
     tarball = pathlib.Path(os.environ["TARBALL"])
     shutil.copy(tarball, FOLDER)
     folder = tarball.name.removesuffix(".tar.gz")
@@ -71,12 +75,13 @@ def built(user):
     done = user(
         "sh",
         "-c",
-        f"tar xf {tarball.name} && cd {folder} && ./configure --enable-werror CFLAGS=-O0"
-        f" --with-python={python} && make -j{os.cpu_count()}",
+        f"tar xf {tarball.name} && mkdir -p {folder}/{BELOW} && cd {folder}/{BELOW} &&"
+        f" ../../configure --enable-werror CFLAGS=-O0 --with-python={python} {OPTIONS} &&"
+        f" make -j{os.cpu_count()}",
         timeout=900,
     )
     assert done.status == 0, (done.out + done.err)[-5000:]
-    return folder
+    return f"{folder}/{BELOW}"
 
 
 @pytest.fixture
