@@ -101,6 +101,21 @@ char *utf8_tame(char *text)
 	return text;
 }
 
+char *utf8_whole(char *text)
+{
+	char *to = text;
+
+	for (const char *c = text; *c;) {
+		const size_t n = character(c);
+
+		memmove(to, c, n);
+		to += n;
+		c += n ? n : 1;
+	}
+	*to = 0;
+	return text;
+}
+
 bool utf8_begins(char c)
 {
 	return (c & 0xc0) != 0x80;

@@ -31,6 +31,9 @@ char *utf8_host(char host[UTF8_HOST]);
 /* For a terminal: each byte of a control character becomes '?'. Returns the text. */
 char *utf8_tame(char *text);
 
+/* Removes bytes of characters that "%.48s" has cut, and of control characters. Returns the text. */
+char *utf8_whole(char *text);
+
 /* Whether the byte is the first of a character; the number of characters in a text. */
 bool utf8_begins(char);
 int utf8_width(const char *);

@@ -97,10 +97,42 @@ def test_a_slip_in_the_file_drains_no_node(locus, expect):
         done = locus("health --expect", expect({"memory.total": fact}))
         assert done.status == 0 and "cannot tell: " in done.err, done
         assert "fact memory.total: " in done.err
+    done = locus("health --expect", expect({"topology.caches.x.level": 0}))
+    assert done.status == 0 and "topology.caches.x.level: this machine has no such" in done.err
     marked = expect({"topology.cpus": {"least": 1}})
     marked.write_bytes(b"\xef\xbb\xbf" + marked.read_bytes())
     done = locus("health --expect", marked)
     assert (done.status, done.err) == (0, "") and done.out.endswith(": 2 facts\n")
+
+
+def test_numbers_are_equal_by_value(locus, expect, machine):
+    cpus = machine["topology"]["cpus"]
+    (own, *_) = machine["topology"]["nodes"]
+    numbers = [float(n) for n in own["cpus"]]
+    facts = {"topology.cpus": float(cpus), "topology.nodes.0.cpus": numbers}
+    done = locus("health --expect", expect(facts))
+    assert (done.status, done.err) == (0, "") and done.out.endswith(": 3 facts\n")
+    numbers[0] += 0.5
+    assert locus("health --expect", expect(facts)).status == 1
+
+
+def test_a_reader_that_is_gone_changes_no_status(locus, expect):
+    for facts, status in (({}, 0), ({"topology.cpus": 0}, 1)):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = locus("health --expect", expect(facts), stdout=writer)
+        os.close(writer)
+        assert done.status == status and "Broken pipe; not written: locus: " in done.err, done
+
+
+def test_a_text_is_cut_between_characters(locus, expect, read, tmp_path):
+    """Else the record's line would be no JSON."""
+    file = tmp_path / "record.jsonl"
+    for text in ("\N{LATIN SMALL LETTER E WITH ACUTE}" * 99, "x" + "\N{EURO SIGN}" * 99):
+        done = locus("health --expect", expect({"kernel.release": text}), "--record", file)
+        assert done.status == 1 and done.err == ""
+        told = read(file)[-2]["finding"]
+        assert text[:15] in told and told in done.out, done
 
 
 def test_a_record_of_facts_alone(locus, expect, read, tmp_path):
@@ -163,11 +195,16 @@ def test_help(locus):
 
 
 def test_sigterm_is_no_verdict(locus, tmp_path):
-    """The child waits for a file that nobody writes."""
+    """The child waits for a file that nobody writes. It does not hold the output, whose reader
+    would wait for a child that cannot be killed."""
     os.mkfifo(tmp_path / "fifo")
     with locus.start("health --expect", tmp_path / "fifo") as process:
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         wait_for(children.read_text, "a child")
+        files = pathlib.Path(f"/proc/{children.read_text().strip()}/fd")
+        for stream in ("1", "2"):
+            own = files / stream
+            wait_for(lambda f=own: "memfd" in str(f.readlink()), "an output of its own")
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, "")
@@ -209,38 +246,36 @@ def test_trials_that_cannot_be_judged(locus, measured, expect, tmp_path):
     own = {"trial": "f" * 16, "metric": "time"}
     bounds = {**own, "name": "dummy/x", "unit": "s", "better": "lower", "low": 1, "high": 2}
     file = expect(metrics=[bounds], health=[{**own, "component": "clock"}])
-    unknown = locus("health --expect", file, *EVER.split())
-    (tmp_path / "no record").write_text("no record\n")
-    kept = locus(
-        "health --expect",
-        measured("steady", 1e-9, 1),
-        *EVER.split(),
-        "--record",
-        tmp_path / "no record",
-    )
-    assert [(done.status, done.out) for done in (lost, unknown, kept)] == [(0, "")] * 3
+    words = [*EVER.split(), "--record", tmp_path / "record.jsonl"]
+    unknown = locus("health --expect", file, *words)
+    assert [(done.status, done.out) for done in (lost, unknown)] == [(0, "")] * 2
     assert "cannot tell: clock: misplaced: " in lost.err
     assert (
         "cannot tell: no trial was measured: " in unknown.err and "no trial is left" in unknown.err
     )
-    assert "no record: line 1: this line is not JSON" in kept.err
 
 
 @pytest.mark.parametrize(
     ("file", "why"),
     (
         ("none/record", "locus: --record: {}: No such file or directory"),
-        ("/dev/full", "locus: --record: {}: No space left on device. "),
-        ("/dev/null", "the record can't be read back"),
+        ("no record", "locus: --record: {}: line 1: this line is not JSON"),
+        ("/dev/full", "--record: {}: is no file"),
+        ("/dev/null", "--record: {}: is no file"),
     ),
 )
-def test_only_its_own_options_are_named(locus, measured, tmp_path, file, why):
+def test_a_record_that_cannot_be_kept_changes_no_answer(locus, measured, tmp_path, file, why):
     """It has no --output, and nothing to --resume."""
+    (tmp_path / "no record").write_text("no record\n")
     words = [*EVER.split(), "--record", tmp_path / file]
-    done = locus("health --expect", measured("steady", 1e-9, 100), *words)
-    assert done.status == 0 and "cannot tell: " in done.err, done
-    assert why.format(tmp_path / file) in done.err, done
-    assert "--output" not in done.err and "--resume" not in done.err
+    good = locus("health --expect", measured("steady", 1e-9, 100), *words)
+    bad = locus("health --expect", measured("wrong", 1e-9, 1), *words)
+    assert good.status == 0 and good.out.endswith(" as expected: 1 fact, 1 trial\n"), good
+    assert bad.status == 1 and "clock: wrong: it was told to be wrong" in bad.out, bad
+    said = f"locus: health: nothing was appended: {why.format(tmp_path / file)}"
+    for done in (good, bad):
+        assert done.err.startswith(said), done
+        assert "--output" not in done.err and "--resume" not in done.err
 
 
 def test_beside_other_work_facts_alone(locus, measured, read, tmp_path):
@@ -266,10 +301,15 @@ NHC = """die() { echo "die $*"; }; log() { echo "log $*"; }; . "$0"; check_locus
 echo $?"""
 
 
-def test_the_check_for_nhc(locus, expect):
-    def check(file, *options):
+def test_the_check_for_nhc(locus, expect, tmp_path):
+    """The program's line is the reason, whatever else is printed before it."""
+    program = tmp_path / "locus"
+    program.write_text(f'#!/bin/sh\necho ld.so: a warning >&2\nexec {locus.path} "$@"\n')
+    program.chmod(0o755)
+
+    def check(file, *options, path=locus.path):
         words = ["bash", "-c", NHC, SOURCE / "packaging/nhc/locus.nhc", file, *options]
-        environment = {**os.environ, "LOCUS": locus.path}
+        environment = {**os.environ, "LOCUS": path}
         return subprocess.run(
             words, env=environment, capture_output=True, text=True, check=True
         ).stdout
@@ -278,6 +318,7 @@ def test_the_check_for_nhc(locus, expect):
     assert good.startswith("log check_locus_health:  locus: ") and good.endswith("facts\n0\n")
     bad = check(expect({"topology.cpus": 0}))
     assert bad.startswith("die 1 check_locus_health:  locus: ") and bad.endswith("expected\n1\n")
+    assert check(expect({"topology.cpus": 0}), path=program) == bad
     strange = check(expect({"no.such": 0}))
     assert strange.startswith("log check_locus_health:  locus: health: cannot tell: ")
     assert strange.endswith("\n0\n")

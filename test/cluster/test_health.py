@@ -130,6 +130,7 @@ def test_a_node_is_drained_and_comes_back(check, tmp_path):
     """One of four has another setting."""
     never = tmp_path / "never"
     never.write_text("always madvise [never]\n")
+    check.expect(metrics=[], health=[])  # facts are all that it checks
     minicluster("on", "n2", "mount", "--bind", never, THP)
     wait_for(lambda: is_drained("n2"), "n2 drained")
     assert reason("n2").startswith("locus: n2 memory thp enabled never, ")

@@ -216,6 +216,12 @@ static void hangs_reading(struct examiner *e)
 	hang(e);
 }
 
+static void ends_early(struct examiner *e)
+{
+	examiner_turns_to(e, "reading");
+	_exit(1);
+}
+
 static void hangs_measuring(struct examiner *e)
 {
 	foreign_read(SYSFS_ROOT, &e->load, RUSAGE_SELF);
@@ -260,6 +266,7 @@ static void whatever_becomes_of_the_child(void **state)
 	} rows[] = {
 		{ comes_to_its_end, 0, 0, "" },
 		{ hangs_reading, 0, 1, "hung while reading" },
+		{ ends_early, 0, 1, "ended while reading" },
 		{ hangs_measuring, 1, 0, "numa/static hung: no end after 1" },
 		{ hangs_beside_others, 0, 1, "numa/static: did not end in time; other work uses " },
 		{ is_cut_off, 1, 0, "numa/static hung: no end after 0 s" },

@@ -124,6 +124,24 @@ static void a_terminal_gets_no_control_character(void **state)
 	}
 }
 
+static void a_cut_character_is_removed(void **state)
+{
+	static const struct {
+		const char *text, *whole;
+	} of[] = { { "", "" },
+		   { "a\303\244", "a\303\244" },
+		   { "a\303", "a" },
+		   { "\342\202 b\342", " b" },
+		   { "a\377\342\202\254\n", "a\342\202\254" } };
+	char text[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		strcpy(text, of[i].text);
+		assert_string_equal(utf8_whole(text), of[i].whole);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +149,7 @@ int main(void)
 		cmocka_unit_test(random_bytes_come_back),
 		cmocka_unit_test(what_has_no_room_is_left_out),
 		cmocka_unit_test(a_terminal_gets_no_control_character),
+		cmocka_unit_test(a_cut_character_is_removed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "commands/health/examiner.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -84,7 +85,10 @@ static void tell_unfinished(struct examiner *e, bool ended, int status)
 	const double foreign = *e->trial ? foreign_now(e) : 0;
 
 	if (!*e->trial)
-		health_unknown(&e->health, "%s while %s", by ? by : "hung",
+		health_unknown(&e->health, "%s while %s",
+			       by      ? by
+			       : ended ? "ended"
+				       : "hung",
 			       *e->does ? e->does : "starting");
 	else if (killed)
 		health_unknown(&e->health, "%s: %s", e->trial, by);
@@ -98,6 +102,30 @@ static void tell_unfinished(struct examiner *e, bool ended, int status)
 			       clock_now() - e->began);
 }
 
+/*
+ * All that the child prints goes to an unnamed file: a reader of this command's output would wait
+ * for a child that outlives it.
+ */
+static int hush(void)
+{
+	const int file = memfd_create("locus-health", MFD_CLOEXEC);
+
+	if (file >= 0) {
+		dup2(file, STDOUT_FILENO);
+		dup2(file, STDERR_FILENO);
+	}
+	return file;
+}
+
+void examiner_said(const struct examiner *e, char line[HEALTH_TEXT])
+{
+	const ssize_t n = pread(e->printed, line, HEALTH_TEXT - 1, 0);
+
+	line[n > 0 ? n : 0] = 0;
+	line[strcspn(line, "\n")] = 0;
+	(void)!ftruncate(e->printed, lseek(e->printed, 0, SEEK_SET));
+}
+
 /* Signals that end a command stay blocked in the child: the parent alone decides what they mean. */
 static pid_t start(struct examiner *e, void (*examine)(struct examiner *))
 {
@@ -106,6 +134,7 @@ static pid_t start(struct examiner *e, void (*examine)(struct examiner *))
 	if (child)
 		return child;
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent that is killed leaves nothing behind */
+	e->printed = hush();
 	examine(e);
 	e->done = true;
 	exit(0);

@@ -34,6 +34,7 @@ struct examiner {
 	bool done;		  /* the examination has come to its end */
 	char does[HEALTH_TEXT];	  /* "reading facts of the machine" */
 	char trial[OPTIONS_HAND]; /* the trial that is being measured; "": none */
+	int printed;		  /* file that has what the child prints; -1: none */
 	struct foreign load;	  /* when measuring began */
 };
 
@@ -64,6 +65,9 @@ void trials_settle(struct examiner *, const struct health *facts);
 void foreign_read(const char *root, struct foreign *, int who);
 /* CPUs that others used between the two readings; 0 if unknown. */
 double foreign_cpus(const struct foreign *before, const struct foreign *after);
+
+/* The first line that the child has printed since the last call, or "". */
+void examiner_said(const struct examiner *, char line[HEALTH_TEXT]);
 
 /* Notes what the child does from now on. */
 void examiner_turns_to(struct examiner *, const char *does);

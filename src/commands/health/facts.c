@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares facts of the machine with a class of the file. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,6 +22,15 @@ static bool may_be_none(const char *path)
 	return !strcmp(path, "cgroup.cpu_quota") || !strcmp(path, "cgroup.memory_limit");
 }
 
+/* The entry of a list at an index, "0"; NULL: it is no index, or too large. */
+static const json_t *entry_at(const json_t *list, const char *index)
+{
+	char *end;
+	const unsigned long i = strtoul(index, &end, 10);
+
+	return isdigit((unsigned char)*index) && !*end ? json_array_get(list, i) : NULL;
+}
+
 /*
  * The value at a path of names and indices, "memory.modules.0.count". NULL: nothing is there; *why:
  * the reason beside the null at which the path ends, or NULL.
@@ -29,7 +39,7 @@ static const json_t *value_at(const json_t *machine, const char *path, const cha
 {
 	const char *full = path;
 	const json_t *at = machine;
-	char word[LONGEST], reason[LONGEST + 8], *end;
+	char word[LONGEST], reason[LONGEST + 8];
 
 	*why = NULL;
 	while (at && *path) {
@@ -38,8 +48,7 @@ static const json_t *value_at(const json_t *machine, const char *path, const cha
 
 		snprintf(word, sizeof(word), "%.*s", (int)length, path);
 		snprintf(reason, sizeof(reason), "%s_why", word);
-		at = json_is_array(in) ? json_array_get(in, strtoul(word, &end, 10))
-				       : json_object_get(in, word);
+		at = json_is_array(in) ? entry_at(in, word) : json_object_get(in, word);
 		if (json_is_null(at))
 			*why = json_string_value(json_object_get(in, reason));
 		path += length + (path[length] == '.');
@@ -125,6 +134,20 @@ static bool is_of_kind(struct health *h, const char *path, const json_t *fact, c
 	return false;
 }
 
+/* Numbers are equal by value: whoever edits the file may write 2.0 for 2. */
+static bool is_equal(const json_t *fact, const json_t *value)
+{
+	bool equal = json_array_size(fact) == json_array_size(value);
+
+	if (json_is_number(fact) && json_is_number(value))
+		return json_number_value(fact) == json_number_value(value);
+	if (!json_is_array(fact) || !json_is_array(value))
+		return json_equal((json_t *)fact, (json_t *)value);
+	for (size_t i = 0; equal && i < json_array_size(fact); i++)
+		equal = is_equal(json_array_get(fact, i), json_array_get(value, i));
+	return equal;
+}
+
 /* Judges a fact whose value is known. */
 static void judge_one(struct health *h, const char *path, const json_t *fact, const json_t *value)
 {
@@ -135,7 +158,7 @@ static void judge_one(struct health *h, const char *path, const json_t *fact, co
 	if (!is_of_kind(h, path, fact, value))
 		return;
 	h->facts++;
-	if (json_is_object(fact) ? !low && !high : json_equal((json_t *)fact, (json_t *)value))
+	if (json_is_object(fact) ? !low && !high : is_equal(fact, value))
 		return;
 	health_finding(h, "%s %s, %s%s expected", label_of(path, label), words_of(path, value, own),
 		       low    ? "at least "

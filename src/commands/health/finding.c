@@ -15,7 +15,7 @@ static void note(char text[HEALTH_TEXT], unsigned *n, const char *format, va_lis
 {
 	if (!(*n)++) {
 		vsnprintf(text, HEALTH_TEXT, format, arguments);
-		utf8_tame(text);
+		utf8_whole(utf8_tame(text));
 	}
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static void examine(struct examiner *e)
 		of_class = facts_judge(&e->health, classes, machine);
 	if (of_class && !e->health.findings)
 		trials_examine(e, of_class);
-	if (machine && a->record && !e->measured)
+	if (machine && a->record && !e->measured && !*e->health.no_record)
 		trials_append_none(e);
 	json_decref(machine);
 	json_decref(classes);
@@ -183,6 +184,7 @@ int health_command(const struct program *p, int argc, char **argv)
 	int status = parse(&asked, argc, argv);
 	struct health health = { 0 };
 
+	signal(SIGPIPE, SIG_IGN); /* a reader that is gone changes no status */
 	if (status)
 		return status == OPTIONS_HELPED ? EXIT_GOOD : status;
 	if (examiner_run(examine, &asked, &health))

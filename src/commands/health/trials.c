@@ -280,58 +280,80 @@ static json_t *trials_of(const struct program *p, const json_t *of_class,
 	return ids;
 }
 
-/* Redirects all further output to an unnamed file: its descriptor, or -1. */
-static int hush(void)
-{
-	const int file = memfd_create("locus-health", MFD_CLOEXEC);
-
-	if (file >= 0) {
-		dup2(file, STDOUT_FILENO);
-		dup2(file, STDERR_FILENO);
-	}
-	return file;
-}
-
 #define RECORD_OPTION "--record"
 
-/* The first line printed to that file, or "". */
-static void first_line(int file, char line[HEALTH_TEXT])
+/* The path of the record; NULL: none was asked for, or its lines could not be read back. */
+static const char *record_of(struct examiner *e)
 {
-	const ssize_t n = pread(file, line, HEALTH_TEXT - 1, 0);
+	const char *path = e->asked->record;
+	struct stat s;
 
-	line[n > 0 ? n : 0] = 0;
-	line[strcspn(line, "\n")] = 0;
+	if (!path || stat(path, &s) || S_ISREG(s.st_mode))
+		return path;
+	snprintf(e->health.no_record, HEALTH_TEXT, RECORD_OPTION ": %.160s: is no file", path);
+	return NULL;
 }
 
-static void measure(struct examiner *e, const json_t *of_class)
+/* The lines of the trials that these options measure. */
+static json_t *lines_of(struct examiner *e, const struct options *o,
+			const struct benchmark *const *table)
 {
-	const struct asked *a = e->asked;
-	const struct benchmark *table[MOST_BENCHMARKS];
-	json_t *only = trials_of(a->program, of_class, table), *lines;
-	char scratch[64], said[HEALTH_TEXT], name[] = "locus health", *words[] = { name, NULL };
-	const int file = memfd_create("locus-record", MFD_CLOEXEC), printed = hush();
+	engine_run(o, table, NULL);
+	*e->trial = 0;
+	examiner_turns_to(e, "reading the record");
+	return read_trials(o->output ? o->output : o->scratch);
+}
+
+/*
+ * Measures into the record, or without one where it can't be opened: that says nothing about the
+ * node.
+ */
+static json_t *measure(struct examiner *e, const struct benchmark *const *table, const json_t *only,
+		       char said[HEALTH_TEXT])
+{
+	const double begin = clock_now();
+	const int file = memfd_create("locus-record", MFD_CLOEXEC);
+	char scratch[64], name[] = "locus health", *words[] = { name, NULL };
 	struct options o = { .profile = QUICK,
 			     .seed = 1,
 			     .argc = 1,
 			     .argv = words,
 			     .quiet = true,
-			     .time_budget = a->time_budget,
-			     .output = a->record,
+			     .time_budget = e->asked->time_budget,
+			     .output = record_of(e),
 			     .output_option = RECORD_OPTION,
-			     .append = a->record,
 			     .scratch = scratch,
 			     .only = only,
 			     .hand = e->trial };
+	json_t *lines;
 
+	o.append = o.output;
 	snprintf(scratch, sizeof(scratch), "/proc/self/fd/%d", file);
+	lines = lines_of(e, &o, table);
+	examiner_said(e, said);
+	if (json_object_size(lines) || !o.output)
+		return lines;
+	json_decref(lines);
+	o.output = NULL;
+	o.append = false;
+	o.time_budget = fmax(1, o.time_budget - (clock_now() - begin));
+	lines = lines_of(e, &o, table);
+	if (json_object_size(lines))
+		memcpy(e->health.no_record, said, HEALTH_TEXT);
+	examiner_said(e, said);
+	return lines;
+}
+
+static void measure_and_judge(struct examiner *e, const json_t *of_class)
+{
+	const struct benchmark *table[MOST_BENCHMARKS];
+	json_t *only = trials_of(e->asked->program, of_class, table), *lines;
+	char said[HEALTH_TEXT];
+
 	foreign_read(SYSFS_ROOT, &e->load, RUSAGE_SELF);
-	engine_run(&o, table, NULL);
-	*e->trial = 0;
-	examiner_turns_to(e, "reading the record");
-	lines = read_trials(a->record ? a->record : scratch);
-	first_line(printed, said);
-	e->measured = json_object_size(lines);
-	if (!e->measured)
+	lines = measure(e, table, only, said);
+	e->measured = json_object_size(lines) && !*e->health.no_record;
+	if (!json_object_size(lines))
 		health_unknown(&e->health, "no trial was measured: %s",
 			       *said ? said : "the record can't be read back");
 	else
@@ -388,7 +410,6 @@ void trials_append_none(struct examiner *e)
 		.name = name, .profile = QUICK, .seed = 1, .argc = 1, .argv = words
 	};
 	struct run r = { .options = &o };
-	const int printed = hush();
 
 	examiner_turns_to(e, "writing the record");
 	budget_begin(&r.budget, NULL, 0);
@@ -402,7 +423,7 @@ void trials_append_none(struct examiner *e)
 		record_close(r.record);
 		setting_free(&r.setting);
 	}
-	first_line(printed, said);
+	examiner_said(e, said);
 	memcpy(e->health.no_record, said, sizeof(said));
 }
 
@@ -413,6 +434,7 @@ void trials_settle(struct examiner *e, const struct health *facts)
 	if (!others_work(e, &e->load, " by now"))
 		return;
 	memcpy(alone.no_trials, e->health.no_trials, sizeof(alone.no_trials));
+	memcpy(alone.no_record, e->health.no_record, sizeof(alone.no_record));
 	e->health = alone;
 }
 
@@ -431,6 +453,6 @@ void trials_examine(struct examiner *e, const json_t *of_class)
 	}
 	facts = e->health;
 	examiner_turns_to(e, "planning the trials");
-	measure(e, of_class);
+	measure_and_judge(e, of_class);
 	trials_settle(e, &facts);
 }
