@@ -133,7 +133,29 @@ def test_cut_off_and_gone_on_and_beside_expected_values(accept, submit, source, 
     assert last["ExitCode"].split(":")[0] == "1" and "accept: together" not in last.out()
 
 
-def test_bad_input(submit):
-    job = submit("accept", "--baseline", "nowhere.json", sbatch=["--nodes=1"])
+@pytest.mark.parametrize("words", [["nowhere.json"], ["jobs"], []])
+def test_bad_input(submit, words):
+    """In any place."""
+    job = submit("accept", "--profile", "quick", "--baseline", *words, sbatch=["--nodes=1"])
     assert job.until("FAILED") == 2
-    assert job.out() == "accept.slurm: --baseline: no file 'nowhere.json'\n"
+    assert job.out() == f"accept.slurm: --baseline: no file '{' '.join(words)}'\n"
+
+
+# A program that does nothing: each step fails or is left out at once.
+NOTHING = """[ "$1" != list ] || exit 1
+[ "$1" = doctor ] || exit 3
+"""
+
+
+def test_a_node_without_facts(accept):
+    lost = '[ "$SLURMD_NODENAME" != n2 ] || exec rm "$LOCUS_RESULTS/n2.txt"\n'
+    job = ended(accept(*FEW, before=NOTHING + lost, nodes=2))
+    assert table(job)["facts"] == "bad (1), see facts.txt", job
+
+
+def test_steps_that_cannot_be_noted(accept, source):
+    """On a full disk no step is good."""
+    results = source / "results"
+    (results / "steps.tsv").mkdir(parents=True)
+    job = ended(accept(*FEW, before=NOTHING, nodes=2, results=results))
+    assert job["ExitCode"].split(":")[0] != "0" and "the table lacks steps" in job.out()

@@ -43,7 +43,7 @@ def wrapped(source):
 
 
 def test_all_begin_at_the_same_moment(submit, headers, nodes):
-    job = submit("dummy", "--together", *FEW, sbatch=["--nodes=4"])
+    job = submit("dummy", *FEW, "--together", sbatch=["--nodes=4"])
     assert job.until("COMPLETED") == 0
     (own,) = zip(*(headers(job, node) for node in nodes))
     assert len({h["begin"]["at"] for h in own}) == 1
@@ -60,6 +60,15 @@ def test_one_after_the_other(submit, read, headers):
     assert seconds(second["started"]) >= end - 0.002
     assert first["tags"] == second["tags"] == {"together": "1"} and "begin" not in first
     assert job.out() == ""
+
+
+def test_what_makes_no_sense_together(submit):
+    for script, words, said in (
+        ("dummy", ["--alone", *FEW, "--together"], "--together or --alone, not both"),
+        ("fabric", ["--together"], "ranks of one run begin together anyway"),
+    ):
+        job = submit(script, *words, sbatch=["--nodes=2"])
+        assert job.until("FAILED") == 2 and said in job.out()
 
 
 def test_a_node_that_is_lost_goes_on(submit, read, headers, gate):
