@@ -122,8 +122,8 @@ void lesson_print_code(const struct lesson *, FILE *);
 /* ---- soak_verdict.c: a soak's rounds, and the verdict on the machine ---- */
 
 /*
- * When a machine throttles: the first moment from which on its rate stays lower. The rule, and how
- * often it errs: doc/methods/soak.md.
+ * When a machine throttles: the first moment from which on its rate is lower, to the end or for 10
+ * rounds or more. The rule, and how often it errs: doc/methods/soak.md.
  */
 enum { THROTTLE_EDGE = 10 }; /* rounds: each side of a change has at least so many */
 

@@ -16,6 +16,9 @@
 #define LEAST  0.02  /* a smaller fall is not throttling */
 #define FLOOR  0.003 /* the least noise assumed: no machine is steadier */
 #define BEYOND 6.0   /* standard errors of the difference of two means */
+/* the same of a fall that does not last: there are many places for one */
+#define LEAST_BRIEF  0.05
+#define BEYOND_BRIEF 9.0
 /* in units of the noise: a value farther from its neighbours' median is moved to this distance */
 #define OUTLIER 3.0
 enum { FAR = 10, WINDOW = 7 };
@@ -55,48 +58,131 @@ static void tame(const double *x, unsigned n, double noise, double *tamed)
 	}
 }
 
-/* The most certain fall among the first n values; 0: none is certain and large enough. */
-static unsigned find_fall(const double *x, unsigned n, double noise, double *fall)
+/* A fall in x[at], from the mean of x[begin] ... to that of all until x[end - 1]. */
+struct fall {
+	unsigned begin, at, end;
+	double by;	/* the logarithm of before over after */
+	double certain; /* the same in standard errors of the noise */
+};
+
+/* `sum`: of all x before x[i]. */
+static struct fall fall_at(const double *sum, unsigned begin, unsigned at, unsigned end,
+			   double noise)
 {
-	double sum = 0, before = 0, most = BEYOND;
-	unsigned at = 0;
+	const double left = (sum[at] - sum[begin]) / (at - begin),
+		     right = (sum[end] - sum[at]) / (end - at);
+	const double error = noise * sqrt(1.0 / (at - begin) + 1.0 / (end - at));
 
-	for (unsigned i = 0; i < n; i++)
-		sum += x[i];
-	for (unsigned k = 1; k + THROTTLE_EDGE <= n; k++) {
-		const double left = (before += x[k - 1]) / k, right = (sum - before) / (n - k);
-		const double t = (left - right) / (noise * sqrt(1.0 / k + 1.0 / (n - k)));
+	return (struct fall){ begin, at, end, left - right, (left - right) / error };
+}
 
-		if (k >= THROTTLE_EDGE && t > most && left - right >= -log1p(-LEAST)) {
-			most = t;
-			at = k;
-			*fall = left - right;
-		}
+/* The most certain fall in this part, if it is more certain and larger than `least`. */
+static void find_lasting(const double *sum, unsigned begin, unsigned end, double noise,
+			 struct fall *least)
+{
+	const double by = least->by;
+
+	for (unsigned k = begin + THROTTLE_EDGE; k + THROTTLE_EDGE <= end; k++) {
+		const struct fall f = fall_at(sum, begin, k, end, noise);
+
+		if (f.by >= by && f.certain > least->certain)
+			*least = f;
 	}
-	return at;
+}
+
+/* The same for falls from the mean of all values before, to values that a window holds. */
+static void find_brief(const double *sum, unsigned end, double noise, struct fall *least)
+{
+	const double by = least->by;
+
+	for (unsigned window = THROTTLE_EDGE; window <= end / 2; window *= 2)
+		for (unsigned k = window; k + window <= end; k++) {
+			const struct fall f = fall_at(sum, 0, k, k + window, noise);
+
+			if (f.by >= by && f.certain > least->certain)
+				*least = f;
+		}
+}
+
+/* The first fall that lasts to the end or to the next one; its `at` is 0: there is none. */
+static struct fall first_lasting(const double *sum, unsigned n, double noise)
+{
+	struct fall first = { .at = 0 }, found;
+
+	do {
+		found = (struct fall){ .by = -log1p(-LEAST), .certain = BEYOND };
+		find_lasting(sum, 0, n, noise, &found);
+		n = found.at;
+		first = n ? found : first;
+	} while (n);
+	return first;
+}
+
+/* The same of falls that a window holds: how long ago they began, a second look tells. */
+static struct fall first_brief(const double *sum, unsigned n, double noise)
+{
+	struct fall first = { .at = 0 }, found, sharp;
+
+	do {
+		found = (struct fall){ .by = -log1p(-LEAST_BRIEF), .certain = BEYOND_BRIEF };
+		find_brief(sum, n, noise, &found);
+		n = found.at;
+		if (!n)
+			return first;
+		sharp = (struct fall){ .at = n };
+		find_lasting(sum, 2 * n - found.end, found.end, noise, &sharp);
+		first = fall_at(sum, 0, sharp.at, sharp.at + THROTTLE_EDGE, noise);
+		first.by = fmax(first.by, found.by);
+		n = sharp.at < n ? sharp.at : n;
+	} while (n);
+	return first;
+}
+
+/* Whether both are one fall, whose moment is a little uncertain. */
+static bool are_one(const struct fall *a, const struct fall *b)
+{
+	return a->at <= b->at + THROTTLE_EDGE && b->at <= a->at + THROTTLE_EDGE;
+}
+
+/* The first fall. The moment of one that lasts is surer than that of one that a window holds. */
+static struct fall first_of_both(const double *sum, unsigned n, double noise)
+{
+	const struct fall brief = first_brief(sum, n, noise);
+	struct fall lasting = first_lasting(sum, n, noise);
+
+	if (brief.at && !are_one(&lasting, &brief))
+		lasting = first_lasting(sum, brief.at, noise);
+	if (!lasting.at)
+		return brief;
+	if (are_one(&lasting, &brief) && brief.by > lasting.by + LEAST)
+		lasting.by = brief.by;
+	return lasting;
 }
 
 struct throttle throttle_find(const double *rate, unsigned rounds)
 {
-	double *x = malloc((size_t)3 * rounds * sizeof(*x) + 1), *tamed = x + rounds,
+	double *x = malloc(((size_t)3 * rounds + 1) * sizeof(*x)), *tamed = x + rounds,
 	       *scratch = tamed + rounds;
 	struct throttle found = { .known = x && rounds >= 2 * THROTTLE_EDGE, .share = 1 };
-	double fall = 0;
+	/* of few rounds, most that are far apart would lie on either side of a fall */
+	const unsigned far = rounds / 8 < FAR ? rounds / 8 : FAR;
+	struct fall first;
 
 	for (unsigned i = 0; found.known && i < rounds; i++)
 		x[i] = log(fmax(rate[i], 1e-9)); /* 0: the thread got no CPU */
 	if (found.known) {
 		found.noise =
-			fmax(noise_at(x, rounds, 1, scratch), noise_at(x, rounds, FAR, scratch));
+			fmax(noise_at(x, rounds, 1, scratch), noise_at(x, rounds, far, scratch));
 		found.noise = fmax(FLOOR, found.noise);
 		found.visible = fmax(LEAST, 1 - exp(-BEYOND * found.noise * 2 / sqrt(rounds)));
 		tame(x, rounds, found.noise, tamed);
-		/* before the most certain fall there may be an earlier one */
-		for (unsigned at = rounds; (at = find_fall(tamed, at, found.noise, &fall));) {
-			found.found = true;
-			found.at = at;
-			found.share = exp(-fall);
-		}
+		*scratch = 0;
+		for (unsigned i = 0; i < rounds; i++)
+			scratch[i + 1] = scratch[i] + tamed[i];
+		first = first_of_both(scratch, rounds, found.noise);
+		found.found = first.at;
+		found.at = first.at;
+		found.share = exp(-first.by);
 	}
 	free(x);
 	return found;
@@ -157,6 +243,21 @@ static void print_change(const struct soak_rounds *of, const char *name, const c
 			quantity_show(after, unit, to, sizeof(to)));
 }
 
+/* Prints how slow the last rounds are, if that differs from the fall. */
+static void print_end(const struct soak_rounds *of, unsigned load, const struct throttle *t,
+		      FILE *f)
+{
+	double rate[THROTTLE_EDGE], last;
+
+	for (unsigned i = 0; i < THROTTLE_EDGE; i++)
+		rate[i] = of->round[of->n - THROTTLE_EDGE + i].rate[load];
+	last = median(rate, THROTTLE_EDGE) / mean(of, rate_field(load), 0, t->at);
+	if (last > 1 - LEAST)
+		fprintf(f, "; no longer at the end");
+	else if (fabs(last - t->share) > LEAST)
+		fprintf(f, "; at the end %.1f %%", 100 * (1 - last));
+}
+
 static bool is_steady(const struct throttle *t)
 {
 	return t->known && !t->found && t->visible <= THROTTLE_HIDDEN;
@@ -184,6 +285,7 @@ static void print_rate(const struct soak_rounds *of, unsigned load, const struct
 	print_change(of, "clock", "Hz", offsetof(struct soak_round, clock), t->at, f);
 	print_change(of, "temperature", "°C", offsetof(struct soak_round, temperature), t->at, f);
 	print_change(of, "power", "W", offsetof(struct soak_round, power), t->at, f);
+	print_end(of, load, t, f);
 	fprintf(f, "\n");
 }
 

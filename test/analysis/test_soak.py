@@ -22,9 +22,11 @@ FAILED = "numa/static failed: no thread; cores/together steady; numa/static too 
 WRONG: Any = {**STEADY, "wrong": "CPU 3 computes wrong"}
 
 
-def verdict(work: Any, bandwidth: Any, lost: Optional[int] = None) -> soak.Verdict:
+def verdict(
+    work: Any, bandwidth: Any, lost: Optional[int] = None, checks: Optional[int] = None
+) -> soak.Verdict:
     loads: Any = [{"name": "cores/together", **work}, {"name": "numa/static", **bandwidth}]
-    return {"errors": {"uncorrected": lost}, "loads": loads}
+    return {"errors": {"uncorrected": lost, "machine_checks": checks}, "loads": loads}
 
 
 @pytest.mark.parametrize(
@@ -43,6 +45,7 @@ def verdict(work: Any, bandwidth: Any, lost: Optional[int] = None) -> soak.Verdi
         (verdict(WRONG, STEADY), "WRONG: cores/together: CPU 3 computes wrong; steady"),
         (verdict(STEADY, {**SHORT, "failure": "no thread"}), FAILED),
         (verdict(STEADY, STEADY, 1), "WRONG: 1 uncorrected error of memory; steady"),
+        (verdict(STEADY, STEADY, 0, 2), "WRONG: 2 machine checks; steady"),
         (verdict(UNSURE, UNSURE), "cannot tell (noise 8.05 % a round)"),
         (None, "no verdict, the record was cut off"),
     ],
@@ -78,7 +81,7 @@ def soaked(name: str, rounds: int, told: Optional[soak.Verdict], **sensors: Any)
 
 
 def _line(run: str, told: soak.Verdict) -> Line:
-    errors = {"corrected": None, "machine_checks": None, **told["errors"]}
+    errors = {"corrected": None, **told["errors"]}
     return {"type": "soak-verdict", "run": run, **told, "errors": errors}
 
 

@@ -108,6 +108,48 @@ static void test_two_falls(void **state)
 	assert_true(t.found && abs((int)t.at - 300) <= 5);
 }
 
+/* A fall that does not last, and one that comes again and again. */
+static void test_brief_falls(void **state)
+{
+	static const struct {
+		unsigned at, length, each;
+	} rows[] = { { 30, 15, ROUNDS }, { 312, 30, ROUNDS }, { 700, 60, ROUNDS }, { 40, 20, 60 } };
+	double rate[ROUNDS];
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(rows) / sizeof(*rows); n++) {
+		unsigned found = 0;
+
+		for (unsigned i = 1; i <= SERIES; i++) {
+			struct throttle t;
+
+			steady(i * 1299709, rate, ROUNDS);
+			for (unsigned j = rows[n].at; j < ROUNDS; j++)
+				if ((j - rows[n].at) % rows[n].each < rows[n].length)
+					rate[j] *= 0.7;
+			t = throttle_find(rate, ROUNDS);
+			found += t.found && abs((int)t.at - (int)rows[n].at) <= 5 &&
+				 fabs(t.share - 0.7) < 0.05;
+		}
+		print_message("30 %% less for %u rounds: found in %u of %u\n", rows[n].length,
+			      found, SERIES);
+		assert_true(found >= SERIES * 95 / 100);
+	}
+}
+
+/* In a soak that has just enough rounds for a verdict. */
+static void test_few_rounds(void **state)
+{
+	double rate[ROUNDS];
+	struct throttle t;
+
+	(void)state;
+	steady(17, rate, ROUNDS);
+	plant(rate, 10, 0.10);
+	t = throttle_find(rate, 20);
+	assert_true(t.found && t.at == 10);
+}
+
 static void test_what_is_no_throttling(void **state)
 {
 	double rate[ROUNDS];
@@ -190,6 +232,14 @@ static void test_verdict(void **state)
 			    "throttles");
 	assert_string_equal(json_string_value(json_object_get(line, "power_why")), "no RAPL");
 	json_decref(line);
+	assert_null(strstr(text, "at the end"));
+	for (unsigned i = 900; i < ROUNDS; i++)
+		rounds[i].rate[0] *= 0.8;
+	text = judged(&of, &status);
+	assert_non_null(strstr(text, "; at the end 2"));
+	for (unsigned i = 400; i < ROUNDS; i++)
+		rounds[i].rate[0] = 1e9;
+	assert_non_null(strstr(judged(&of, &status), "; no longer at the end\n"));
 	of = soak_of(ROUNDS, 0);
 	text = judged(&of, &status);
 	assert_int_equal(status, 0);
@@ -246,7 +296,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_false_alarms), cmocka_unit_test(test_planted),
-		cmocka_unit_test(test_two_falls),    cmocka_unit_test(test_what_is_no_throttling),
+		cmocka_unit_test(test_two_falls),    cmocka_unit_test(test_brief_falls),
+		cmocka_unit_test(test_few_rounds),   cmocka_unit_test(test_what_is_no_throttling),
 		cmocka_unit_test(test_verdict),	     cmocka_unit_test(test_errors),
 	};
 

@@ -65,6 +65,7 @@ class _OfLoad(TypedDict):
 
 class _Errors(TypedDict):
     uncorrected: Optional[int]
+    machine_checks: Optional[int]
 
 
 class Verdict(TypedDict):
@@ -105,6 +106,8 @@ def said(verdict: Optional[Verdict]) -> str:
     told = [f"WRONG: {load['name']}: {load['wrong']}" for load in loads if load["wrong"]]
     if lost := verdict["errors"]["uncorrected"]:
         told.append(f"WRONG: {units.several(lost, 'uncorrected error')} of memory")
+    if checks := verdict["errors"]["machine_checks"]:
+        told.append(f"WRONG: {units.several(checks, 'machine check')}")
     told += [f"{load['name']} failed: {load['failure']}" for load in loads if load["failure"]]
     verdicts = {load["verdict"] for load in loads}
     if len(verdicts) == 1 and verdicts <= {"steady", "too short"}:
