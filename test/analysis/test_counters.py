@@ -89,7 +89,7 @@ def panels(page: Page, name: str) -> list[Any]:
 
 def told(lines: list[Line], benchmark: str, folder: Path) -> tuple[Any, list[Any]]:
     """The tables, and the trials with their counters."""
-    db = database.tables(database.read([write(folder / "told.jsonl", lines)]))
+    db = database.tables(database.read([write(folder / "told.jsonl", lines)]), page=True)
     return db, counters.counted(db, benchmark)
 
 

@@ -202,7 +202,7 @@ def barriers(status: str = "ok", width: float = 0.006, slow: float = 65e-8) -> s
               reasons=[status] * (status != "ok"))
         for variant, seconds in (("tree", 1.1e-8), ("pthread", slow), ("central", 1e-8))
     ]  # fmt: skip
-    db = database.tables(of_lines(record(TWO, points, RUN)))
+    db = database.tables(of_lines(record(TWO, points, RUN)), page=True)
     (said,) = sections.section(db, "barriers", {RUN: "here"})["results"]
     return str(said)
 
@@ -239,7 +239,7 @@ def test_the_ratio_furthest_from_1_is_told_as_far_as_it_may_be(status: str, said
 
 
 def sentence(*points: Point) -> str:
-    db = database.tables(of_lines(record(ONE, list(points), RUN)))
+    db = database.tables(of_lines(record(ONE, list(points), RUN)), page=True)
     (said, *_) = sections.section(db, points[0].benchmark, {RUN: "here"})["results"]
     return str(said)
 

@@ -227,7 +227,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         key = [path.read_bytes() for path in paths]
         if given.get("read") != key:
             made = read(paths)
-            given.update(read=key, records=made, db=tables(made))
+            given.update(read=key, records=made, db=tables(made, page=True))
         return database.Records(given["records"].db)
 
     def undrawn(processes: Processes, function: str, *arguments: Any) -> Future[Any]:
@@ -236,7 +236,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         return drawn
 
     monkeypatch.setattr(database, "read", read_once)
-    monkeypatch.setattr(database, "tables", lambda _: given["db"])
+    monkeypatch.setattr(database, "tables", lambda *_, **__: given["db"])
     monkeypatch.setattr(Processes, "call", undrawn)
     monkeypatch.setattr(summary, "MOST", TOGETHER)
     monkeypatch.setattr(power, "TIMES", 1)

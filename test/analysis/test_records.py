@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from locus_analysis import __main__ as program
 from locus_analysis.records import database, sources
@@ -61,6 +62,10 @@ def drop(key: str) -> Callable[[Line], Any]:
     return lambda line: line.pop(key)
 
 
+def sampled(path: Path) -> duckdb.DuckDBPyConnection:
+    return database.tables(database.read([path]), page=True)
+
+
 SKETCH = [0.01] * 5 + [0.02] + [0.05] * 5  # quantiles
 
 
@@ -70,7 +75,7 @@ def test_a_sketch_is_no_sample_and_is_drawn(tmp_path: Path) -> None:
     own = [line for line in lines if line["type"] == "samples" and line["trial"] == sample["trial"]]
     kept = sum(len(line["times"]) for line in own[1:])
     sample.update(times=None, sketch={"n": 7, "quantiles": SKETCH})
-    db = database.tables(database.read([write(tmp_path / "a.jsonl", lines)]))
+    db = sampled(write(tmp_path / "a.jsonl", lines))
     found = queried(db, "SELECT count(*) AS n FROM sample WHERE id = ?", sample["trial"])
     assert found == [{"n": kept}] and kept > 0
     marks = queried(db, "SELECT sum(n) AS n FROM drift WHERE id = ? GROUP BY id", sample["trial"])
@@ -84,7 +89,7 @@ def test_a_trial_of_sketches_alone_is_drawn(tmp_path: Path) -> None:
         if line["type"] == "samples" and line["trial"] == sample["trial"]:
             quantiles = SKETCH
             line.update(times=None, sketch={"n": 7, "quantiles": quantiles})
-    db = database.tables(database.read([write(tmp_path / "a.jsonl", lines)]))
+    db = sampled(write(tmp_path / "a.jsonl", lines))
     marks = queried(
         db,
         "SELECT DISTINCT ratio, least, greatest FROM drift WHERE id = ?",
@@ -102,7 +107,7 @@ def test_a_sketch_of_no_times_is_valid_and_draws_nothing(tmp_path: Path) -> None
             line.update(times=None, sketch={"n": 0})
     path = write(tmp_path / "a.jsonl", lines)
     assert validate(path) == 0
-    db = database.tables(database.read([path]))
+    db = sampled(path)
     assert queried(db, "SELECT * FROM drift WHERE id = ?", sample["trial"]) == []
 
 
@@ -110,7 +115,7 @@ def test_the_start_of_a_batch_is_its_moment(tmp_path: Path) -> None:
     lines = machine_record("one")
     sample = next(line for line in lines if line["type"] == "samples")
     sample.update(at=1e6, units=10, times=[0.5, 0.25])
-    db = database.tables(database.read([write(tmp_path / "a.jsonl", lines)]))
+    db = sampled(write(tmp_path / "a.jsonl", lines))
     found = db.execute("SELECT moment FROM sample WHERE moment >= 1e6 ORDER BY 1").fetchall()
     assert found == [(1e6 + 5,), (1e6 + 7.5,)]
 
@@ -363,10 +368,7 @@ def test_samples_of_a_moment_are_thinned_out_alike_each_time(tmp_path: Path) -> 
             line["at"], line["units"] = 1, 0
     path = tmp_path / "a.jsonl"
     write(path, lines)
-    drawn = [
-        database.tables(database.read([path])).execute("FROM drift ORDER BY ALL").fetchall()
-        for _ in range(4)
-    ]
+    drawn = [sampled(path).execute("FROM drift ORDER BY ALL").fetchall() for _ in range(4)]
     assert drawn[0] and drawn[1:] == drawn[:-1]
 
 

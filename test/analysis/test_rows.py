@@ -39,7 +39,7 @@ OF_SQL = {"BIGINT": int, "INTEGER": int, "DOUBLE": float, "BOOLEAN": bool, "JSON
 def db(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
     points = [*numa(ONE)[:2], *core_to_core(TWO)[:1]]
     file = write(tmp_path_factory.mktemp("rows") / "a.jsonl", record(TWO, points, run_id("a")))
-    return database.tables(database.read([file]))
+    return database.tables(database.read([file]), page=True)
 
 
 def bare(kind: Any) -> Any:

@@ -40,7 +40,7 @@ def aggregate(*paths: Path, into: Path) -> int:
 
 def tables(*paths: Path) -> dict[str, Any]:
     """All rows that readers see."""
-    db = database.tables(database.read(paths))
+    db = database.tables(database.read(paths), page=True)
     return {t: sorted(map(repr, db.execute(f"FROM {t}").fetchall())) for t in TABLES}
 
 
@@ -240,12 +240,16 @@ def test_samples_stay_in_the_records(tmp_path: Path) -> None:
     file = write(tmp_path / "a.jsonl", machine_record("one"))
     store = tmp_path / "store"
     assert aggregate(file, into=store) == 0
-    drift = "SELECT count(*) FROM drift"
-    told = [database.tables(database.read([p])).execute(drift).fetchall() for p in (file, store)]
+
+    def drift(given: database.Records) -> list[Any]:
+        db = database.tables(given, page=True)
+        return db.execute("SELECT count(*) FROM drift").fetchall()
+
+    told = [drift(database.read([path])) for path in (file, store)]
     assert told[0] == told[1] != [(0,)]
     file.unlink()
     given = database.read([store])
-    assert database.tables(given).execute(drift).fetchall() == [(0,)]
+    assert drift(given) == [(0,)]
     assert given.notes == [
         f"{file}: cannot be read: the samples of its runs are not shown: aggregate the file that"
         " has them now"

@@ -85,11 +85,11 @@ def read_once(kept: dict[str, database.Records], monkeypatch: pytest.MonkeyPatch
         key = repr((paths, how))
         if key not in kept:
             kept[key] = read(paths, **how)
-            tables(kept[key])
+            tables(kept[key], page=True)
         return replace(kept[key])
 
     monkeypatch.setattr(database, "read", reads)
-    monkeypatch.setattr(database, "tables", lambda records: records.db)
+    monkeypatch.setattr(database, "tables", lambda records, **_: records.db)
 
 
 @pytest.mark.usefixtures("read_once")

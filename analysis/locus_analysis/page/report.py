@@ -181,7 +181,7 @@ def _compose(
     levels: Sequence[Level],
 ) -> str:
     """The text of the page, with its pictures."""
-    db = database.tables(given)
+    db = database.tables(given, page=True)
     runs = _runs(db)
     names = {r["run"]: r["name"] for r in runs}
     benchmarks = column(

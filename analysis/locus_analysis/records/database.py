@@ -37,7 +37,7 @@ LARGE = 1 << 26  # bytes; samples of more than this stay in their files
 FETCHED = 1000  # rows that are fetched together
 OPTIMIZERS = ("filter_pushdown", "unused_columns")  # that pay off for few rows, too
 # Views that become tables since several queries read them: of few rows, and of few hosts.
-OF_FEW_ROWS = ("cells", "trial", "metric", "distribution")
+OF_FEW_ROWS = ("cells", "trial", "metric", "distribution", "batch", "sample")
 OF_FEW_HOSTS = (
     *("benchmark", "ratio", "headline", "pages", "cell", "matrix_cell", "told"),
     *("counter", "counting"),
@@ -149,8 +149,9 @@ def _run(records: Records, script: str) -> None:
     records.db.execute(text)
 
 
-def tables(records: Records) -> duckdb.DuckDBPyConnection:
-    """The records as all tables (trials.sql, details.sql, tables.sql)."""
+def tables(records: Records, page: bool = False) -> duckdb.DuckDBPyConnection:
+    """The records as all tables (trials.sql, details.sql, tables.sql); on demand also what the page
+    alone shows (page.sql)."""
     db = trials(records)
     _run(records, "details.sql")
     values = db.execute("SELECT DISTINCT name, value, unit FROM parameter").fetchall()
@@ -160,6 +161,8 @@ def tables(records: Records) -> duckdb.DuckDBPyConnection:
     reader.insert(db, "words_of", labels)
     reader.insert(db, "panel_parameter", published.panels())
     _run(records, "tables.sql")
+    if page:
+        _run(records, "page.sql")
     return db
 
 

@@ -269,9 +269,10 @@ def groups(of: Described, trials: Sequence[Trial], without: Sequence[str]) -> li
 
 def grouped(trials: Sequence[Trial], rest: Callable[[Trial], Setting]) -> list[Group]:
     """Groups trials whose settings agree; one that has less of a setting is in several groups."""
-    found = list({tuple(rest(t).items()): rest(t) for t in trials}.values())
+    own = [(t, rest(t)) for t in trials]
+    found = list({tuple(s.items()): s for _, s in own}.values())
     whole = [s for s in found if not any(s.items() < other.items() for other in found)]
-    return [Group(s, [t for t in trials if rest(t).items() <= s.items()]) for s in whole]
+    return [Group(s, [t for t, mine in own if mine.items() <= s.items()]) for s in whole]
 
 
 def curved(of: Described, trials: Sequence[Trial]) -> list[tuple[str, list[Group]]]:

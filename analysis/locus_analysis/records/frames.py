@@ -77,7 +77,7 @@ class Frames:
         self.notes = list(notes)  # what was left out, and why
 
     def sql(self, query: str) -> pd.DataFrame:
-        """The result of a query over the report's tables (tables.sql)."""
+        """The result of a query over the report's tables (tables.sql, page.sql)."""
         return self.db.execute(query).df()
 
     @cached_property
@@ -134,4 +134,4 @@ class Frames:
 def load(paths: Sequence[Path]) -> Frames:
     """See locus_analysis.load()."""
     read = database.read(paths)
-    return Frames(database.tables(read), read.notes)
+    return Frames(database.tables(read, page=True), read.notes)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the tables (trials.sql, tables.sql) as types: a key for each column. select() in
-database.py checks that a query gives just these."""
+"""Rows of the tables (trials.sql, tables.sql, page.sql) as types: a key for each column.
+select() in database.py checks that a query gives just these."""
 
 from __future__ import annotations
 
