@@ -4,19 +4,23 @@ not."""
 
 from __future__ import annotations
 
+import copy
 import functools
+import hashlib
 import importlib.util
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 from urllib.parse import quote
 
 import pytest
 from jsonschema_rs import Draft7Validator
 from lacking import lacking
 from locus_analysis.base.processes import Processes
+from locus_analysis.compare import observations
 from locus_analysis.pictures import draw
 from locus_analysis.pictures.charts import Picture
 from locus_analysis.records import database
@@ -66,6 +70,52 @@ def databases_end_with_their_file() -> Iterator[None]:
     """Several files share a process, which would keep the last 64 databases in memory."""
     yield
     database._measured.cache_clear()
+
+
+def content_of(path: Path) -> Optional[tuple[bytes, ...]]:
+    """A digest of each record there; None if there is anything else, such as a store or a pipe."""
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    if not all(file.is_file() and file.suffix == ".jsonl" for file in files):
+        return None
+    names = [str(file.relative_to(path)).encode() for file in files]
+    return tuple(
+        hashlib.sha256(name + b"\0" + file.read_bytes()).digest()
+        for name, file in zip(names, files)
+    )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sides_are_read_once() -> Iterator[None]:
+    """Many tests compare the same records, with one option after another: they are read once, by
+    what they hold, as paths differ. Each test has a copy, with its own paths."""
+    kept: dict[Any, tuple[list[str], observations.Side, list[str]]] = {}
+    load = observations.load
+
+    def once(
+        paths: Sequence[Path], name: str, bare: bool = False
+    ) -> tuple[observations.Side, list[str]]:
+        contents = [content_of(path) for path in paths]
+        if None in contents:
+            return load(paths, name, bare)
+        key = (database.LARGE, *contents)
+        own = [*map(str, paths)]
+        if key not in kept:
+            kept[key] = (own, *load(paths, name, bare))
+        old, side, notes = kept[key]
+        if not side.trials and not bare:
+            return load(paths, name)
+
+        def renamed(text: str) -> str:
+            return functools.reduce(lambda t, pair: t.replace(*pair), zip(old, own), text)
+
+        made = copy.deepcopy(replace(side, name=name))
+        for run in made.runs:
+            run["file"] = renamed(run["file"])
+        return made, [renamed(note) for note in notes]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(observations, "load", once)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

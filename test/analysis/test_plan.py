@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from locus_analysis.compare import comparison, plan
+from locus_analysis.compare import comparison, plan, power
 from locus_analysis.compare.inference import Array
 from make_records import ONE
 from some import some
@@ -81,6 +81,17 @@ def test_so_many_runs_are_enough_and_few_less_are_not(many: int, scatter: float)
     assert less < enough
 
 
+@pytest.fixture
+def rough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few comparisons are simulated: for tests of words, and of which number is larger."""
+    monkeypatch.setattr(power, "TIMES", 4)
+    monkeypatch.setattr(power, "SAMPLES", 40)
+
+
+roughly = pytest.mark.usefixtures("rough")
+
+
+@roughly
 def test_a_plan_from_one_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old = runs(tmp_path / "old", 6, spread=0.02)
     made = as_json(capsys, "--plan", old)
@@ -109,6 +120,7 @@ def test_a_plan_from_one_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert [int(r["needed"]) for r in rows] == needs
 
 
+@roughly
 def test_a_plan_as_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +143,7 @@ def test_a_plan_as_text(
     assert "3 metrics, runs a side to find 5 %: " in some_of and "6 metrics: the change" in some_of
 
 
+@roughly
 def test_a_plan_of_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A drift of the machine is in both runs of a pair."""
     old = runs(tmp_path / "old", 6, step=2)
@@ -140,6 +153,7 @@ def test_a_plan_of_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert all(m["needed"] >= 6 and m["scatter"] < 0.03 for m in some(made["metrics"]))
 
 
+@roughly
 def test_a_change_between_the_sides_is_no_scatter(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -149,6 +163,7 @@ def test_a_change_between_the_sides_is_no_scatter(
         assert all(m["scatter"] < 0.02 for m in some(made["metrics"]))
 
 
+@roughly
 def test_of_one_run_the_scatter_is_unknown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,12 +176,14 @@ def test_of_one_run_the_scatter_is_unknown(
         assert {m["needed"] for m in made["metrics"]} == {None} and "unknown" in made["reason"]
 
 
+@roughly
 def test_few_runs_are_told_to_be_rough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = as_json(capsys, "--plan", few := runs(tmp_path / "few", 3))
     assert all(m["least"] is None and m["needed"] >= 4 for m in some(made["metrics"]))
     assert "give the scatter only roughly" in told(capsys, "--plan", few)[0]
 
 
+@roughly
 def test_of_several_hosts_their_scatter_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,6 +191,7 @@ def test_of_several_hosts_their_scatter_counts(
     assert made["unit"] == "node" and all(m["needed"] is None for m in some(made["metrics"]))
 
 
+@roughly
 def test_what_no_plan_is_made_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old = runs(tmp_path / "old", 2)
     for words in ([], ["--output", tmp_path / "x.html", old], ["--measure", "3", old]):
