@@ -46,6 +46,7 @@ from some import some
 
 Where = tuple[Union[str, int], ...]
 STATUSES = (0, 1, 2, 4)  # from the man page: statuses of commands that read records
+IN_LINE = 3  # mutants of a line, at most: one may keep what follows from being looked at
 TOGETHER = 8  # runs in a file, each of another machine: pages draw no more hosts one by one
 COMMANDS: dict[str, list[str]] = {
     "summary": ["summary"],
@@ -78,7 +79,8 @@ OF_BENCHMARKS = ("variant", "parameters", "metrics", "pairs", "threads", "ratios
 class Mutant(NamedTuple):
     place: int  # of the line
     name: str
-    line: Line
+    path: Where
+    value: Any
 
 
 @cache
@@ -182,33 +184,50 @@ def of_one(place: int, name: str, path: Where, value: Any) -> Iterator[Mutant]:
             made = changed(line, path, other)
             if is_valid(made):
                 yield Mutant(
-                    place, f"{name} = {'absent' if other is ABSENT else other!r:.40}", made
+                    place, f"{name} = {'absent' if other is ABSENT else other!r:.40}", path, other
                 )
 
 
+def line_of(own: Sequence[Mutant]) -> Line:
+    """The line with these mutants."""
+    line = base()[own[0].place]
+    for mutant in own:
+        line = changed(line, mutant.path, mutant.value)
+    return line
+
+
+def agree(own: Sequence[Mutant], mutant: Mutant) -> bool:
+    """Whether a line can have this mutant, too: none is within another, or moves its place in a
+    list, and all together are valid."""
+    if len(own) == IN_LINE or any(isinstance(m.path[-1], int) for m in (*own, mutant)):
+        return not own
+    apart = all(m.path[: len(mutant.path)] != mutant.path[: len(m.path)] for m in own)
+    return not own or (apart and is_valid(line_of([*own, mutant])))
+
+
 def files(all_of: Sequence[Mutant]) -> Iterator[list[list[Mutant]]]:
-    """Mutants for each run of a file: in a run each line is changed at most once."""
+    """Mutants for each run of a file: in a run each line has few."""
     waiting = list(all_of)
     while waiting:
-        runs: list[dict[int, Mutant]] = [{} for _ in range(TOGETHER)]
+        runs: list[dict[int, list[Mutant]]] = [{} for _ in range(TOGETHER)]
         later = []
         for mutant in waiting:
-            free = next((run for run in runs if mutant.place not in run), None)
+            free = next((r for r in runs if agree(r.get(mutant.place, []), mutant)), None)
             if free is None:
                 later.append(mutant)
             else:
-                free[mutant.place] = mutant
+                free.setdefault(mutant.place, []).append(mutant)
         waiting = later
-        yield [list(run.values()) for run in runs if run]
+        yield [[m for own in run.values() for m in own] for run in runs if run]
 
 
 def write(path: Path, runs: Sequence[Sequence[Mutant]]) -> None:
     with path.open("w", encoding="utf-8") as file:
         for number, own in enumerate(runs):
-            instead = {mutant.place: mutant.line for mutant in own}
             name = run_id(str(number))
             for place, line in enumerate(base()):
-                told = {**instead.get(place, line), "run": name}
+                here = [mutant for mutant in own if mutant.place == place]
+                told = {**(line_of(here) if here else line), "run": name}
                 if place == 0 and told["host"] == base()[0]["host"]:
                     told["host"] = f"host{number}"
                 file.write(json.dumps(told) + "\n")

@@ -149,7 +149,7 @@ def test_many_hosts_have_a_table_for_each_class(
 ) -> None:
     for i in range(12):
         machine = Machine(f"n{i:03}", "a CPU", cpu_nodes=1, local=60e9 if i == 7 else 90e9)
-        points = [*latency(machine), *numa(machine, kernels=("sum",)), *core_to_core(machine)]
+        points = [*latency(machine, 1), *numa(machine, kernels=("sum",)), *core_to_core(machine)]
         lines = record(machine, points, run_id(str(i)), seed=i)
         lines[0]["machine"]["class"] = ("a" if i % 3 else "b") * 16
         write(tmp_path / f"{i}.jsonl", lines)
