@@ -15,6 +15,8 @@ from lacking import lacking
 from some import some
 
 Done = collections.namedtuple("Done", "status out err")
+# A build with a sanitizer tries fewer values and smaller sizes: the native build tries all.
+SANITIZED = bool(os.environ.get("SANITIZER"))
 
 
 class Program:

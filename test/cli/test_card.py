@@ -6,13 +6,14 @@ import re
 import sys
 
 import pytest
+from conftest import SANITIZED
 from lacking import need_modules
 from retries import tries
 from some import some
 
 # The sanitizers' builds check the answers of large arrays for seconds.
 NATIVE = pytest.mark.native("suites with a card, and with none, are there")
-MS = 5000 if os.environ.get("SANITIZER") else 300  # of a suite
+MS = 5000 if SANITIZED else 300  # of a suite
 
 
 @pytest.fixture
@@ -123,6 +124,7 @@ def test_the_answer_of_a_real_benchmark(locus):
 LINE = r"(?m)^([a-z-]+) +(?:no|\d+) trials? in +\d+ s(?:: \d+ [a-z]+)?"
 
 
+@NATIVE
 def test_a_suite_with_a_card_has_a_line_for_each_benchmark(suite, python, tmp_path, read):
     """The record has everything that the tables would show."""
     file = tmp_path / "a.jsonl"

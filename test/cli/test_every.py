@@ -10,7 +10,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import MEASURED, SMALL
+from conftest import MEASURED, SANITIZED, SMALL
 from listed import unwrapped
 from some import some
 
@@ -189,7 +189,9 @@ def test_each_profile_is_planned(locus, name, profile, machine):
     """Each trial is planned once, and always in the same order; also for published settings."""
     found = planned(locus, name, "--profile", profile, "--oversubscribe", machine=machine)
     assert len({values["id"] for _, _, values in found}) == len(found)
-    assert found == planned(locus, name, "--profile", profile, "--oversubscribe", machine=machine)
+    assert SANITIZED or found == planned(
+        locus, name, "--profile", profile, "--oversubscribe", machine=machine
+    )
 
 
 def choices(shown):
@@ -262,7 +264,8 @@ def test_what_is_wrong_is_named(locus, name, words, said):
 
 @every
 def test_a_value_that_is_none_is_refused(locus, name):
-    for option in some(dict(rows(listed(locus, name), "parameters"))):
+    options = some([*dict(rows(listed(locus, name), "parameters"))])
+    for option in options[:: 4 if SANITIZED else 1]:
         done = locus(name, "--dry-run", "--topology", MACHINES[0], f"{option}=\t")
         assert done.status in (2, 3) and option.lstrip("-") in done.err, (option, done)
 
@@ -296,7 +299,7 @@ def test_command_lines_of_its_own_words(locus, name, often):
         "node:0",
     ]
     choose = random.Random(name)
-    for _ in range(30 if often == 100 else 10):
+    for _ in range(often * 3 // 10):
         words = ["--dry-run", f"--topology={choose.choice(MACHINES)}"]
         words += [
             f"{option}={choose.choice(values)}"

@@ -461,6 +461,7 @@ SMALL = {
 }
 
 
+@pytest.mark.native("other values run the same code")
 def test_names_of_regions_come_back_whole(locus, read, wrapped, marked, tmp_path):
     """For every benchmark and variant, the region's name has only characters that LIKWID's file,
     its CSV and likwid-mpirun keep."""

@@ -311,6 +311,7 @@ static void test_of_less_room_than_what_follows_needs(void **state)
 static void test_floats_stop_where_they_decide_nothing(void **state)
 {
 	enum { POINTS = 20000, CENTRES = 64, D = 4, ITERATIONS = 2 };
+	const size_t n = cases(POINTS);
 	struct dice dice = { 5, 0 };
 	double *x = malloc(sizeof(*x) * POINTS * D), *start = malloc(sizeof(*start) * CENTRES * D);
 	struct given g;
@@ -322,7 +323,7 @@ static void test_floats_stop_where_they_decide_nothing(void **state)
 	for (size_t i = 0; i < POINTS * D; i++)
 		x[i] = i < D ? -9 : 9 + 1e-6 * uniform(&dice);
 	memcpy(start, x + D, sizeof(*start) * CENTRES * D);
-	g = problem_of(REAL_DOUBLE, POINTS, D, CENTRES, x, start);
+	g = problem_of(REAL_DOUBLE, n, D, CENTRES, x, start);
 	plain = run(&g, PRUNE_NONE, 1, ITERATIONS);
 	automatic = run(&g, PRUNE_AUTO, 1, ITERATIONS);
 	are_same(&g, &plain.kept, &automatic.kept, PRUNE_AUTO, 1);
@@ -341,6 +342,7 @@ static void test_floats_stop_where_they_decide_nothing(void **state)
 static void test_threads_have_points_that_are_near(void **state)
 {
 	enum { POINTS = 40000, D = 4, CENTRES = 256, ITERATIONS = 3, THREADS = 4 };
+	const size_t n = cases(POINTS);
 	struct dice dice = { 5, 0 };
 	double *x = malloc(sizeof(*x) * POINTS * D), *start = malloc(sizeof(*start) * CENTRES * D);
 	struct job one, four;
@@ -352,12 +354,13 @@ static void test_threads_have_points_that_are_near(void **state)
 	for (size_t i = 0; i < POINTS * D; i++)
 		x[i] = uniform(&dice);
 	memcpy(start, x, sizeof(*start) * CENTRES * D);
-	g = problem_of(REAL_DOUBLE, POINTS, D, CENTRES, x, start);
+	g = problem_of(REAL_DOUBLE, n, D, CENTRES, x, start);
 	one = run(&g, PRUNE_BOXES, 1, ITERATIONS);
 	four = run(&g, PRUNE_BOXES, THREADS, ITERATIONS);
 	are_same(&g, &one.kept, &four.kept, PRUNE_BOXES, THREADS);
-	/* in the given order, 2.1 times as many; by place, 1.3 times */
-	assert_true((double)four.kept.distances < 1.6 * (double)one.kept.distances);
+	/* of all points: in the given order, 2.1 times as many; by place, 1.3 times */
+	if (n == POINTS)
+		assert_true((double)four.kept.distances < 1.6 * (double)one.kept.distances);
 	drop(&one.kept);
 	drop(&four.kept);
 	forget(&g);

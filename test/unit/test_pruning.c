@@ -248,7 +248,7 @@ static void test_boxes_leave_out_none_that_is_nearest(void **state)
 static void test_a_tie_at_the_corner_of_a_box_is_seen(void **state)
 {
 	enum { CENTRES = 2, POINTS = 2, D = 3 };
-	const unsigned trials = getenv("LOCUS_EMULATED") ? 500 : 3000;
+	const unsigned trials = cases(3000);
 	unsigned others = 0;
 
 	(void)state;
@@ -291,6 +291,7 @@ static void test_a_tie_at_the_corner_of_a_box_is_seen(void **state)
 static void test_boxes_stay_where_nothing_moves(void **state)
 {
 	enum { SIDE = 12, CENTRES = SIDE * SIDE, POINTS = 60000, D = 2 };
+	const unsigned iterations = cases(12);
 
 	(void)state;
 	for (unsigned turn = 0; turn < 2; turn++) {
@@ -313,7 +314,7 @@ static void test_boxes_stay_where_nothing_moves(void **state)
 		a = alone_begin(&method_boxes, &g, 0, SIDE);
 		plain = alone_begin(&method_brute, &g, 0, SIDE);
 		a->frame.stage.forced = true;
-		for (unsigned i = 0; i < 12; i++) {
+		for (unsigned i = 0; i < iterations; i++) {
 			assign_as_brute(a, &method_boxes, plain, i);
 			/* 20,000 for the branches' middles; all points took 150,000 more */
 			if (i)
