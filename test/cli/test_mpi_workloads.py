@@ -183,8 +183,8 @@ def test_keys_travel_to_their_rank_and_answers_back(mpi, tmp_path, read, ranks, 
     file, width = tmp_path / "search.jsonl", {"u32": 4, "u64": 8}[kind]
     large = "64K" if SANITIZED else "1M"
     words = (
-        f"search --size {8 * ranks * threads},1K,{large} --type {kind} --keys uniform,zipf,hot --pages"
-        " base --packet 50"
+        f"search --size {8 * ranks * threads},1K,{large} --type {kind} --keys uniform,zipf,hot"
+        " --pages base --packet 50"
     )
     done = mpi(
         f"{words} --threads {threads} --repeats 1 --duration 500us --oversubscribe --quiet"

@@ -182,6 +182,7 @@ static int map_joint(struct workspace *w, const struct problem *p, const struct 
 		     const struct lloyd_memory *m)
 {
 	const struct joint_shape s = shape_joint(p, choice);
+	const bool huge = is_huge(p, choice);
 
 	w->joint = (struct joint){ p->points.n, w->share, p->threads, p->team, NULL, NULL };
 	for (unsigned i = 0; i < p->threads; i++) {
@@ -190,7 +191,7 @@ static int map_joint(struct workspace *w, const struct problem *p, const struct 
 	}
 	if (!s.bytes)
 		return 0;
-	w->joint.row = map(m, "points by place", s.bytes, is_huge(p, choice));
+	w->joint.row = map(m, "points by place", s.bytes, huge);
 	if (!w->joint.row)
 		return -1;
 	w->joint.label = (uint32_t *)((char *)w->joint.row + s.labels);
