@@ -65,16 +65,16 @@ def test_every_pair_of_nodes(completed, read, nodes):  # noqa: F811
 
 
 @pytest.mark.parametrize(
-    ("node", "words", "host", "said"),
+    ("node", "words", "host", "said", "why"),
     [
-        ("n2", ["10", "-"], "n2", "slow to all (latency "),
-        ("n3", ["0", "50"], "n3", "slow to all (bandwidth "),
-        ("n1", ["10", "-", "10.77.0.3"], "n1 - n3", "slow (latency "),
+        ("n2", ["10", "-"], "n2", "slow to all (", "latency "),
+        ("n3", ["0", "50"], "n3", "slow to all (", "bandwidth "),
+        ("n1", ["10", "-", "10.77.0.3"], "n1 - n3", "slow (", "latency "),
     ],
 )
-def test_who_is_slow(completed, node, words, host, said):  # noqa: F811
+def test_who_is_slow(completed, node, words, host, said, why):  # noqa: F811
     """10 ms, 50 Mbit/s; 10 ms between two nodes. Where other work delays healthy messages as much,
-    nobody is named; nobody else ever is."""
+    nobody is named; nobody else ever is. On a slow link messages may also wait for each other."""
     for _ in tries(3, "other work delayed all messages"):
         with slow_link(node, *words):
             job = completed("fabric", *WORDS, sbatch=["--nodes=4"])
@@ -82,4 +82,4 @@ def test_who_is_slow(completed, node, words, host, said):  # noqa: F811
         assert found.keys() <= {host}, found
         if found:
             break
-    assert found[host].startswith(said), found
+    assert found[host].startswith(said) and why in found[host], found
