@@ -21,7 +21,9 @@
 #define BEYOND_BRIEF 9.0
 /* in units of the noise: a value farther from its neighbours' median is moved to this distance */
 #define OUTLIER 3.0
-enum { FAR = 10, WINDOW = 7 };
+/* the standard deviation of normal values over the median of their distances from the median */
+#define ROBUST 1.4826
+enum { FAR = 10, WINDOW = 7, BLOCKS = 12 };
 
 /* Sorts the values. */
 static double median(double *x, size_t n)
@@ -38,7 +40,41 @@ static double noise_at(const double *x, unsigned n, unsigned lag, double *scratc
 {
 	for (unsigned i = 0; i + lag < n; i++)
 		scratch[i] = fabs(x[i + lag] - x[i]);
-	return 1.4826 / sqrt(2) * median(scratch, n - lag);
+	return ROBUST / sqrt(2) * median(scratch, n - lag);
+}
+
+/*
+ * The same with what wanders for longer than a round, which the mean of many rounds keeps: from
+ * differences between neighbouring blocks of 10, 20, 40, ... rounds. A fall affects one or two.
+ */
+static double noise_of_means(const double *sum, unsigned n, double noise, double *scratch)
+{
+	for (size_t block = THROTTLE_EDGE; n / block >= BLOCKS; block *= 2) {
+		const size_t pairs = n / block - 1;
+
+		for (size_t i = 0; i < pairs; i++) {
+			const double *s = sum + i * block;
+
+			scratch[i] = fabs(s[2 * block] - 2 * s[block] + s[0]) / (double)block;
+		}
+		noise = fmax(noise,
+			     sqrt((double)block) * ROBUST / sqrt(2) * median(scratch, pairs));
+	}
+	return noise;
+}
+
+/* The standard deviation of the means of all windows; a fall is in few of them. */
+static double noise_of_windows(const double *sum, unsigned n, unsigned window, double *scratch)
+{
+	const unsigned windows = n - window + 1;
+	double middle;
+
+	for (unsigned i = 0; i < windows; i++)
+		scratch[i] = (sum[i + window] - sum[i]) / window;
+	middle = median(scratch, windows);
+	for (unsigned i = 0; i < windows; i++)
+		scratch[i] = fabs(scratch[i] - middle);
+	return ROBUST * median(scratch, windows);
 }
 
 /* Logarithms of rates; a value far from its neighbours' median is moved towards it. */
@@ -91,17 +127,22 @@ static void find_lasting(const double *sum, unsigned begin, unsigned end, double
 }
 
 /* The same for falls from the mean of all values before, to values that a window holds. */
-static void find_brief(const double *sum, unsigned end, double noise, struct fall *least)
+static void find_brief(const double *sum, unsigned end, double noise, struct fall *least,
+		       double *scratch)
 {
 	const double by = least->by;
 
-	for (unsigned window = THROTTLE_EDGE; window <= end / 2; window *= 2)
-		for (unsigned k = window; k + window <= end; k++) {
-			const struct fall f = fall_at(sum, 0, k, k + window, noise);
+	for (unsigned window = THROTTLE_EDGE; window <= end / 2; window *= 2) {
+		const double wandering = noise_of_windows(sum, end, window, scratch);
 
+		for (unsigned k = window; k + window <= end; k++) {
+			struct fall f = fall_at(sum, 0, k, k + window, noise);
+
+			f.certain = fmin(f.certain, f.by / wandering);
 			if (f.by >= by && f.certain > least->certain)
 				*least = f;
 		}
+	}
 }
 
 /* The first fall that lasts to the end or to the next one; its `at` is 0: there is none. */
@@ -119,23 +160,21 @@ static struct fall first_lasting(const double *sum, unsigned n, double noise)
 }
 
 /* The same of falls that a window holds: how long ago they began, a second look tells. */
-static struct fall first_brief(const double *sum, unsigned n, double noise)
+static struct fall first_brief(const double *sum, unsigned n, double noise, double *scratch)
 {
 	struct fall first = { .at = 0 }, found, sharp;
 
-	do {
+	for (;;) {
 		found = (struct fall){ .by = -log1p(-LEAST_BRIEF), .certain = BEYOND_BRIEF };
-		find_brief(sum, n, noise, &found);
-		n = found.at;
-		if (!n)
+		find_brief(sum, n, noise, &found, scratch);
+		if (!found.at)
 			return first;
-		sharp = (struct fall){ .at = n };
-		find_lasting(sum, 2 * n - found.end, found.end, noise, &sharp);
+		sharp = (struct fall){ .at = found.at };
+		find_lasting(sum, 2 * found.at - found.end, found.end, noise, &sharp);
 		first = fall_at(sum, 0, sharp.at, sharp.at + THROTTLE_EDGE, noise);
 		first.by = fmax(first.by, found.by);
-		n = sharp.at < n ? sharp.at : n;
-	} while (n);
-	return first;
+		n = sharp.at < found.at ? sharp.at : found.at;
+	}
 }
 
 /* Whether both are one fall, whose moment is a little uncertain. */
@@ -144,14 +183,18 @@ static bool are_one(const struct fall *a, const struct fall *b)
 	return a->at <= b->at + THROTTLE_EDGE && b->at <= a->at + THROTTLE_EDGE;
 }
 
-/* The first fall. The moment of one that lasts is surer than that of one that a window holds. */
-static struct fall first_of_both(const double *sum, unsigned n, double noise)
+/*
+ * The first fall. The moment of one that lasts is surer than that of one that a window holds.
+ * `of_means`: the noise that means keep; falls that come again and again add to it.
+ */
+static struct fall first_of_both(const double *sum, unsigned n, double noise, double of_means,
+				 double *scratch)
 {
-	const struct fall brief = first_brief(sum, n, noise);
-	struct fall lasting = first_lasting(sum, n, noise);
+	const struct fall brief = first_brief(sum, n, noise, scratch);
+	struct fall lasting = first_lasting(sum, n, of_means);
 
 	if (brief.at && !are_one(&lasting, &brief))
-		lasting = first_lasting(sum, brief.at, noise);
+		lasting = first_lasting(sum, brief.at, of_means);
 	if (!lasting.at)
 		return brief;
 	if (are_one(&lasting, &brief) && brief.by > lasting.by + LEAST)
@@ -162,24 +205,25 @@ static struct fall first_of_both(const double *sum, unsigned n, double noise)
 struct throttle throttle_find(const double *rate, unsigned rounds)
 {
 	double *x = malloc(((size_t)3 * rounds + 1) * sizeof(*x)), *tamed = x + rounds,
-	       *scratch = tamed + rounds;
+	       *sum = tamed + rounds;
 	struct throttle found = { .known = x && rounds >= 2 * THROTTLE_EDGE, .share = 1 };
 	/* of few rounds, most that are far apart would lie on either side of a fall */
 	const unsigned far = rounds / 8 < FAR ? rounds / 8 : FAR;
 	struct fall first;
+	double of_means;
 
 	for (unsigned i = 0; found.known && i < rounds; i++)
 		x[i] = log(fmax(rate[i], 1e-9)); /* 0: the thread got no CPU */
 	if (found.known) {
-		found.noise =
-			fmax(noise_at(x, rounds, 1, scratch), noise_at(x, rounds, far, scratch));
+		found.noise = fmax(noise_at(x, rounds, 1, sum), noise_at(x, rounds, far, sum));
 		found.noise = fmax(FLOOR, found.noise);
-		found.visible = fmax(LEAST, 1 - exp(-BEYOND * found.noise * 2 / sqrt(rounds)));
 		tame(x, rounds, found.noise, tamed);
-		*scratch = 0;
+		*sum = 0;
 		for (unsigned i = 0; i < rounds; i++)
-			scratch[i + 1] = scratch[i] + tamed[i];
-		first = first_of_both(scratch, rounds, found.noise);
+			sum[i + 1] = sum[i] + tamed[i];
+		of_means = noise_of_means(sum, rounds, found.noise, x);
+		found.visible = fmax(LEAST, 1 - exp(-BEYOND * of_means * 2 / sqrt(rounds)));
+		first = first_of_both(sum, rounds, found.noise, of_means, x);
 		found.found = first.at;
 		found.at = first.at;
 		found.share = exp(-first.by);

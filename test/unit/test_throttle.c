@@ -42,6 +42,20 @@ static void steady(uint64_t seed, double *rate, unsigned rounds)
 	}
 }
 
+/* Beside the other noise, rates that wander by 3 % and come back within some 20 rounds. */
+static void wandering(uint64_t seed, double *rate)
+{
+	const double keeps = exp(-1 / 20.0);
+	double way = 0;
+
+	steady(seed, rate, ROUNDS);
+	seed ^= 0x5eed;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		way = keeps * way + 0.03 * sqrt(1 - keeps * keeps) * normal(&seed);
+		rate[i] *= exp(way);
+	}
+}
+
 /* Slows the rates by this share from round `at` on. */
 static void plant(double *rate, unsigned at, double share)
 {
@@ -66,6 +80,38 @@ static void test_false_alarms(void **state)
 		print_message("%u rounds: %u of %u steady machines throttle\n", lengths[n], alarms,
 			      SERIES);
 		assert_true(alarms <= SERIES * 5 / 100);
+	}
+}
+
+/* What wanders is no throttling; a fall that is larger is found, whether it lasts or not. */
+static void test_wandering(void **state)
+{
+	static const unsigned lengths[] = { ROUNDS, 60 };
+	double rate[ROUNDS];
+	unsigned alarms = 0;
+
+	(void)state;
+	for (unsigned i = 1; i <= SERIES; i++) {
+		wandering(i * 7919, rate);
+		alarms += throttle_find(rate, ROUNDS).found;
+	}
+	print_message("%u of %u that wander throttle\n", alarms, SERIES);
+	assert_true(alarms <= SERIES * 5 / 100);
+	for (size_t n = 0; n < sizeof(lengths) / sizeof(*lengths); n++) {
+		unsigned found = 0;
+
+		for (unsigned i = 1; i <= SERIES; i++) {
+			struct throttle t;
+
+			wandering(i * 104729, rate);
+			for (unsigned j = 600; j < ROUNDS && j < 600 + lengths[n]; j++)
+				rate[j] *= 0.7;
+			t = throttle_find(rate, ROUNDS);
+			found += t.found && abs((int)t.at - 600) <= 5;
+		}
+		print_message("30 %% less for %u rounds: found in %u of %u\n", lengths[n], found,
+			      SERIES);
+		assert_true(found >= SERIES * 90 / 100);
 	}
 }
 
@@ -295,10 +341,15 @@ static void test_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_false_alarms), cmocka_unit_test(test_planted),
-		cmocka_unit_test(test_two_falls),    cmocka_unit_test(test_brief_falls),
-		cmocka_unit_test(test_few_rounds),   cmocka_unit_test(test_what_is_no_throttling),
-		cmocka_unit_test(test_verdict),	     cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_false_alarms),
+		cmocka_unit_test(test_wandering),
+		cmocka_unit_test(test_planted),
+		cmocka_unit_test(test_two_falls),
+		cmocka_unit_test(test_brief_falls),
+		cmocka_unit_test(test_few_rounds),
+		cmocka_unit_test(test_what_is_no_throttling),
+		cmocka_unit_test(test_verdict),
+		cmocka_unit_test(test_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
