@@ -44,7 +44,7 @@ def split(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     """The stores, and the others. Raises BadInput for a store without any manifest."""
     stores = [path for path in paths if is_one(path)]
     others = [path for path in paths if path not in stores]
-    for path in others:
+    for path in filter(Path.is_dir, others):
         refuse_lost(path)
         for note in unfinished(path):
             raise BadInput(note)
