@@ -15,7 +15,7 @@ from ..records.database import UNUSABLE, value_of
 from ..records.description import PAGE_NAMES
 from ..records.lines import Machine
 from ..records.rows import Trial
-from . import advice
+from . import advice, memory_level
 from .advice import Advice, Place, Wish
 from .memory_level import (
     BEYOND,
@@ -30,7 +30,6 @@ from .memory_level import (
     judge,
     median_within,
     step_of,
-    why_untimed,
 )
 from .plateaus import Plateau, Steps
 
@@ -184,13 +183,10 @@ def timed(finding: Finding, place: Place) -> tuple[str, Advice]:
     coarser than the curve that found their ends."""
     ends = _wide(finding)
     own = [level for level in finding.levels if not level.is_timed and level not in ends]
-    if not own:
-        return "", Advice()
     factor = FINE if any(level.is_certain for level in finding.levels) else 2
     top = top_of(reported_caches(place.machine), place.machine)
     names = ", ".join(level.name for level in own)
-    then = advice.of(place, why_untimed(own), curve_to(finding.pages, top, factor))
-    return f"for the time{'s' * (len(own) > 1)} of {names}", then
+    return memory_level.timed(own, names, place, curve_to(finding.pages, top, factor))
 
 
 def curve_to(pages: str, top: float, factor: float) -> Wish:

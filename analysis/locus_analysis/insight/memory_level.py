@@ -167,10 +167,15 @@ def doubt(
         level.doubtful = [p for p in within if p not in counted or not is_sound(p)]
 
 
-def why_untimed(levels: Sequence[Level]) -> str:
-    """Why the times of these levels are not certain, of most of them."""
+def timed(
+    levels: Sequence[Level], names: str, place: advice.Place, wish: advice.Wish
+) -> tuple[str, advice.Advice]:
+    """Of levels whose times are not certain: what to run for most of them; empty: there is none."""
+    if not levels:
+        return "", advice.Advice()
     judged = [level.judged for level in levels if level.judged]
-    return advice.why(judged) if any(of["status"] != "ok" for of in judged) else advice.WIDE
+    reason = advice.why(judged) if any(of["status"] != "ok" for of in judged) else advice.WIDE
+    return f"for the time{'s' * (len(levels) > 1)} of {names}", advice.of(place, reason, wish)
 
 
 def step_of(points: Sequence[Sized], bracket: tuple[float, float], unit: float) -> float:

@@ -18,7 +18,7 @@ from ..base import units
 from ..records.database import is_sound, value_of
 from ..records.description import PAGE_NAMES
 from ..records.lines import Machine
-from . import advice
+from . import advice, memory_level
 from .advice import Advice, Place, Wish
 from .caches import FINE, HUGE, Curve, intervals, usable
 from .memory_level import (
@@ -33,7 +33,6 @@ from .memory_level import (
     judge,
     median_within,
     step_of,
-    why_untimed,
 )
 from .plateaus import Edge, Plateau, Steps
 
@@ -291,8 +290,5 @@ def narrower(finding: Finding, place: Place) -> tuple[str, Advice]:
 def _timed(finding: Finding, place: Place) -> tuple[str, Advice]:
     """The same for levels of which only the time is not certain."""
     own = [level for level in finding.levels if not level.is_timed]
-    if not own:
-        return "", Advice()
     names = " and ".join(level.name.removesuffix(" TLB") for level in own)
-    then = advice.of(place, why_untimed(own), wish(FINE, finding.has_huge))
-    return f"for the time{'s' * (len(own) > 1)} of {names}", then
+    return memory_level.timed(own, names, place, wish(FINE, finding.has_huge))
