@@ -65,8 +65,8 @@ def plan(old: Side, new: Optional[Side], thresholds: Thresholds, effects: Thresh
     paired = seen.paired and new is not None
     hosts = sorted({*old.hosts, *other.hosts})
     made = Plan(tuple(map(len, y)), hosts, "node" if seen.nodes else "run", paired)
+    where = "on both sides" if new else "in these runs"
     if not seen.metrics:
-        where = "on both sides" if new else "in these runs"
         made.reason = f"no metric with a valid result is {where}"
         return made
     of = [seen.new - seen.old] if paired else y
@@ -83,7 +83,7 @@ def plan(old: Side, new: Optional[Side], thresholds: Thresholds, effects: Thresh
         _row(m, w, thresholds, effects, float(s)) for m, w, s in zip(seen.metrics, said, scatter)
     ]
     made.unused = [
-        f"--{name} {pattern}: no such metric is {'on both sides' if new else 'in these runs'}"
+        f"--{name} {pattern}: no such metric is {where}"
         for name, given in (("threshold", thresholds), ("effect", effects))
         for pattern in comparison.unused(made.metrics, given)
     ]
@@ -175,7 +175,7 @@ def summary(made: Plan) -> list[str]:
     if len(found) < len(known):
         lines.append(
             f"{units.several(len(known) - len(found), 'metric')}: the change to be found is within"
-            " the threshold, beyond which no number of runs shows it"
+            " the threshold, so no number of runs shows it"
         )
     return [
         *lines,
