@@ -32,6 +32,12 @@ static double median(double *x, size_t n)
 	return statistics_quantile(x, n, 0.5);
 }
 
+/* The standard deviation of values, from the sizes of differences between two of them. */
+static double from_differences(double *difference, size_t n)
+{
+	return ROBUST / sqrt(2) * median(difference, n);
+}
+
 /*
  * The noise of a round, from differences between rounds `lag` apart: a fall affects few of them.
  * Rounds far apart also show noise that neighbouring rounds share, such as slow drifts.
@@ -40,12 +46,13 @@ static double noise_at(const double *x, unsigned n, unsigned lag, double *scratc
 {
 	for (unsigned i = 0; i + lag < n; i++)
 		scratch[i] = fabs(x[i + lag] - x[i]);
-	return ROBUST / sqrt(2) * median(scratch, n - lag);
+	return from_differences(scratch, n - lag);
 }
 
 /*
  * The same with what wanders for longer than a round, which the mean of many rounds keeps: from
- * differences between neighbouring blocks of 10, 20, 40, ... rounds. A fall affects one or two.
+ * differences between neighbouring blocks of 10, 20, 40, ... rounds. A fall affects one or two
+ * of them.
  */
 static double noise_of_means(const double *sum, unsigned n, double noise, double *scratch)
 {
@@ -57,8 +64,7 @@ static double noise_of_means(const double *sum, unsigned n, double noise, double
 
 			scratch[i] = fabs(s[2 * block] - 2 * s[block] + s[0]) / (double)block;
 		}
-		noise = fmax(noise,
-			     sqrt((double)block) * ROBUST / sqrt(2) * median(scratch, pairs));
+		noise = fmax(noise, sqrt((double)block) * from_differences(scratch, pairs));
 	}
 	return noise;
 }
@@ -159,7 +165,7 @@ static struct fall first_lasting(const double *sum, unsigned n, double noise)
 	return first;
 }
 
-/* The same of falls that a window holds: how long ago they began, a second look tells. */
+/* The same of falls that a window holds; a second look tells in which round they began. */
 static struct fall first_brief(const double *sum, unsigned n, double noise, double *scratch)
 {
 	struct fall first = { .at = 0 }, found, sharp;

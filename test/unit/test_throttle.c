@@ -42,13 +42,18 @@ static void steady(uint64_t seed, double *rate, unsigned rounds)
 	}
 }
 
+static void steady_rounds(uint64_t seed, double *rate)
+{
+	steady(seed, rate, ROUNDS);
+}
+
 /* Beside the other noise, rates that wander by 3 % and come back within some 20 rounds. */
 static void wandering(uint64_t seed, double *rate)
 {
 	const double keeps = exp(-1 / 20.0);
 	double way = 0;
 
-	steady(seed, rate, ROUNDS);
+	steady_rounds(seed, rate);
 	seed ^= 0x5eed;
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		way = keeps * way + 0.03 * sqrt(1 - keeps * keeps) * normal(&seed);
@@ -56,11 +61,44 @@ static void wandering(uint64_t seed, double *rate)
 	}
 }
 
+/* Rounds that are slower by a share: `length` from round `at` on, and again after each `each`. */
+struct fall {
+	unsigned at, length, each;
+	double share;
+};
+
+static void slow(double *rate, const struct fall *f)
+{
+	for (unsigned i = f->at; i < ROUNDS; i++)
+		if ((i - f->at) % f->each < f->length)
+			rate[i] *= 1 - f->share;
+}
+
 /* Slows the rates by this share from round `at` on. */
 static void plant(double *rate, unsigned at, double share)
 {
-	for (unsigned i = at; i < ROUNDS; i++)
-		rate[i] *= 1 - share;
+	slow(rate, &(struct fall){ at, ROUNDS, ROUNDS, share });
+}
+
+/* In how many series a fall is found within 5 rounds, and with its size but for `off`. */
+static unsigned times_found(void (*make)(uint64_t, double *), unsigned seed, const struct fall *f,
+			    double off)
+{
+	double rate[ROUNDS];
+	unsigned found = 0;
+
+	for (unsigned i = 1; i <= SERIES; i++) {
+		struct throttle t;
+
+		make(i * seed, rate);
+		slow(rate, f);
+		t = throttle_find(rate, ROUNDS);
+		found += t.found && fabs((double)t.at - f->at) <= 5 &&
+			 fabs(t.share - (1 - f->share)) < off;
+	}
+	print_message("%.0f %% less for %u rounds from %u on: found in %u of %u\n", 100 * f->share,
+		      f->length, f->at, found, SERIES);
+	return found;
 }
 
 /* At most 5 of 100 steady machines are said to throttle. */
@@ -86,7 +124,8 @@ static void test_false_alarms(void **state)
 /* What wanders is no throttling; a fall that is larger is found, whether it lasts or not. */
 static void test_wandering(void **state)
 {
-	static const unsigned lengths[] = { ROUNDS, 60 };
+	static const struct fall falls[] = { { 600, ROUNDS, ROUNDS, 0.3 },
+					     { 600, 60, ROUNDS, 0.3 } };
 	double rate[ROUNDS];
 	unsigned alarms = 0;
 
@@ -97,46 +136,21 @@ static void test_wandering(void **state)
 	}
 	print_message("%u of %u that wander throttle\n", alarms, SERIES);
 	assert_true(alarms <= SERIES * 5 / 100);
-	for (size_t n = 0; n < sizeof(lengths) / sizeof(*lengths); n++) {
-		unsigned found = 0;
-
-		for (unsigned i = 1; i <= SERIES; i++) {
-			struct throttle t;
-
-			wandering(i * 104729, rate);
-			for (unsigned j = 600; j < ROUNDS && j < 600 + lengths[n]; j++)
-				rate[j] *= 0.7;
-			t = throttle_find(rate, ROUNDS);
-			found += t.found && abs((int)t.at - 600) <= 5;
-		}
-		print_message("30 %% less for %u rounds: found in %u of %u\n", lengths[n], found,
-			      SERIES);
-		assert_true(found >= SERIES * 90 / 100);
-	}
+	for (size_t n = 0; n < sizeof(falls) / sizeof(*falls); n++)
+		assert_true(times_found(wandering, 104729, &falls[n], INFINITY) >=
+			    SERIES * 90 / 100);
 }
 
 /* Throttling is found within 5 rounds of a second in 95 of 100 series. */
 static void test_planted(void **state)
 {
 	static const unsigned moments[] = { 30, 600, 1170 };
-	double rate[ROUNDS];
 
 	(void)state;
 	for (size_t n = 0; n < sizeof(moments) / sizeof(*moments); n++) {
-		unsigned found = 0;
+		const struct fall f = { moments[n], ROUNDS, ROUNDS, 0.05 };
 
-		for (unsigned i = 1; i <= SERIES; i++) {
-			struct throttle t;
-
-			steady(i * 104729, rate, ROUNDS);
-			plant(rate, moments[n], 0.05);
-			t = throttle_find(rate, ROUNDS);
-			found += t.found && fabs((double)t.at - moments[n]) <= 5 &&
-				 fabs(t.share - 0.95) < 0.02;
-		}
-		print_message("5 %% less from round %u on: found in %u of %u\n", moments[n], found,
-			      SERIES);
-		assert_true(found >= SERIES * 95 / 100);
+		assert_true(times_found(steady_rounds, 104729, &f, 0.02) >= SERIES * 95 / 100);
 	}
 }
 
@@ -157,30 +171,15 @@ static void test_two_falls(void **state)
 /* A fall that does not last, and one that comes again and again. */
 static void test_brief_falls(void **state)
 {
-	static const struct {
-		unsigned at, length, each;
-	} rows[] = { { 30, 15, ROUNDS }, { 312, 30, ROUNDS }, { 700, 60, ROUNDS }, { 40, 20, 60 } };
-	double rate[ROUNDS];
+	static const struct fall falls[] = { { 30, 15, ROUNDS, 0.3 },
+					     { 312, 30, ROUNDS, 0.3 },
+					     { 700, 60, ROUNDS, 0.3 },
+					     { 40, 20, 60, 0.3 } };
 
 	(void)state;
-	for (size_t n = 0; n < sizeof(rows) / sizeof(*rows); n++) {
-		unsigned found = 0;
-
-		for (unsigned i = 1; i <= SERIES; i++) {
-			struct throttle t;
-
-			steady(i * 1299709, rate, ROUNDS);
-			for (unsigned j = rows[n].at; j < ROUNDS; j++)
-				if ((j - rows[n].at) % rows[n].each < rows[n].length)
-					rate[j] *= 0.7;
-			t = throttle_find(rate, ROUNDS);
-			found += t.found && abs((int)t.at - (int)rows[n].at) <= 5 &&
-				 fabs(t.share - 0.7) < 0.05;
-		}
-		print_message("30 %% less for %u rounds: found in %u of %u\n", rows[n].length,
-			      found, SERIES);
-		assert_true(found >= SERIES * 95 / 100);
-	}
+	for (size_t n = 0; n < sizeof(falls) / sizeof(*falls); n++)
+		assert_true(times_found(steady_rounds, 1299709, &falls[n], 0.05) >=
+			    SERIES * 95 / 100);
 }
 
 /* In a soak that has just enough rounds for a verdict. */

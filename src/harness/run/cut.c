@@ -126,12 +126,10 @@ static int cut(void *argument, int signal, const char *what)
 
 void cut_say_unwatched(struct run *r, const char *until)
 {
-	const int error = errno;
-
-	if (error == EAGAIN)
+	if (errno == EAGAIN)
 		shortage_limit(r->unwatched, sizeof(r->unwatched));
 	else
-		snprintf(r->unwatched, sizeof(r->unwatched), "%s", strerror(error));
+		snprintf(r->unwatched, sizeof(r->unwatched), "%s", strerror(errno));
 	message_own("no thread for the watchdog (%s): a signal or the time budget ends this run "
 		    "only after %s; raise it, or choose fewer threads",
 		    r->unwatched, until);
