@@ -107,39 +107,42 @@ static void what_has_no_room_is_left_out(void **state)
 	assert_string_equal(utf8_print("a", utf8, 1), "");
 }
 
-static void a_terminal_gets_no_control_character(void **state)
+struct changed {
+	const char *text, *to;
+};
+
+static void assert_changes(char *(*change)(char *), const struct changed *of, size_t n)
 {
-	static const struct {
-		const char *text, *tame;
-	} of[] = { { "", "" },
-		   { "n\n1\033[31m\177", "n?1?[31m?" },
-		   { "\302\2331m \303\244\302\240\377", "??1m \303\244\302\240\377" },
-		   { "\302", "\302" } };
 	char text[32];
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+	for (size_t i = 0; i < n; i++) {
 		strcpy(text, of[i].text);
-		assert_string_equal(utf8_tame(text), of[i].tame);
+		assert_string_equal(change(text), of[i].to);
 	}
+}
+
+static void a_terminal_gets_no_control_character(void **state)
+{
+	static const struct changed of[] = { { "", "" },
+					     { "n\n1\033[31m\177", "n?1?[31m?" },
+					     { "\302\2331m \303\244\302\240\377",
+					       "??1m \303\244\302\240\377" },
+					     { "\302", "\302" } };
+
+	(void)state;
+	assert_changes(utf8_tame, of, sizeof(of) / sizeof(*of));
 }
 
 static void a_cut_character_is_removed(void **state)
 {
-	static const struct {
-		const char *text, *whole;
-	} of[] = { { "", "" },
-		   { "a\303\244", "a\303\244" },
-		   { "a\303", "a" },
-		   { "\342\202 b\342", " b" },
-		   { "a\377\342\202\254\n", "a\342\202\254" } };
-	char text[32];
+	static const struct changed of[] = { { "", "" },
+					     { "a\303\244", "a\303\244" },
+					     { "a\303", "a" },
+					     { "\342\202 b\342", " b" },
+					     { "a\377\342\202\254\n", "a\342\202\254" } };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
-		strcpy(text, of[i].text);
-		assert_string_equal(utf8_whole(text), of[i].whole);
-	}
+	assert_changes(utf8_whole, of, sizeof(of) / sizeof(*of));
 }
 
 int main(void)
