@@ -231,6 +231,7 @@ def test_two_writers_of_one_file(locus, tmp_path, read):
     wait_for(written(file, "samples"), "a few batches")
     second = locus(MANY, "--output", file, "--resume")
     assert second.status == 1 and "another process" in second.err
+    first.terminate()
     first.communicate(timeout=PATIENCE)
     assert [line["type"] for line in read(file)].count("header") == 1
 
