@@ -458,6 +458,10 @@ SMALL = {
     "latency": "--size 64K --load-size 1M --mix read --rate 0 --pages base",
     "numa": "--size 1M",
     "prefetch": "--lines 256 --stride 64 --pages base",
+    "kmeans": "--points 1000",
+    "search": "--size 64K",
+    "hashmap": "--range 1000",
+    "actors": "--state 64",
 }
 
 

@@ -22,11 +22,12 @@ pytestmark = pytest.mark.native("Python reads what was written, not the program"
 
 @pytest.fixture(scope="session")
 def record(locus, tmp_path_factory):
-    """A record of the suite with one sample per trial, so that it is complete on a busy machine."""
+    """Two benchmarks, one of which has ratios; with one sample per trial, so that the record is
+    complete on a busy machine."""
     need_modules()
     file = tmp_path_factory.mktemp("package") / "latency.jsonl"
     once = "--repeats 1 --duration 1ms --time-budget 60s --counters faults --quiet --output"
-    done = locus(f"suite --profile quick {once}", file)
+    done = locus(f"suite latency sharing --profile quick {once}", file)
     assert done.status in (0, 1), done
     return file
 
