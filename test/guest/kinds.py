@@ -43,8 +43,9 @@ class Architecture:
 
 
 # no_timer_check: the kernel's test of a PC's timer fails if the emulator does not get a CPU in
-# time. LIKWID reads the processor's registers (msr). erms: with it, kernel and libraries clear and
-# copy with instructions that QEMU emulates byte by byte. la57: page tables of five levels.
+# time. lpj: else each CPU calibrates its delays, 0.1 s; as for 5 GHz, since a delay may be longer.
+# LIKWID reads the processor's registers (msr). erms: with it, kernel and libraries clear and copy
+# with instructions that QEMU emulates byte by byte. la57: page tables of five levels.
 AMD64 = Architecture(
     "amd64",
     "qemu-system-x86_64",
@@ -54,7 +55,7 @@ AMD64 = Architecture(
     "guest",
     host=True,
     modules=("msr",),
-    words="no_timer_check",
+    words="no_timer_check lpj=20000000",
     without=",-erms,-la57",
 )
 ARM64 = Architecture(
@@ -150,9 +151,9 @@ GUESTS = {
     # it; node 3 has little memory and no CPU.
     "uneven": guest(
         (3, 768),
-        (1, 512),
+        (1, 256),
         (1, 0),
-        (0, 256),
+        (0, 128),
         distances={(0, 1): 20, (0, 2): 30, (0, 3): 30, (1, 2): 15, (1, 3): 30, (2, 3): 25},
     ),
     # Four nodes, and one of memory only.

@@ -27,7 +27,7 @@ def shares(trial):
     return {name for name, share in shares_of(trial).items() if share}
 
 
-@pytest.mark.guest(["2x2", "4x2+1"], QUEUED)
+@pytest.mark.guest("4x2+1", QUEUED)
 def test_a_lock_goes_between_nodes_and_what_waits_lies_with_its_thread(done):
     """A thread's post has some pages of its node; the lock and what it guards are a page on that of
     the first thread."""
@@ -45,7 +45,7 @@ def test_a_lock_goes_between_nodes_and_what_waits_lies_with_its_thread(done):
         }
 
 
-@pytest.mark.guest(["2x2", "4x2+1"], QUEUED)
+@pytest.mark.guest("4x2+1", QUEUED)
 def test_a_cohort_lock_seldom_leaves_its_node(done):
     """Where all threads of a node always want it, one hand-over in 65 goes to another node. A
     queue takes no heed of nodes."""
@@ -60,15 +60,12 @@ BOUND = {"0,1": "to-core", "0,2": "to-cache", "0,4": "to-far"}
 
 @pytest.mark.guest(
     "smt",
-    {
-        words: f"{LOCKED} --variant ticket,mcs,spin,mutex --threads 2 --bind {words} {LONG}"
-        for words in BOUND
-    },
+    {words: f"{LOCKED} --variant mcs,mutex --threads 2 --bind {words} {LONG}" for words in BOUND},
 )
 def test_handovers_are_told_apart_by_what_threads_share(done, request):
     assert done.status == 0, done
     (there,) = (BOUND[words] for words in BOUND if f"--bind {words} " in done.command)
-    for variant in "ticket", "mcs", "spin", "mutex":
+    for variant in "mcs", "mutex":
         (trial,) = trials(done, variant)
         assert shares(trial) <= {"to-self", there}, (variant, there)
     (fair,) = trials(done, "mcs")

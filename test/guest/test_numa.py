@@ -16,8 +16,9 @@ PLACED = (
     "locus numa --variant single,random,static,interleave,migrate --layout packed,split,all --size"
     f" 8M {ONCE}"
 )
-BOUND = f"locus numa --variant bind,matrix --layout split --size 2M {ONCE}"
+BOUND = f"locus numa --variant bind,matrix --layout split --size 256K {ONCE}"
 LATENCY = f"locus latency --variant matrix --size 64K {ONCE}"
+# The last one is of the two before it, and emulated threads take seconds to pass its keys on.
 SEARCHES = ["whole", "divided", "weighted", "partitioned", "best", "best-partitioned"]
 SEARCHED = (
     "locus search --size 1M --search branchless --pages base --threads 4 --variant"
@@ -138,7 +139,7 @@ def test_pages_lie_where_theory_says(done, variant):
 
 
 MISMATCHED = (
-    "locus numa --variant static-dynamic,dynamic-static --layout packed,split,all --size 8M --chunk"
+    "locus numa --variant static-dynamic,dynamic-static --layout packed,split,all --size 2M --chunk"
     f" 4096,700 {ONCE}"
 )
 
@@ -146,7 +147,7 @@ MISMATCHED = (
 @pytest.mark.guest("4x2+1", MISMATCHED)
 def test_pages_of_mismatched_schedules_lie_where_they_were_initialised(done):
     assert done.status == 0, done
-    pages = (8 << 20) // 4096
+    pages = (2 << 20) // 4096
     for trial in trials(done, "static-dynamic"):
         workers = users(done, trial)
         assert verified(trial) == on_the_user(workers, pages, memory=0)[0], trial["identity"]
@@ -202,7 +203,7 @@ def test_bound_pages_lie_on_the_node_whoever_uses_them(done):
     found = {trial["parameters"]["to"]: trial for trial in trials(done, "bind")}
     assert [*found] == [*range(len(GUESTS[done.guest].cpus))]
     for to, trial in found.items():
-        assert verified(trial) == {to: 512}
+        assert verified(trial) == {to: 64}
         assert local_share(trial) == users(done, trial).count(to) / 2
 
 
@@ -216,7 +217,7 @@ def test_the_matrix_has_every_cell(done):
         (source, to) for source in with_cpus(done) for to in range(len(GUESTS[done.guest].cpus))
     ]
     for (source, to), trial in zip(cells, trials(done, "matrix")):
-        assert verified(trial) == {to: 512 if done.command == BOUND else 16} and local_share(
+        assert verified(trial) == {to: 64 if done.command == BOUND else 16} and local_share(
             trial
         ) == (source == to)
 
@@ -376,15 +377,23 @@ def test_single_is_detected_as_moved_where_the_kernel_balances(done):
     assert "NUMA balancing       on (1)" in (done.folder / "doctor").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("variant", SEARCHES)
-@pytest.mark.guest(SEVERAL, SEARCHED)
-def test_ranges_lie_with_their_owners(done, variant):
+def check_ranges(done, variants):
     """Data that only one thread uses are on its node: the keys that it deals or searches, and
     the range that it alone searches."""
     assert done.status == 0, done
-    for trial in trials(done, variant):
+    for trial in (trial for variant in variants for trial in trials(done, variant)):
         assert set(users(done, trial)) <= set(verified(trial)), trial["identity"]
         assert local_share(trial) == 1, trial["identity"]
+
+
+@pytest.mark.guest("2x2", SEARCHED)
+def test_ranges_lie_with_their_owners(done):
+    check_ranges(done, SEARCHES)
+
+
+@pytest.mark.guest("4x2+1", SEARCHED.replace(f",{SEARCHES[-1]}", ""))
+def test_ranges_of_four_nodes_lie_with_their_owners(done):
+    check_ranges(done, SEARCHES[:-1])
 
 
 @pytest.mark.parametrize("variant", ["best", "best-partitioned"])
