@@ -142,7 +142,7 @@ def test_what_cannot_be_told_says_what_would_have_been_shown(
 def test_thresholds_by_pattern_the_last_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    old, new = runs(tmp_path / "old", 6), runs(tmp_path / "new", 6, {2: 1.1, 6: 1.1})
+    old, new = runs(tmp_path / "old", 6), runs(tmp_path / "new", 6, {2: 1.1, 6: 1.2, 0: 0.9})
     given = ("--threshold", "1%", "--threshold", "*/bandwidth=0.3")
     made = as_json(capsys, *given, old, new, status=WORSE)
     assert {m["metric"]: m["threshold"] for m in made["metrics"]} == {
@@ -477,7 +477,7 @@ def test_names_of_different_rows_differ(
 def test_what_is_not_shown_and_what_is_not_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    old, new = runs(tmp_path / "old", 6), runs(tmp_path / "new", 6)
+    old, new = runs(tmp_path / "old", 6), runs(tmp_path / "new", 6, start=60)
     out, _ = told(capsys, "--threshold", "nolatency=2%", "--threshold", "5%", old, new)
     assert "9 metrics the same: --all\n" in out and "more metrics" not in out
     assert out.endswith("--threshold nolatency: no such metric is on both sides\n")

@@ -24,9 +24,10 @@ MANY = 100
 
 
 def side(fleet: Fleet, runs: int) -> Array:
-    hosts = np.arange(len(fleet.own))
-    measured = fleet.measure(hosts, runs)
-    return np.stack([rule.of_host(measured[h]) for h in hosts])
+    """All hosts at once: each column has its own median."""
+    measured = fleet.measure(np.arange(len(fleet.own)), runs)
+    columns = measured.transpose(1, 0, 2).reshape(runs, -1)
+    return rule.of_host(columns).reshape(fleet.own.shape)
 
 
 def compared(seed: int, runs: int, factor: float = 1, hosts: int = 64) -> list[HostChange]:

@@ -40,6 +40,7 @@ def hosts(folder: Path, n: int, factor: float, again: int = 1) -> Path:
                 point.seconds *= (1 + i) * factor * (1 + rng.gauss(0, 0.005))
             name = f"{folder.name} {i} {j}"
             lines = record(ONE, own, run_id(name), seed=i, host=f"n{i}")
+            lines = [line for line in lines if line["type"] != "samples"]
             folder.mkdir(exist_ok=True)
             write(folder / f"{i}-{j}.jsonl", lines)
     return folder
@@ -48,7 +49,7 @@ def hosts(folder: Path, n: int, factor: float, again: int = 1) -> Path:
 def test_of_several_hosts_the_unit_is_the_host(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    old, new = hosts(tmp_path / "old", 7, 1), hosts(tmp_path / "new", 7, 1.1, again=3)
+    old, new = hosts(tmp_path / "old", 7, 1), hosts(tmp_path / "new", 7, 1.1, again=2)
     made = as_json(capsys, old, new, status=WORSE)
     assert made["unit"] == "node" and made["paired"] and made["new"]["units"] == 7
     assert set(verdicts(made).values()) == {"slower"}
@@ -117,7 +118,7 @@ def test_an_interrupted_run_among_others_is_told(
 def test_a_run_that_was_cut_off_before_its_first_trial(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    old, new = good(tmp_path / "old", 4), tmp_path / "new.jsonl"
+    old, new = good(tmp_path / "old"), tmp_path / "new.jsonl"
     write(new, [line for line in one(new, host="n0") if line["type"] in ("header", "benchmark")])
     out, err = told(capsys, old, new, status=CANNOT_TELL)
     assert "missing    left out: 11 trials in NEW: latency/" in out and not err
@@ -139,11 +140,13 @@ def expected(capsys: pytest.CaptureFixture[str], *files: Path) -> dict[str, Any]
 
 
 def alike(folder: Path, n: int, odd: Optional[dict[int, float]] = None, **header: Any) -> Path:
-    """n hosts of one kind; n1 has the factors in `odd`."""
+    """n hosts of one kind; n1 has the factors in `odd`. All in one folder: a side is read once."""
     folder.mkdir()
     for i in range(n):
-        one = runs(folder / f"n{i}", 1, odd if i == 1 else None, host=f"n{i}", **header)
-        assert one.is_dir()
+        own = runs(folder / f"n{i}", 1, odd if i == 1 else None, host=f"n{i}", **header)
+        (file,) = own.iterdir()
+        file.rename(folder / f"n{i}.jsonl")
+        own.rmdir()
     return folder
 
 
@@ -249,7 +252,7 @@ def test_facts_of_nodes_are_held_against_expected_ones(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In the words of locus health."""
-    file, made, _ = exported(capsys, good(tmp_path / "good", 4))
+    file, made, _ = exported(capsys, good(tmp_path / "good", 3))
     assert judged(capsys, file, tmp_path / "good", GOOD)["n0"].endswith(
         "11 metrics within their bounds"
     )
@@ -376,7 +379,7 @@ def test_a_value_whose_interval_or_mode_reaches_the_bound_is_not_surely_outside(
 def test_a_value_of_crowded_cores_is_not_held_against_a_host(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], share: float, aside: bool, status: int
 ) -> None:
-    file, _, _ = exported(capsys, good(tmp_path / "good"))
+    file, _, _ = exported(capsys, good(tmp_path / "old"))
     lines = one(tmp_path / "new.jsonl", host="n0")
     trial = changed(lines, "trial")[2]
     scale(trial["metrics"][0], 1.5)

@@ -75,7 +75,7 @@ def x_scales(part: Any) -> list[Any]:
 
 def test_counters_stand_below_the_curve_of_time(tmp_path: Path) -> None:
     steps: Events = {**EVENTS, "PAPI_L3_TCM": (event("PAPI_L3_TCM"), misses)}
-    lines = count(record(TWO, curve(octave=4), run_id("a")), steps)
+    lines = count(record(TWO, curve(), run_id("a")), steps)
     page = make(tmp_path, lines)
     (spec,) = panels(page, "latency")
     found = drawn(spec)
@@ -117,7 +117,7 @@ def test_what_is_not_trusted_is_not_drawn_and_the_rest_is(tmp_path: Path) -> Non
         (lambda: checkpoint(TWO), "checkpoint", {"threads"}),
         (kmeans, "kmeans", {"threads"}),
         (lambda: search(), "search", {"size"}),
-        (lambda: latency(TWO, 2, last=64 << 20), "latency", {"size", "chains", "background"}),
+        (lambda: latency(TWO, 1, last=32 << 20), "latency", {"size", "chains", "background"}),
     ],
 )
 def test_each_benchmark_with_a_curve_has_one_of_its_counters(

@@ -244,7 +244,7 @@ def test_hosts_are_held_against_values_made_of_themselves(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The record says which metrics follow from the time: a single run does not show it."""
-    hosts = good(tmp_path / "good")
+    hosts = good(tmp_path / "old")
     file, made, err = exported(capsys, hosts)
     (of_class,) = made["classes"]
     assert {m["metric"] for m in of_class["metrics"]} == {"time", "bandwidth"}
@@ -352,7 +352,7 @@ def noisy(file: Path, factor: float, status: str = "noisy", **header: Any) -> Pa
 def test_what_only_noise_took_out_of_its_bounds_cannot_be_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, _, _ = exported(capsys, good(tmp_path / "good"))
+    file, _, _ = exported(capsys, good(tmp_path / "old"))
     new = tmp_path / "new"
     noisy(new / "a.jsonl", 1.5, host="n0")
     found = judged(capsys, file, new, CANNOT_TELL)["n0"]
@@ -425,7 +425,7 @@ def test_files_that_an_earlier_version_wrote(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without a list of trials: those of their metrics were valid. An editor put a mark first."""
-    file, made, _ = exported(capsys, good(tmp_path / "good"))
+    file, made, _ = exported(capsys, good(tmp_path / "old"))
     made = copy.deepcopy(made)
     for key in ("trials", "runs", "unbounded"):
         del made["classes"][0][key]

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +56,29 @@ def of_jsonl(text: str) -> list[Row]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def points() -> list[Point]:
     return flag(numa(TWO, kernels=("sum",)), every=1) + dummy()
 
 
-@pytest.fixture
-def file(tmp_path: Path, points: list[Point]) -> Path:
-    return write(tmp_path / "a.jsonl", record(TWO, points, RUN))
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory, points: list[Point]) -> Path:
+    """Only read."""
+    return write(tmp_path_factory.mktemp("export") / "a.jsonl", record(TWO, points, RUN))
+
+
+@pytest.fixture(scope="module")
+def exported(file: Path) -> Callable[[str], str]:
+    """That record in a format: each is made once."""
+
+    @functools.cache
+    def made(form: str) -> str:
+        output = file.with_name(f"made.{form}")
+        words = ["export", "--format", form, "--output", str(output), str(file)]
+        assert program.main(words) == GOOD
+        return output.read_bytes().decode()
+
+    return made
 
 
 def metrics_of(lines: list[Line]) -> dict[tuple[str, str], Row]:
@@ -75,10 +92,10 @@ def metrics_of(lines: list[Line]) -> dict[tuple[str, str], Row]:
 
 @pytest.mark.parametrize("form, rows_of", [("csv", of_csv), ("jsonl", of_jsonl)])
 def test_a_row_for_each_trial_and_metric(
-    capsys: pytest.CaptureFixture[str], file: Path, points: list[Point], form: str, rows_of: Any
+    exported: Callable[[str], str], file: Path, points: list[Point], form: str, rows_of: Any
 ) -> None:
     """Numbers come back exactly as they were written."""
-    rows = rows_of(export(capsys, form, file)[0])
+    rows = rows_of(exported(form))
     written = metrics_of([json.loads(line) for line in file.read_text().splitlines()])
     assert len(rows) == sum(2 if p.benchmark == "numa" else 1 for p in points)
     for row in some(r for r in rows if r["value"] not in ("", None)):
@@ -91,21 +108,21 @@ def test_a_row_for_each_trial_and_metric(
 
 @pytest.mark.parametrize("form, rows_of, null", [("csv", of_csv, ""), ("jsonl", of_jsonl, None)])
 def test_what_has_no_value_has_its_reason(
-    capsys: pytest.CaptureFixture[str], file: Path, form: str, rows_of: Any, null: Any
+    exported: Callable[[str], str], form: str, rows_of: Any, null: Any
 ) -> None:
-    rows = rows_of(export(capsys, form, file)[0])
+    rows = rows_of(exported(form))
     for row in some(r for r in rows if r["status"] in ("impossible", "failed")):
         assert row["value"] == row["low"] == row["high"] == null
         assert row["why"] == FLAGS[row["status"]]
     assert all(r["why"] == null for r in some(r for r in rows if r["value"] != null))
 
 
-def test_parameters_are_columns(capsys: pytest.CaptureFixture[str], file: Path) -> None:
+def test_parameters_are_columns(exported: Callable[[str], str]) -> None:
     """CSV has columns for the parameters of all benchmarks; an object of JSON Lines has only its
     trial's."""
-    first = of_csv(export(capsys, "csv", file)[0])[0]
+    first = of_csv(exported("csv"))[0]
     assert first["size"] == str(1 << 30) and first["delay"] == "" and first["layout"] == "16+0"
-    objects = of_jsonl(export(capsys, "jsonl", file)[0])
+    objects = of_jsonl(exported("jsonl"))
     assert "delay" not in objects[0] and objects[0]["size"] == 1 << 30
     assert objects[-1]["delay"] == 0.002 and "size" not in objects[-1]
 
@@ -148,9 +165,12 @@ def test_round_numbers_stay_numbers(capsys: pytest.CaptureFixture[str], tmp_path
     assert (row["value"], row["low"], row["high"], row["delay"]) == (1, 1, 2, 1)
 
 
-def test_a_bad_line_costs_that_line(capsys: pytest.CaptureFixture[str], file: Path) -> None:
-    file.write_text(file.read_text().replace("\n", "\n{\n", 1))
-    out, err = export(capsys, "csv", file)
+def test_a_bad_line_costs_that_line(
+    capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path
+) -> None:
+    bad = tmp_path / "a.jsonl"
+    bad.write_text(file.read_text().replace("\n", "\n{\n", 1))
+    out, err = export(capsys, "csv", bad)
     assert len(of_csv(out)) > 20 and "a.jsonl:2" in err
 
 
@@ -210,17 +230,17 @@ def test_google_benchmark_has_each_batch_as_a_repetition(
 
 
 def test_names_of_google_benchmark_say_what_was_measured(
-    capsys: pytest.CaptureFixture[str], file: Path
+    exported: Callable[[str], str],
 ) -> None:
     """Names contain neither host nor run, since compare.py matches the names of two files."""
-    entry = json.loads(export(capsys, "google-benchmark", file)[0])["benchmarks"][0]
+    entry = json.loads(exported("google-benchmark"))["benchmarks"][0]
     assert entry["name"] == (
         "numa/single/kernel:sum/size:1073741824/pages:base/layout:16+0/bind:layout/threads:16"
     )
 
 
-def test_the_context_of_google_benchmark(capsys: pytest.CaptureFixture[str], file: Path) -> None:
-    context = json.loads(export(capsys, "google-benchmark", file)[0])["context"]
+def test_the_context_of_google_benchmark(exported: Callable[[str], str]) -> None:
+    context = json.loads(exported("google-benchmark"))["context"]
     assert context["host_name"] == "n042" and context["num_cpus"] == 32
     assert context["mhz_per_cpu"] == 2300 and context["cpu_scaling_enabled"] is False
     assert context["caches"][0] == {

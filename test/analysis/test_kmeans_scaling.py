@@ -79,16 +79,19 @@ def test_strong_and_weak_scaling_by_hand() -> None:
 def test_what_does_not_compare_makes_no_curve() -> None:
     one, two, _ = STRONG
     assert scaled(one) == []
-    other = rank_run(
-        2, (1200, 4.0, 0.1), machine=Machine("n9", "another machine", cpu_nodes=1, cores=8)
-    )
-    assert scaled(one, other) == []
-    assert scaled(one, rank_run(2, (1201, 4.0, 0.1))) == []
-    assert scaled(one, rank_run(2, (1200, 4.0, 0.1), rank=1)) == []
+    changed: list[tuple[int, Line]] = [
+        (1200, {"machine": Machine("n9", "another machine", cpu_nodes=1, cores=8)}),
+        (1201, {}),
+        (1200, {"rank": 1}),
+    ]
+    others = [
+        rank_run(2, (n, 4.0, 0.1), started=f"2025-03-15T09:{i:02}:00.000Z", **change)
+        for i, (n, change) in enumerate(changed)
+    ]
     threads = copy.deepcopy(two)
     for trial in trials([threads]):
         trial["threads"] = 4
-    assert scaled(one, threads) == []
+    assert scaled(one, threads, *others) == []
 
 
 def test_points_of_a_file_scale_strongly_alone() -> None:

@@ -13,7 +13,7 @@ import pytest
 from locus_analysis import __main__ as program
 from locus_analysis.page import likwid_tables
 from locus_analysis.records import database, likwid
-from make_records import ONE, Line, machine_record, write
+from make_records import ONE, Line, numa, record, run_id, write
 from pages import Page
 
 HERE = Path(__file__).parent
@@ -72,18 +72,18 @@ def table(
     return "".join(line + "," * (width - line.count(",")) + "\n" for line in lines)
 
 
+def few(machine: Any = ONE) -> list[Line]:
+    """A record of a few trials of numa."""
+    return record(machine, numa(machine, kernels=("sum",))[:3], run_id(machine.host))
+
+
 def marked(
     folder: Path, name: str = "n1", changes: Optional[Line] = None, machine: Any = ONE
 ) -> tuple[Path, Line]:
-    """A record in which the first trial of numa with a bandwidth was measured in REGION; and that
-    trial."""
+    """A record whose first trial was measured in REGION; and that trial."""
     folder.mkdir(exist_ok=True)
-    lines = machine_record("one" if machine is ONE else "two")
-    trial = next(
-        t
-        for t in lines
-        if t["type"] == "trial" and t["benchmark"] == "numa" and t["metrics"][0]["value"]
-    )
+    lines = few(machine)
+    trial = next(line for line in lines if line["type"] == "trial")
     trial["region"] = {**REGION, **(changes or {})}
     trial["cpus"] = [0, 1]
     return write(folder / f"{name}.jsonl", lines), trial
@@ -92,6 +92,22 @@ def marked(
 def report(folder: Path, *files: Path) -> Page:
     assert program.main(["report", "--force", "--output", str(folder), *map(str, files)]) == 0
     return Page(folder / "report.html")
+
+
+def shown(folder: Path, *files: Path) -> tuple[Page, dict[str, list[Any]]]:
+    """The page, and what it joined."""
+    kept: list[dict[str, list[Any]]] = []
+    join = likwid_tables.join
+
+    def noted(*given: Any) -> dict[str, list[Any]]:
+        kept.append(join(*given))
+        return kept[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(likwid_tables, "join", noted)
+        page = report(folder, *files)
+    (found,) = kept
+    return page, found
 
 
 def joined(record: Path, *tables: Path) -> tuple[dict[str, list[Any]], list[str]]:
@@ -129,15 +145,14 @@ def test_what_likwid_itself_wrote() -> None:
     assert one.nothing and other.nothing and other.region == "numa_static_44c831c0ce2304bb"
 
 
-def test_zeros_are_no_measurement(tmp_path: Path) -> None:
-    page = report(tmp_path, HERE / "likwid-zeros.jsonl", ZEROS)
+def test_zeros_are_no_measurement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, found = shown(tmp_path, HERE / "likwid-zeros.jsonl", ZEROS)
     assert (
         "LIKWID counted nothing in 2 of 2 regions of group CLOCK: all its counters read zero"
         in page.text
     )
-    found, notes = joined(HERE / "likwid-zeros.jsonl", ZEROS)
     (group,) = found["numa"]
-    assert not notes and [
+    assert not capsys.readouterr().err and [
         (line["variant"], line["nothing"], line["theirs"]) for line in group["lines"]
     ] == [
         ("single", True, None),
@@ -158,10 +173,7 @@ def test_a_region_without_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[
         and "What LIKWID counted" not in page
         and f"locus: note: {said}" in capsys.readouterr().err
     )
-    assert (
-        "LIKWID"
-        not in report(tmp_path, write(tmp_path / "plain.jsonl", machine_record("one"))).text
-    )
+    assert "LIKWID" not in report(tmp_path, write(tmp_path / "plain.jsonl", few())).text
     assert not capsys.readouterr().err
 
 
@@ -219,27 +231,27 @@ def test_an_interrupted_run_has_no_bandwidth(tmp_path: Path) -> None:
     """The signal may also have ended LIKWID's daemon."""
     record = again(tmp_path, 4, 6, INTERRUPTED)
     file = give(tmp_path / "n1.1.csv", table())
-    (line,) = joined(record, file)[0]["numa"][0]["lines"]
+    page, found = shown(tmp_path, record, file)
+    (line,) = found["numa"][0]["lines"]
     assert (
         line["theirs"] is None and line["while_measured"] is None and line["doubt"] == "interrupted"
     )
-    page = report(tmp_path, record, file).text
     assert (
-        "What LIKWID counted" in page
-        and "4.50 GB/s" not in page
-        and "4500" not in page
-        and "counted nothing" not in page
+        "What LIKWID counted" in page.text
+        and "4.50 GB/s" not in page.text
+        and "4500" not in page.text
+        and "counted nothing" not in page.text
     )
 
 
-def test_its_bandwidth_beside_ours(tmp_path: Path) -> None:
+def test_its_bandwidth_beside_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The sum over the threads in the region; and the bandwidth while measuring, as if no bytes
     moved in the rest of the region's time."""
     record, trial = marked(tmp_path)
-    found, notes = joined(record, give(tmp_path / "n1.csv", table()))
+    page, found = shown(tmp_path, record, give(tmp_path / "n1.csv", table()))
     (group,) = found["numa"]
     (line,) = group["lines"]
-    assert not notes and (group["name"], group["metrics"], line["id"]) == (
+    assert not capsys.readouterr().err and (group["name"], group["metrics"], line["id"]) == (
         "MEM",
         list(MEM),
         trial["id"],
@@ -257,7 +269,6 @@ def test_its_bandwidth_beside_ours(tmp_path: Path) -> None:
         and not line["nothing"]
         and not line["zeros"]
     )
-    page = report(tmp_path, record, tmp_path / "n1.csv")
     assert (
         "What LIKWID counted: group MEM (1 trial)" in page.text
         and "4.50 GB/s" in page.text
@@ -292,32 +303,32 @@ def test_a_thread_that_was_lost_is_not_left_out_of_a_sum_in_silence(
     changes, text, why = LOST[case]
     record, _ = marked(tmp_path, changes=changes)
     file = give(tmp_path / "n1.csv", text)
-    (line,) = joined(record, file)[0]["numa"][0]["lines"]
+    page, found = shown(tmp_path, record, file)
+    (line,) = found["numa"][0]["lines"]
     assert (
         line["doubt"] == "threads not counted"
         and line["lost"] == [f"HWThread 1 {why}"]
         and line["theirs"] is None
     )
-    page = report(tmp_path, record, file).text
-    assert (
-        "LIKWID lost threads of these trials in group MEM" in page and f"HWThread 1 {why}" in page
-    )
-    assert "4.50 GB/s" not in page and "4500" not in page
+    said = "LIKWID lost threads of these trials in group MEM"
+    assert said in page.text and f"HWThread 1 {why}" in page.text
+    assert "4.50 GB/s" not in page.text and "4500" not in page.text
 
 
 def test_what_a_socket_counts_is_read_on_one_cpu(tmp_path: Path) -> None:
     """Zeros of a socket's other CPUs are no loss, with or without events that each core counts; nor
     are zeros of CPUs outside the trial."""
     alone = {"CAS_COUNT_RD,MBOX0C0": [9, 0]}
-    for events in (alone, {**alone, "INSTR_RETIRED_ANY,FIXC0": [7, 8]}):
-        record, _ = marked(tmp_path)
-        (line,) = joined(record, give(tmp_path / "n1.csv", table(events=events)))[0]["numa"][0][
-            "lines"
-        ]
+    record, _ = marked(tmp_path)
+    db = database.tables(database.read([record]))
+    for text in (
+        table(events=alone),
+        table(events={**alone, "INSTR_RETIRED_ANY,FIXC0": [7, 8]}),
+        table(calls=(6, 6, 0), events={"X,PMC0": [7, 8, 0]}, metrics={"CPI": [1, 1, "nan"]}),
+    ):
+        counted = likwid.read([give(tmp_path / "n1.csv", text)])
+        (line,) = likwid_tables.join(db, counted, [])["numa"][0]["lines"]
         assert line["lost"] == [] and line["doubt"] is None
-    three = table(calls=(6, 6, 0), events={"X,PMC0": [7, 8, 0]}, metrics={"CPI": [1, 1, "nan"]})
-    (line,) = joined(record, give(tmp_path / "n1.csv", three))[0]["numa"][0]["lines"]
-    assert line["lost"] == [] and line["doubt"] is None
 
 
 def test_some_counters_read_zero(tmp_path: Path) -> None:
@@ -344,13 +355,11 @@ def test_counters_that_could_not_be_read_are_no_zeros(tmp_path: Path) -> None:
     }
     record, _ = marked(tmp_path)
     file = give(tmp_path / "n1.csv", table(events=events))
-    (line,) = joined(record, file)[0]["numa"][0]["lines"]
+    page, found = shown(tmp_path, record, file)
+    (line,) = found["numa"][0]["lines"]
     assert (line["zeros"], line["unread"]) == (["B (PMC1)"], ["A (PMC0)"])
-    page = report(tmp_path, record, file).text
-    assert (
-        "Counters of group MEM that LIKWID could not read in a region:" in page
-        and "A (PMC0)" in page
-    )
+    said = "Counters of group MEM that LIKWID could not read in a region:"
+    assert said in page.text and "A (PMC0)" in page.text
 
 
 def test_several_groups(tmp_path: Path) -> None:
@@ -378,7 +387,9 @@ def test_events_without_metrics(tmp_path: Path) -> None:
     )
 
 
-def test_lists_of_events_are_told_apart_and_counted(tmp_path: Path) -> None:
+def test_lists_of_events_are_told_apart_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """LIKWID calls each such list Custom."""
     runtime = {"Runtime (RDTSC) [s]": [0.5, 0.5]}
     first = table(group="Custom", calls=(3, 3), events={"X,PMC0": [7, 8]}, metrics=runtime)
@@ -387,16 +398,15 @@ def test_lists_of_events_are_told_apart_and_counted(tmp_path: Path) -> None:
     )
     record, _ = marked(tmp_path)
     file = give(tmp_path / "n1.csv", first + second)
-    found, notes = joined(record, file)
-    assert not notes and [group["name"] for group in found["numa"]] == [
+    page, found = shown(tmp_path, record, file)
+    assert not capsys.readouterr().err and [group["name"] for group in found["numa"]] == [
         "Custom: X (PMC0)",
         "Custom: Y (PMC0)",
     ]
     assert [
         group["lines"][0]["metrics"][group["metrics"][-1]]["value"] for group in found["numa"]
     ] == [15, 50]
-    page = report(tmp_path, record, file).text
-    assert "group Custom: X (PMC0) (1 trial)" in page and "50.0 Σ" in page
+    assert "group Custom: X (PMC0) (1 trial)" in page.text and "50.0 Σ" in page.text
 
 
 def test_threads_of_several_ranks(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
+from typing import Protocol
 from xml.etree import ElementTree
 
 import pytest
@@ -15,13 +17,25 @@ GOOD, BAD_INPUT = 0, 2
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def drawn(folder: Path, machine: Machine, measured: bool = True) -> ElementTree.Element:
-    points = latency(machine) + numa(machine, kernels=("sum",)) if measured else []
-    file = write(folder / f"{machine.host}.jsonl", record(machine, points, run_id("a")))
-    made = folder / "machine.svg"
-    words = ["topology", "--picture", str(made), str(file)]
-    assert program.main(words) == GOOD
-    return ElementTree.parse(made).getroot()
+class Draw(Protocol):
+    def __call__(self, machine: Machine, measured: bool = True) -> ElementTree.Element: ...
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Draw:
+    """Each picture is only read."""
+
+    @functools.cache
+    def draw(machine: Machine, measured: bool = True) -> ElementTree.Element:
+        folder = tmp_path_factory.mktemp("drawn")
+        points = latency(machine) + numa(machine, kernels=("sum",)) if measured else []
+        file = write(folder / f"{machine.host}.jsonl", record(machine, points, run_id("a")))
+        made = folder / "machine.svg"
+        words = ["topology", "--picture", str(made), str(file)]
+        assert program.main(words) == GOOD
+        return ElementTree.parse(made).getroot()
+
+    return draw
 
 
 def texts(picture: ElementTree.Element) -> list[str]:
@@ -32,8 +46,8 @@ def boxes(picture: ElementTree.Element) -> int:
     return len(list(picture.iter(f"{SVG}rect"))) - 1  # the paper
 
 
-def test_two_nodes_with_their_times(tmp_path: Path) -> None:
-    picture = drawn(tmp_path, TWO)
+def test_two_nodes_with_their_times(drawn: Draw) -> None:
+    picture = drawn(TWO)
     told = texts(picture)
     for words in ("node 0", "node 1", "CPUs 0-15", "CPUs 16-31", "16 x L2, 1 MiB", "L3, 22 MiB"):
         assert words in told
@@ -50,27 +64,27 @@ def test_two_nodes_with_their_times(tmp_path: Path) -> None:
     assert boxes(picture) == 2 + 2 + 5 * 16 + 2
 
 
-def test_memory_without_cpus_has_no_row(tmp_path: Path) -> None:
-    told = texts(drawn(tmp_path, FOUR))
+def test_memory_without_cpus_has_no_row(drawn: Draw) -> None:
+    told = texts(drawn(FOUR))
     assert told.count("node 2") == 3 and told.count("node 3") == 2 and "no CPUs" in told
 
 
-def test_a_machine_of_which_nothing_was_measured(tmp_path: Path) -> None:
-    told = texts(drawn(tmp_path, ONE, measured=False))
+def test_a_machine_of_which_nothing_was_measured(drawn: Draw) -> None:
+    told = texts(drawn(ONE, measured=False))
     assert "L3, 22 MiB" in told and not any("cycles" in t for t in some(told))
     assert any(t.startswith("No times: locus suite") for t in told)
 
 
-def test_it_says_the_same_without_eyes(tmp_path: Path) -> None:
-    picture = drawn(tmp_path, TWO)
+def test_it_says_the_same_without_eyes(drawn: Draw) -> None:
+    picture = drawn(TWO)
     said = picture.findtext(f"{SVG}desc") or ""
     assert picture.get("aria-label") == picture.findtext(f"{SVG}title")
     assert "16 x L1d, 32 KiB: 2.22 ns" in said and "node 1: 64 GiB of memory" in said
 
 
-def test_words_stay_within_the_picture(tmp_path: Path) -> None:
+def test_words_stay_within_the_picture(drawn: Draw) -> None:
     for machine in (ONE, TWO, FOUR):
-        picture = drawn(tmp_path, machine)
+        picture = drawn(machine)
         width, height = (float(picture.get(of) or 0) for of in ("width", "height"))
         for text in picture.iter(f"{SVG}text"):
             x, y = float(text.get("x") or 0), float(text.get("y") or 0)

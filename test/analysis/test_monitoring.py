@@ -37,7 +37,7 @@ def exported(capsys: pytest.CaptureFixture[str], form: str, *files: Path) -> str
 
 
 def run_of(folder: Path, machine: Machine, started: str, factor: float = 1.0) -> Path:
-    points = latency(machine)[::5] + numa(machine, kernels=("sum",))[:8]
+    points = latency(machine, octave=1)[::3] + numa(machine, kernels=("sum",))[:4]
     for point in points:
         point.seconds *= factor
     name = f"{machine.host}{started}"
@@ -126,7 +126,7 @@ def test_a_host_may_have_any_name(
 
 
 def test_noisy_values_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    points = latency(ONE)
+    points = latency(ONE, octave=1)
     for point in points:
         point.status, point.reasons = "noisy", ["other work"]
     file = write(tmp_path / "a.jsonl", record(ONE, points, run_id("noisy")))

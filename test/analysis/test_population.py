@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
 import random
 import runpy
@@ -28,9 +30,8 @@ from some import some
 SLOW = "node05"
 
 
-def hosts(number: int) -> list[list[Line]]:
-    """Runs of hosts that differ by noise only, except one, which has three quarters of their
-    bandwidth."""
+@functools.cache
+def made_up(number: int) -> list[list[Line]]:
     runs = []
     for i in range(number):
         name, rng = f"node{i:02}", random.Random(i)
@@ -42,6 +43,12 @@ def hosts(number: int) -> list[list[Line]]:
                 metric["value"] *= factor
         runs.append(lines)
     return runs
+
+
+def hosts(number: int) -> list[list[Line]]:
+    """Runs of hosts that differ by noise only, except one, which has three quarters of their
+    bandwidth."""
+    return copy.deepcopy(made_up(number))
 
 
 @pytest.fixture(scope="module")
@@ -120,10 +127,10 @@ def test_who_stands_out_is_named(many: tuple[Path, Page]) -> None:
     assert page.text.count(SLOW) > 2
 
 
-def test_a_median_is_that_of_the_hosts(many: tuple[Path, Page], tmp_path: Path) -> None:
+def test_a_median_is_that_of_the_hosts(many: tuple[Path, Page]) -> None:
+    folder, _ = many
     runs = hosts(20)
-    files = [write(tmp_path / f"{i}.jsonl", lines) for i, lines in enumerate(runs)]
-    db = database.tables(database.read(files))
+    db = database.tables(database.read([folder / f"{i}.jsonl" for i in range(20)]))
     found = population.sections(db)["numa"]["trials"]
     values = sorted(
         next(line for line in lines if line["type"] == "trial")["metrics"][0]["value"]
@@ -134,7 +141,7 @@ def test_a_median_is_that_of_the_hosts(many: tuple[Path, Page], tmp_path: Path) 
 
 
 def test_of_hosts_with_equal_values_the_first_is_told(tmp_path: Path) -> None:
-    runs = hosts(20)
+    runs = hosts(FEW + 1)
     for lines in runs:
         next(line for line in lines if line["type"] == "trial")["metrics"][0]["value"] = 2e9
     names = sorted(lines[0]["host"] for lines in runs)

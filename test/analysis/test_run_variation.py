@@ -18,6 +18,7 @@ from make_records import (
     ONE,
     TWO,
     Line,
+    Machine,
     Point,
     core_to_core,
     latency,
@@ -165,7 +166,10 @@ def test_trials_that_no_run_measured_well_are_shown_as_those_of_the_last() -> No
     assert dense["whole"] == padded["whole"] == run_id("run 6")
 
 
-def with_a_bad_run(points: Callable[[], list[Point]]) -> list[Line]:
+SMALL = Machine("n8", "a machine", cpu_nodes=2, cores=4)
+
+
+def with_a_bad_run(points: Callable[[], list[Point]], machine: Machine = TWO) -> list[Line]:
     """Seven runs; the last one took three times as long, and found CPU 5 to be slow."""
     lines: list[Line] = []
     for n in range(7):
@@ -179,7 +183,7 @@ def with_a_bad_run(points: Callable[[], list[Point]]) -> list[Line]:
                 p.pairs["outstanding"].append(odd)
         series = {"id": IDS, "run": n + 1, "of": 7}
         started = f"2025-03-14T09:{n:02}:00.000Z"
-        lines += record(TWO, own, run_id(f"run {n}"), seed=n, series=series, started=started)
+        lines += record(machine, own, run_id(f"run {n}"), seed=n, series=series, started=started)
     return lines
 
 
@@ -190,8 +194,8 @@ def carded(lines: list[Line], name: str) -> content.Line:
 
 
 def test_core_to_core_is_the_median_of_runs() -> None:
-    line = carded(with_a_bad_run(lambda: core_to_core(TWO)), "core to core")
-    alone = carded(record(TWO, core_to_core(TWO), run_id("one")), "core to core")
+    line = carded(with_a_bad_run(lambda: core_to_core(SMALL), SMALL), "core to core")
+    alone = carded(record(SMALL, core_to_core(SMALL), run_id("one")), "core to core")
     assert line.numbers == pytest.approx(alone.numbers) and "slower" not in line.text
 
 
@@ -228,7 +232,7 @@ def test_both_levels_are_named_where_one_run_sees_two() -> None:
 
 def test_memory_of_other_nodes_is_the_median_of_runs() -> None:
     def matrix() -> list[Point]:
-        return [p for p in latency(TWO) if p.variant in ("cycle", "matrix")]
+        return [p for p in latency(TWO, octave=1) if p.variant in ("cycle", "matrix")]
 
     alone = carded(record(TWO, matrix(), run_id("one")), "remote memory")
     line = carded(with_a_bad_run(matrix), "remote memory")
@@ -237,7 +241,7 @@ def test_memory_of_other_nodes_is_the_median_of_runs() -> None:
 
 def test_levels_are_found_in_the_medians_of_runs() -> None:
     """A curve that one run of seven measured wrongly has the levels of the other runs."""
-    lines = with_a_bad_run(lambda: [p for p in latency(TWO) if p.variant == "cycle"])
+    lines = with_a_bad_run(lambda: [p for p in latency(TWO, octave=2) if p.variant == "cycle"])
     found = levels.findings(database.tables(of_lines(lines)))
     assert {f.whole for f in found} == {run_id("run 6")}
     (first,) = (f for f in found if f.first)

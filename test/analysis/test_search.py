@@ -128,24 +128,30 @@ def test_a_gain_is_the_product_of_its_parts() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("divided", "status", "verdict", "why"),
-    [
-        (10, "ok", AGREES, ""),
-        (30, "ok", DIFFERS, "expected > 1.05"),
-        (20 / 1.02, "ok", DIFFERS, "expected > 1.05"),  # 1.00 to 1.04
-        (20 / 1.04, "ok", UNSURE, "only part of its interval is > 1.05"),  # 1.02 to 1.06
-        (10, "noisy", AGREES, ""),  # the sign holds, whatever the status
-        (20 / 1.04, "noisy", UNSURE, "only part of its interval is > 1.05"),
-        (10, "misplaced", UNSURE, "whole is misplaced"),
-        (10, "unconverged", AGREES, ""),
-    ],
-)
-def test_a_claim_is_judged_by_intervals(
-    divided: float, status: str, verdict: str, why: str
-) -> None:
-    (row,) = claimed(exact(ladder(20, 16, divided), status))["whole/divided"]["rows"]
-    assert (row["verdict"], row["why"]) == (verdict, why)
+JUDGED = [
+    (10, "ok", AGREES, ""),
+    (30, "ok", DIFFERS, "expected > 1.05"),
+    (20 / 1.02, "ok", DIFFERS, "expected > 1.05"),  # 1.00 to 1.04
+    (20 / 1.04, "ok", UNSURE, "only part of its interval is > 1.05"),  # 1.02 to 1.06
+    (10, "noisy", AGREES, ""),  # the sign holds, whatever the status
+    (20 / 1.04, "noisy", UNSURE, "only part of its interval is > 1.05"),
+    (10, "misplaced", UNSURE, "whole is misplaced"),
+    (10, "unconverged", AGREES, ""),
+]
+
+
+def test_a_claim_is_judged_by_intervals() -> None:
+    """In a record in which each of the cases is a setting of its own."""
+    lines: list[Line] = []
+    for packet, (divided, status, _, _) in enumerate(JUDGED, 1):
+        own = ladder(20, 16, divided)
+        for point in own:
+            point.parameters["packet"] = packet
+        made = exact(own, status)
+        lines += trials([made]) if lines else made
+    rows = claimed(lines)["whole/divided"]["rows"]
+    found = {row["trial"]["parameters"]["packet"]: (row["verdict"], row["why"]) for row in rows}
+    assert found == {i: (verdict, why) for i, (_, _, verdict, why) in enumerate(JUDGED, 1)}
 
 
 def test_of_a_noisy_claim_the_value_is_not_told() -> None:
@@ -170,22 +176,23 @@ def test_one_searcher_owns_everything() -> None:
 
 def test_claims_are_of_one_setting_each() -> None:
     """Trials that differ in threads, packets, types or pages are not compared."""
-    other_packets: Line = {"packet": 64}
-    for threads, change in (
+    changes: list[tuple[int, Line]] = [
         (3, {}),
-        (9, other_packets),
+        (9, {"packet": 64}),
         (9, {"type": "u64"}),
         (9, {"pages": "thp"}),
-    ):
-        other = ladder(30, 16, 10)
+    ]
+    others = [ladder(30, 16, 10) for _ in changes]
+    for other, (threads, change) in zip(others, changes):
         for point in other:
             point.threads = threads
             point.parameters.update(change)
-        found = claimed(exact([*ladder(20, 16, 10), *other]))["whole/divided"]["rows"]
-        assert [r["value"] for r in found] == pytest.approx([2, 3])
-        assert len({r["where"] for r in some(found)}) == 2
-        mixed = claimed(exact([ladder(20, 16, 10)[0], other[2]]))
-        assert mixed == {}, (threads, change)
+    all_of = [*ladder(20, 16, 10), *(point for other in others for point in other)]
+    found = claimed(exact(all_of))["whole/divided"]["rows"]
+    assert [r["value"] for r in found] == pytest.approx([2, 3, 3, 3, 3])
+    assert len({r["where"] for r in some(found)}) == 5
+    mixed = claimed(exact([ladder(20, 16, 10)[0], *(divided for _, _, divided in others)]))
+    assert mixed == {}
 
 
 def test_a_claim_is_told_for_each_size() -> None:

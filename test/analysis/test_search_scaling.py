@@ -87,15 +87,18 @@ def test_strong_and_weak_scaling_by_hand() -> None:
 
 def test_what_does_not_compare_makes_no_curve() -> None:
     one = rank_run(1, (MIB, 1e9))
-    for other in (
-        rank_run(2, (MIB + 4, 1e9)),
-        rank_run(2, (MIB, 1e9), rank=1),
-        rank_run(2, (MIB, 1e9), points=(over_ranks(2, MIB, kind="u64"),)),
-        rank_run(2, (MIB, 1e9), points=(over_ranks(2, MIB, skew=HOT),)),
-        rank_run(2, (MIB, 1e9), points=(over_ranks(2, MIB, pages="base"),)),
-        rank_run(2, (MIB, 1e9), points=(over_ranks(2, MIB, threads=4),)),
-    ):
-        assert scaled(one, other) == []
+    changed: list[Line] = [
+        {"rank": 1},
+        {"points": (over_ranks(2, MIB, kind="u64"),)},
+        {"points": (over_ranks(2, MIB, skew=HOT),)},
+        {"points": (over_ranks(2, MIB, pages="base"),)},
+        {"points": (over_ranks(2, MIB, threads=4),)},
+    ]
+    others = [
+        rank_run(2, (MIB, 1e9), started=f"2025-03-15T09:{i:02}:00.000Z", **change)
+        for i, change in enumerate(changed)
+    ]
+    assert scaled(one, rank_run(2, (MIB + 4, 1e9)), *others) == []
     odd = rank_run(3, (MIB, 1e9))  # a third of it is not a whole number of bytes
     assert [curve["kind"] for curve in scaled(one, odd)] == ["strong"]
 

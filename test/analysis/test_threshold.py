@@ -109,7 +109,8 @@ def at_most(share: float, n: int) -> float:
 CELLS = [
     (n, 1, s) for n, s in ((4, 0.01), (4, 0.02), (6, 0.01), (6, 0.02), (12, 0.02), (12, 0.035))
 ]
-CELLS += [(4, MANY, 0.01), (6, MANY, 0.01), (6, MANY, 0.02)]
+IN_A_SUITE = (6, MANY, 0.01)
+CELLS += [(4, MANY, 0.01), IN_A_SUITE, (6, MANY, 0.02)]
 
 
 @pytest.mark.parametrize(("runs", "many", "scatter"), CELLS)
@@ -169,22 +170,17 @@ def test_a_harmless_change_between_pairs() -> None:
 @pytest.mark.parametrize(("runs", "many", "scatter"), CELLS)
 def test_a_harmful_change_is_told_as_often_as_before(runs: int, many: int, scatter: float) -> None:
     """It is reported as slower, beyond the threshold: surely (1) or perhaps (4), unless it is
-    estimated within by chance."""
+    estimated within by chance. One that is shown among many metrics is sure enough: nothing is left
+    open."""
     rng = np.random.default_rng(22)
     made = [compared(rng, runs, many, HARMFUL, scatter) for _ in range(COMPARISONS)]
     before = sum(was_slower(first(c)) for c in made)
     worse, open_ = (sum(c.status == s for c in made) for s in (WORSE, CANNOT_TELL))
     print(f"5 %, {runs} runs, {many} metrics, {scatter:.1%}: {before} before, {worse}+{open_} now")
     assert worse + open_ >= before - at_most(0.03, COMPARISONS)
+    if (runs, many, scatter) == IN_A_SUITE:
+        assert sum(first(c)["verdict"] == "slower" for c in made) >= before - 1
     assert sum(first(c)["verdict"] == "same" for c in made) <= COMPARISONS / 500
-
-
-def test_in_a_suite_a_harmful_change_needs_no_more_runs() -> None:
-    """A change shown among many metrics is sure enough: nothing is left open."""
-    rng = np.random.default_rng(23)
-    made = [compared(rng, 6, MANY, HARMFUL, 0.01) for _ in range(COMPARISONS)]
-    before = sum(was_slower(first(c)) for c in made)
-    assert sum(first(c)["verdict"] == "slower" for c in made) >= before - 1
 
 
 def test_changes_of_4_to_5_percent_are_not_the_same() -> None:
