@@ -25,7 +25,7 @@ def source(tmp_path):
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
-    """The prefix of an installation."""
+    """The prefix of an installation, without the bytecode of its Python, which no job runs."""
     prefix = tmp_path_factory.mktemp("prefix")
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("M")
@@ -36,6 +36,7 @@ def installed(tmp_path_factory):
         os.environ["BUILD"],
         "install",
         f"prefix={prefix}",
+        "PYTHON=",
         env=environment,
     )
     return prefix
