@@ -202,10 +202,7 @@ def test_pages(run, pages):
     [
         ("uniform", 2),
         ("zipf", 3),
-        *(
-            pytest.param(*more, marks=OTHER)
-            for more in [("hot", 3), ("uniform", 9), ("zipf", 9), ("hot", 9)]
-        ),
+        *(pytest.param(*more, marks=OTHER) for more in [("hot", 3), ("zipf", 9)]),
     ],
 )
 def test_more_threads_than_cpus(run, few, keys, threads):
@@ -234,7 +231,7 @@ def test_no_sample_is_empty(run):
     """A sample may end by time before the dispatcher begins; it must still deal something."""
     kinds = "--size 64K --search branchless --keys uniform --pages base"
     done, trials = run(
-        f"--variant {','.join(VARIANTS)} {kinds} --threads 9 --oversubscribe --repeats 5"
+        f"--variant {','.join(VARIANTS)} {kinds} --threads 9 --oversubscribe --repeats 2"
         " --duration 1us"
     )
     assert done.status == 0 and all(value(trial, "search-time") > 0 for trial in right(trials))
