@@ -48,10 +48,12 @@ def chance(seen: float) -> float:
     return abs(seen / COMPARISONS - SHARE) - 2.6 * math.sqrt(SHARE * (1 - SHARE) / COMPARISONS)
 
 
-def planned(rng: np.random.Generator, n: int, scatter: Array, shared: float) -> Any:
+def planned(
+    rng: np.random.Generator, n: int, scatter: Array, shared: float, effect: float = 0.05
+) -> Any:
     """The plan for the first metric; the scatter comes from many runs, n are at hand."""
     y = [drawn(rng, KNOWN, scatter, shared) for _ in range(2)]
-    made = plan.plan(side("a", y[0]), side("b", y[1][:n]), (), ())
+    made = plan.plan(side("a", y[0]), side("b", y[1][:n]), (), [("*", effect)])
     return next(m for m in made.metrics if m["name"] == "b0/v0/time")
 
 
@@ -64,13 +66,13 @@ def test_what_is_planned_is_found_in_four_of_five(
 ) -> None:
     rng = np.random.default_rng(34)
     of = np.full(many, scatter)
-    least = planned(rng, n, of, shared)["least"]
+    least = planned(rng, n, of, shared, effect=1)["least"]  # few runs find such a change
     seen = found(rng, n, of, shared, least)
     print(f"{n} runs, {many} metrics: {least:.2%} found in {seen} of {COMPARISONS}")
     assert chance(seen) <= 0.06
 
 
-@pytest.mark.parametrize(("many", "scatter"), [(1, 0.02), (1, 0.03), (20, 0.015), (20, 0.025)])
+@pytest.mark.parametrize(("many", "scatter"), [(1, 0.03), (20, 0.015), (20, 0.025)])
 def test_so_many_runs_are_enough_and_few_less_are_not(many: int, scatter: float) -> None:
     rng = np.random.default_rng(32)
     of = np.full(many, scatter)
