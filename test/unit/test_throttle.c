@@ -10,10 +10,17 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "cases.h"
 #include "commands/commands.h"
 #include "kit/random.h"
 
-enum { ROUNDS = 1200, SERIES = 100 };
+enum { ROUNDS = 1200 };
+
+/* The series of a test. */
+static unsigned series(void)
+{
+	return cases(100);
+}
 
 static double uniform(uint64_t *state)
 {
@@ -87,7 +94,7 @@ static unsigned times_found(void (*make)(uint64_t, double *), unsigned seed, con
 	double rate[ROUNDS];
 	unsigned found = 0;
 
-	for (unsigned i = 1; i <= SERIES; i++) {
+	for (unsigned i = 1; i <= series(); i++) {
 		struct throttle t;
 
 		make(i * seed, rate);
@@ -97,7 +104,7 @@ static unsigned times_found(void (*make)(uint64_t, double *), unsigned seed, con
 			 fabs(t.share - (1 - f->share)) < off;
 	}
 	print_message("%.0f %% less for %u rounds from %u on: found in %u of %u\n", 100 * f->share,
-		      f->length, f->at, found, SERIES);
+		      f->length, f->at, found, series());
 	return found;
 }
 
@@ -111,13 +118,13 @@ static void test_false_alarms(void **state)
 	for (size_t n = 0; n < sizeof(lengths) / sizeof(*lengths); n++) {
 		unsigned alarms = 0;
 
-		for (unsigned i = 1; i <= SERIES; i++) {
+		for (unsigned i = 1; i <= series(); i++) {
 			steady(i * 7919, rate, lengths[n]);
 			alarms += throttle_find(rate, lengths[n]).found;
 		}
 		print_message("%u rounds: %u of %u steady machines throttle\n", lengths[n], alarms,
-			      SERIES);
-		assert_true(alarms <= SERIES * 5 / 100);
+			      series());
+		assert_true(alarms <= series() * 5 / 100);
 	}
 }
 
@@ -130,15 +137,15 @@ static void test_wandering(void **state)
 	unsigned alarms = 0;
 
 	(void)state;
-	for (unsigned i = 1; i <= SERIES; i++) {
+	for (unsigned i = 1; i <= series(); i++) {
 		wandering(i * 7919, rate);
 		alarms += throttle_find(rate, ROUNDS).found;
 	}
-	print_message("%u of %u that wander throttle\n", alarms, SERIES);
-	assert_true(alarms <= SERIES * 5 / 100);
+	print_message("%u of %u that wander throttle\n", alarms, series());
+	assert_true(alarms <= series() * 5 / 100);
 	for (size_t n = 0; n < sizeof(falls) / sizeof(*falls); n++)
 		assert_true(times_found(wandering, 104729, &falls[n], INFINITY) >=
-			    SERIES * 90 / 100);
+			    series() * 90 / 100);
 }
 
 /* Throttling is found within 5 rounds of a second in 95 of 100 series. */
@@ -150,7 +157,7 @@ static void test_planted(void **state)
 	for (size_t n = 0; n < sizeof(moments) / sizeof(*moments); n++) {
 		const struct fall f = { moments[n], ROUNDS, ROUNDS, 0.05 };
 
-		assert_true(times_found(steady_rounds, 104729, &f, 0.02) >= SERIES * 95 / 100);
+		assert_true(times_found(steady_rounds, 104729, &f, 0.02) >= series() * 95 / 100);
 	}
 }
 
@@ -179,7 +186,7 @@ static void test_brief_falls(void **state)
 	(void)state;
 	for (size_t n = 0; n < sizeof(falls) / sizeof(*falls); n++)
 		assert_true(times_found(steady_rounds, 1299709, &falls[n], 0.05) >=
-			    SERIES * 95 / 100);
+			    series() * 95 / 100);
 }
 
 /* In a soak that has just enough rounds for a verdict. */
