@@ -2,6 +2,7 @@
 """Requirements of each benchmark, tested for all that `locus list` names: a new benchmark is tested
 without an edit here."""
 
+import functools
 import os
 import pathlib
 import pty
@@ -55,11 +56,16 @@ every_alike = pytest.mark.parametrize(
 )
 
 
-def listed(locus, name):
-    """The output of `locus list NAME`, unwrapped."""
+@functools.cache
+def told(locus, name):
+    """The output of `locus list NAME`."""
     done = locus("list", name)
     assert done.status == 0 and len(some(done.out.splitlines())) > 10, done
-    return unwrapped(done.out)
+    return done.out
+
+
+def listed(locus, name):
+    return unwrapped(told(locus, name))
 
 
 def test_there_are_benchmarks(locus):
@@ -141,7 +147,7 @@ def test_it_says_what_it_is(locus, name):
 
 @every
 def test_what_is_listed_fits_a_terminal(locus, name):
-    assert all(len(line) <= 100 for line in some(locus("list", name).out.splitlines()))
+    assert all(len(line) <= 100 for line in some(told(locus, name).splitlines()))
 
 
 def said_on_a_terminal(locus, *arguments):
@@ -204,7 +210,7 @@ def choices(shown):
     }
 
 
-@every
+@every_alike
 def test_what_a_ratio_compares_is_sampled_in_turn(locus, name):
     """Each ratio has trials of both its sides in one group."""
     shown = listed(locus, name)

@@ -370,7 +370,8 @@ def test_repeats_are_exactly_so_many(locus, tmp_path, read):
 
 def test_beyond_ten_thousand_samples_a_sketch(locus, tmp_path, read):
     file = tmp_path / "many.jsonl"
-    locus("dummy --variant steady --delay 1 --duration 20us --repeats 10100 --output", file)
+    words = "dummy --variant steady --threads 1 --delay 1 --duration 20us --repeats 10100 --output"
+    locus(words, file)
     batches = [line for line in read(file) if line["type"] == "samples"]
     assert sum(len(b["times"]) for b in batches if b["times"]) == 10000
     assert sum(b["sketch"]["n"] for b in batches if not b["times"]) == 100
