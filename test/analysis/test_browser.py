@@ -56,10 +56,6 @@ class Seen:
     requests: list[str] = field(default_factory=list)
 
     def opened(self, file: Path, hash: str = "") -> Any:
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
-        self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(file.as_uri() + hash)
         return self.page
 
@@ -83,11 +79,36 @@ def browser() -> Iterator[Any]:
         started.close()
 
 
+@pytest.fixture(scope="module")
+def one_page(browser: Any) -> Any:
+    """For all tests: a new one has a process of its own, which costs more than most tests."""
+    return browser.new_page()
+
+
 @pytest.fixture
-def seen(browser: Any) -> Iterator[Seen]:
-    page = browser.new_page(viewport={"width": 1300, "height": 900})
-    yield Seen(page)
-    page.close()
+def page(one_page: Any) -> Any:
+    """Empty, as if it were new."""
+    one_page.goto("about:blank")
+    one_page.set_viewport_size({"width": 1300, "height": 900})
+    one_page.emulate_media(media="screen", color_scheme="light")
+    one_page.mouse.move(1, 1)
+    return one_page
+
+
+@pytest.fixture
+def seen(page: Any) -> Iterator[Seen]:
+    found = Seen(page)
+    events = {
+        "console": lambda message: found.said.append(message.text),
+        "pageerror": lambda error: found.said.append(str(error)),
+        "dialog": lambda dialog: found.said.append(dialog.message),
+        "request": lambda request: found.requests.append(request.url),
+    }
+    for event, note in events.items():
+        page.on(event, note)
+    yield found
+    for event, note in events.items():
+        page.remove_listener(event, note)
 
 
 def report(files: list[Path], folder: Path) -> Path:
@@ -327,23 +348,20 @@ def test_there_are_no_barriers(made: Path, seen: Seen) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_texts_do_not_lie_on_each_other(
-    made: Path, measured: Path, browser: Any, width: int
-) -> None:
+def test_texts_do_not_lie_on_each_other(made: Path, measured: Path, page: Any, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
     for file in (made, measured):
-        page = browser.new_page(viewport={"width": width, "height": 900})
         page.goto(file.as_uri())
         page.click("#unfold")
         assert page.locator(".picture svg text").count() > 20
         assert page.evaluate(OVERLAPS) == []
-        page.close()
 
 
 @pytest.mark.parametrize(
     "ends", [(3e-4, 0.014), (0.04, 90), (5e-5, 0.095), (1.3e-5, 5.9), (1e-5, 180), (0.7, 1.1)]
 )
 def test_numbers_of_an_axis_of_ratios_do_not_lie_on_each_other(
-    browser: Any, ends: tuple[float, float]
+    page: Any, ends: tuple[float, float]
 ) -> None:
     told: Any = {"flag": None, "status": "ok", "reasons": [], "variant": "a", "trial": "a"}
     rows: Any = [
@@ -351,24 +369,20 @@ def test_numbers_of_an_axis_of_ratios_do_not_lie_on_each_other(
         for name, end in zip("ab", ends)
     ]
     (drawn,) = bars.ratios(rows, "slowdown", "ratios", "slowdown", "")
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_content(f"<figure class=picture>{as_svg(drawn.spec, 'ratios')}</figure>")
     assert page.locator("text", has_text=re.compile("^[0-9.]+ ×$")).count() >= 3
     assert page.evaluate(OVERLAPS) == []
-    page.close()
 
 
 @pytest.mark.parametrize("ends", [(47.286, 47.311), (30.91, 31.47), (32.73, 33.31), (0.02, 180)])
-def test_moments_of_a_run_do_not_lie_on_each_other(browser: Any, ends: tuple[float, float]) -> None:
+def test_moments_of_a_run_do_not_lie_on_each_other(page: Any, ends: tuple[float, float]) -> None:
     told: Any = {"ratio": 1, "least": 0.9, "greatest": 1.1, "n": 5, "noisy": 3, "flag": None}
     trial: Any = {"status": "ok", "benchmark": "a", "variant": "b", "setting": "c"}
     marks: Any = [{"moment": end, **told, **trial} for end in ends]
     drawn = drift.drift(marks, "drift", "a run")
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_content(f"<figure class=picture>{as_svg(drawn.spec, 'drift')}</figure>")
     assert page.locator("text", has_text=re.compile("^[0-9.]+$")).count() >= 6
     assert page.evaluate(OVERLAPS) == []
-    page.close()
 
 
 def test_it_fits_a_phone_and_paper(measured: Path, seen: Seen) -> None:
