@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import functools
 import gzip
 import json
 import os
@@ -15,7 +16,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
@@ -69,13 +70,18 @@ def test_a_store_has_what_the_records_have(folder: Path, tmp_path: Path) -> None
             assert told[name] == stored[name], (file.name, name)
 
 
+@pytest.fixture(scope="module")
+def store(folder: Path) -> Path:
+    assert aggregate(folder, into=folder.with_name("store")) == 0
+    return folder.with_name("store")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_give_the_same_answer(
-    folder: Path, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+    folder: Path, store: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert aggregate(folder, into=tmp_path / "store") == 0
     told = said(capsys, command, folder)
-    assert told == said(capsys, command, tmp_path / "store")
+    assert told == said(capsys, command, store)
     assert told[1]
 
 
@@ -103,9 +109,13 @@ def test_many_records_are_read_as_a_store_is_filled(
 # ---- bad input, bad luck ----
 
 
+@functools.cache
 def lines_of(name: str = "one") -> bytes:
-    """A record as bytes."""
-    return b"".join(json.dumps(line).encode() + b"\n" for line in as_written(machine_record(name)))
+    """A record as bytes, with few trials of each benchmark."""
+    lines = machine_record(name)
+    kept = [None, *[line["id"] for line in lines if line["type"] == "trial"][::5]]
+    few = [line for line in lines if line.get("trial", line.get("id")) in kept]
+    return b"".join(json.dumps(line).encode() + b"\n" for line in as_written(few))
 
 
 def named(run: str, name: str = "one") -> bytes:
@@ -425,27 +435,22 @@ def test_a_store_of_an_earlier_version(
     assert said(capsys, "summary", store) == both
 
 
-@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS])
 def test_what_cannot_be_written_leaves_nothing_half(
-    tmp_path: Path,
-    error: int,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever the fault is noticed, the store is unchanged, and the next try adds the file."""
-    first, second = (tmp_path / f"{name}.jsonl" for name in "ab")
+    first, second, store = (tmp_path / name for name in ("a.jsonl", "b.jsonl", "store"))
     first.write_bytes(named("a"))
     second.write_bytes(named("b"))
-    store = tmp_path / "store"
     assert aggregate(first, into=store) == 0
     before = runs(store)
     flush = shards._flush
-    for at in (1, 4, 9):
-        calls = iter(range(1, 100))
+    for at, error in ((1, errno.EROFS), (4, errno.ENOSPC), (9, errno.ENOSPC)):
+        faults = iter([None] * (at - 1) + [OSError(error, os.strerror(error))] + [None] * 99)
 
-        def full(path: Path, calls: Iterator[int] = calls, at: int = at) -> None:
-            if next(calls) == at:
-                raise OSError(error, os.strerror(error), str(path))
+        def full(path: Path, faults: Iterator[Optional[OSError]] = faults) -> None:
+            if fault := next(faults):
+                raise fault
             flush(path)
 
         with monkeypatch.context() as patch:

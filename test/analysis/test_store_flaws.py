@@ -82,7 +82,7 @@ def test_what_the_schema_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(notes) == len(changes) + 1
     assert aggregate(folder, into=store) == 0
     assert runs(store) == runs(folder)
-    monkeypatch.setattr(database, "LARGE", 1)
+    monkeypatch.setattr(database, "LARGE", 1 << 17)  # several files in each part, several parts
     assert sorted(database.read([folder]).notes) == sorted(notes)
 
 

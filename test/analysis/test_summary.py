@@ -53,7 +53,7 @@ def all_of(machine: Machine) -> list[Point]:
     return [
         *latency(machine),
         *numa(machine, kernels=("sum",)),
-        *core_to_core(machine),
+        *core_to_core(machine, protocols=("compare-exchange", "message")),  # the first is told
         *cores(machine),
         *sharing_points(machine),
         *kmeans(),

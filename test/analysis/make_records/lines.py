@@ -84,12 +84,11 @@ def machine_record(name: str) -> list[Line]:
 def lean(value: Any) -> Any:
     """A copy without null and empty values, as trial and samples lines are written."""
     if isinstance(value, list):
-        return [lean(one) if isinstance(one, (dict, list)) else one for one in value]
-    if not isinstance(value, dict):
-        return value
+        nested = value and isinstance(value[0], (dict, list))  # all are alike
+        return [lean(one) for one in value] if nested else value[:]
     slim = {}
     for key, one in value.items():
-        kept = lean(one) if isinstance(one, (dict, list)) else one
+        kept = lean(one) if one and isinstance(one, (dict, list)) else one
         if kept is not None and (kept or not isinstance(kept, (dict, list))):
             slim[key] = kept
     return slim

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any, Optional
 
@@ -64,42 +65,38 @@ def coherence(machine: Machine) -> list[Point]:
 def _pairs(machine: Machine, times: float, odd: tuple[int, ...], crowding: Optional[float]) -> Line:
     cpus = machine.cpu_nodes * machine.cores
     rng = random.Random(cpus)
-    cells: Line = {"a": [], "b": [], "level": [], "n": [], **{q: [] for q in QUARTILES}}
-    for a in range(cpus):
-        for b in range(a + 1, cpus):
-            level = (
-                "machine"
-                if a // machine.cores != b // machine.cores
-                else "L3"
-                if a // 4 == b // 4
-                else "node"
-            )
-            median = (
-                TIMES[level]
-                * times
-                * rng.uniform(0.97, 1.03)
-                * (1.5 if a in odd or b in odd else 1)
-            )
-            for key, value in {
-                "a": a,
-                "b": b,
-                "level": level,
-                "n": 64,
-                **{q: median * f for q, f in QUARTILES.items()},
-            }.items():
-                cells[key].append(value)
+    pairs = list(itertools.combinations(range(cpus), 2))
+    of = [
+        "machine"
+        if a // machine.cores != b // machine.cores
+        else "L3"
+        if a // 4 == b // 4
+        else "node"
+        for a, b in pairs
+    ]
+    medians = [
+        TIMES[level] * times * rng.uniform(0.97, 1.03) * (1.5 if a in odd or b in odd else 1)
+        for (a, b), level in zip(pairs, of)
+    ]
+    cells: Line = {
+        "a": [a for a, _ in pairs],
+        "b": [b for _, b in pairs],
+        "level": of,
+        "n": [64] * len(pairs),
+        **{q: [median * f for median in medians] for q, f in QUARTILES.items()},
+    }
     levels = []
-    for level in dict.fromkeys(sorted(cells["level"], key=list(TIMES).index)):
-        own = sorted(m for m, of in zip(cells["0.5"], cells["level"]) if of == level)
-        medians = {q: own[int(float(q) * (len(own) - 1))] for q in QUARTILES}
-        meetings = {"n": 64 * len(own), **{q: medians[q] * f for q, f in QUARTILES.items()}}
+    for level in sorted(set(of), key=list(TIMES).index):
+        own = sorted(m for m, its in zip(cells["0.5"], of) if its == level)
+        shown = {q: own[int(float(q) * (len(own) - 1))] for q in QUARTILES}
+        meetings = {"n": 64 * len(own), **{q: shown[q] * f for q, f in QUARTILES.items()}}
         levels.append(
             {
                 "level": level,
                 "pairs": len(own),
                 "meetings": meetings,
                 "crowding": crowding,
-                **medians,
+                **shown,
             }
         )
     return {
