@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from locus_analysis.compare import comparison, plan, power
+from locus_analysis.compare import comparison, inference, plan, power
 from locus_analysis.compare.inference import Array
 from make_records import ONE
 from some import some
@@ -23,6 +23,12 @@ from test_threshold import COMPARISONS, side
 
 SHARE = 0.8  # share of comparisons in which the planned change is found
 KNOWN = 2000  # runs, whose scatter is well known
+LABELINGS = 2000  # of a comparison: more say no more about its power
+
+
+@pytest.fixture(autouse=True)
+def few_labelings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inference, "MOST", LABELINGS)
 
 
 def drawn(rng: np.random.Generator, n: int, scatter: Array, shared: float) -> Array:

@@ -53,8 +53,8 @@ def least_p(old: int, new: int, paired: bool) -> float:
 
 def shown(old: Array, new: Array, kinds: Sequence[str], paired: bool = False) -> Shown:
     """In pairs, row i of `old` belongs to row i of `new`. A value that is not known is NaN."""
-    t, change, error, df = statistics(old, new, kinds, paired)
-    own = 1 + (labelings(len(old), len(new), paired) <= MOST and (paired or len(old) == len(new)))
+    t, change, error, df = statistics(old, new, kinds, paired, MOST)
+    own = 1 + _both_ways(len(old), len(new), paired, MOST)
     p, critical = _adjusted(t, own)
     certain = critical + POWER * np.sqrt(1 + critical**2 / 2 / df)  # the error is uncertain, too
     several = max(1, int((p <= LEVEL).sum()))
@@ -63,10 +63,11 @@ def shown(old: Array, new: Array, kinds: Sequence[str], paired: bool = False) ->
 
 
 def statistics(
-    old: Array, new: Array, kinds: Sequence[str], paired: bool, most: int = MOST
+    old: Array, new: Array, kinds: Sequence[str], paired: bool, most: int
 ) -> tuple[Array, Array, Array, Array]:
-    """The statistic of each labeling and metric, the real labeling first; and for the real labeling
-    the change, its standard error and the degrees of freedom."""
+    """The statistic of each labeling and metric, the real labeling first, and last if it is there
+    both ways; and for the real labeling the change, its standard error and the degrees of freedom.
+    """
     y = new - old if paired else np.vstack((old, new))
     group = _groups(kinds)
     t = []
@@ -75,6 +76,8 @@ def statistics(
         t.append(np.nan_to_num(np.abs(change / error)))
         if len(t) == 1:
             real = change[0], error[0], df[0]
+    if _both_ways(len(old), len(new), paired, most):
+        t += [of[::-1] for of in reversed(t)]
     return np.vstack(t), *real
 
 
@@ -87,10 +90,16 @@ def spread(y: Array, kinds: Sequence[str], means: int = 1) -> tuple[Array, Array
     return np.asarray(deviation[0]), np.asarray(df[0])
 
 
+def _both_ways(old: int, new: int, paired: bool, most: int) -> bool:
+    """Whether all labelings are tried, and each is there with the sides exchanged, too, which gives
+    the same statistics: those of the second half are those of the first, backwards."""
+    return (paired or old == new) and labelings(old, new, paired) <= most
+
+
 @lru_cache(maxsize=1)  # simulations ask for the same again and again
 def _labels(old: int, new: int, paired: bool, most: int) -> list[Array]:
     """Labelings, so many at once, the real one first. A row for each: 1 for a new run; of pairs, -1
-    where the two change sides."""
+    where the two change sides. Only the first half of them, if they are there both ways."""
     return list(_dealt(old, new, paired, most))
 
 
@@ -107,7 +116,9 @@ def _dealt(old: int, new: int, paired: bool, most: int) -> Iterator[Array]:
             labels[: first == 0] = real
             yield labels
         return
-    signs, chosen = product((1.0, -1.0), repeat=n), combinations(range(n - 1, -1, -1), new)
+    tried = labelings(old, new, paired) // (1 + _both_ways(old, new, paired, most))
+    signs = islice(product((1.0, -1.0), repeat=n), tried)
+    chosen = islice(combinations(range(n - 1, -1, -1), new), tried)
     if paired:
         while rows := list(islice(signs, AT_ONCE)):
             yield np.array(rows)
