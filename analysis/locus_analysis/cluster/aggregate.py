@@ -131,7 +131,7 @@ def _short(flaw: str, path: Path) -> str:
 
 
 def _into(db: duckdb.DuckDBPyConnection, store: Path, files: Sequence[Path]) -> Added:
-    from ..records import bulk, nodes, reader, shards
+    from ..records import bulk, database, nodes, reader, shards
     from ..records import store as layout
 
     shards.clean(store)
@@ -140,6 +140,8 @@ def _into(db: duckdb.DuckDBPyConnection, store: Path, files: Sequence[Path]) -> 
     taker = bulk.Bulk(reader.Reader(db, reader.SAMPLES))
     shard = max(layout.shards(store), default=0)
     new = [path for path in files if not _is_known(path, known)]
+    if sources.size(new) <= database.SMALL:
+        database.plan_briefly(db)
     for batch in bulk.batches(new, BATCH):
         shard += 1
         records = [path for path in batch if path.name != nodes.NAME]

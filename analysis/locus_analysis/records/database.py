@@ -33,6 +33,7 @@ HERE = Path(__file__).resolve().parent
 PARSED = (HERE / "parsed.sql").read_text(encoding="utf-8")
 MOST_MEMORY = "1GiB"  # of the database; beyond that it uses temporary files
 SMALL = 1 << 22  # bytes of lines; a plan for less costs more than it saves
+PACKED = 16  # bytes of lines for each byte of a store, about
 LARGE = 1 << 26  # bytes; samples of more than this stay in their files
 FETCHED = 1000  # rows that are fetched together
 OPTIMIZERS = ("filter_pushdown", "unused_columns")  # that pay off for few rows, too
@@ -84,10 +85,12 @@ def read(
                 taken.take(path)
             except BadInput as error:
                 taken.notes.append(str(error))
-        records.is_small = not stores and taken.size <= SMALL
+        packed = sources.size([Path(file) for one in stores for file in store.all_files(one)])
+        records.is_small = taken.size + PACKED * packed <= SMALL
         if records.is_small:
-            _plan_briefly(records.db)
-        taken.parse(keep=lines)
+            plan_briefly(records.db)
+        if taken.copies:
+            taken.parse(keep=lines)
         records.notes += taken.notes
     if stores:
         store.add(records.db, stores, only)
@@ -100,7 +103,7 @@ def read(
     return records
 
 
-def _plan_briefly(db: duckdb.DuckDBPyConnection) -> None:
+def plan_briefly(db: duckdb.DuckDBPyConnection) -> None:
     """For few rows, planning a query takes longer than running it."""
     (names,) = db.execute(
         "SELECT string_agg(name, ',') FROM duckdb_optimizers() WHERE NOT list_contains(?, name)",

@@ -94,7 +94,7 @@ def check(db: duckdb.DuckDBPyConnection, store: Path, to_write: bool = False) ->
         raise BadInput(
             f"{sources.name(store)}: the name of a store has to be UTF-8, for DuckDB: give another"
         )
-    files = _all_files(store)
+    files = all_files(store)
     found: list[tuple[str, str, str]] = []
     if files:
         with reading(db, files):
@@ -157,7 +157,7 @@ def reading(db: duckdb.DuckDBPyConnection, files: Sequence[str]) -> Iterator[Non
 
 def damaged(stores: Sequence[Path]) -> Optional[str]:
     """What is wrong with the first file of these stores that cannot be read wholly."""
-    return _damaged([file for one in stores for file in _all_files(one)])
+    return _damaged([file for one in stores for file in all_files(one)])
 
 
 def _damaged(files: Sequence[str]) -> Optional[str]:
@@ -176,7 +176,7 @@ def _damaged(files: Sequence[str]) -> Optional[str]:
 
 def refuse_altered(db: duckdb.DuckDBPyConnection, store: Path) -> None:
     """Raises BadInput for a file of a table whose content is not what was written."""
-    if flaw := _altered(db, _all_files(store)):
+    if flaw := _altered(db, all_files(store)):
         raise BadInput(flaw)
 
 
@@ -288,7 +288,7 @@ def _shard(file: str) -> int:
     return int(Path(file).stem)
 
 
-def _all_files(store: Path) -> list[str]:
+def all_files(store: Path) -> list[str]:
     """The manifests, and the files of tables of complete shards."""
     return [*manifests(store), *(file for table in TABLES for file in files_of(store, table))]
 
