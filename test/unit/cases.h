@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 /*
- * The number of random cases to try: all n in the native lane. Lanes in which a case takes longer
- * (sanitizers, no optimisation) set CASES, in per cent. An emulated processor tries 10 %.
+ * The number of random cases to try: all n in `make check`. The whole check sets CASES, in per cent:
+ * fewer where a case takes longer (sanitizers, no optimisation). An emulated processor tries 10 %.
  */
 static inline unsigned cases(unsigned n)
 {
