@@ -7,8 +7,9 @@
 #include <stdlib.h>
 
 /*
- * The number of random cases to try: all n in `make check`. The whole check sets CASES, in per cent:
- * fewer where a case takes longer (sanitizers, no optimisation). An emulated processor tries 10 %.
+ * The number of random cases to try: all n in `make check`. The whole check sets CASES, in per
+ * cent, lower where a case takes longer (sanitizers, no optimisation). An emulated processor tries
+ * 10 %.
  */
 static inline unsigned cases(unsigned n)
 {
