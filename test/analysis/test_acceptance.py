@@ -14,7 +14,7 @@ from typing import Any, Optional
 import pytest
 from lacking import lacking
 from locus_analysis import __main__ as program
-from make_records import ONE, TWO, Machine, Point, latency, numa, record, run_id, write
+from make_records import ONE, TWO, Machine, Point, brief, latency, numa, record, run_id, write
 
 GOOD, BAD_INPUT = 0, 2
 # From SuperBench's documentation, "Data Diagnosis": members of a rule, and functions.
@@ -40,8 +40,7 @@ def runs(folder: Path, machine: Machine, job: Optional[dict[str, Any]] = None) -
     for i in range(3):
         name = f"{machine.host}{i}{job}"
         lines = record(machine, points(machine), run_id(name), seed=i, job=job)
-        brief = [line for line in lines if line["type"] != "samples"]
-        made.append(write(folder / f"{run_id(name)}.jsonl", brief))
+        made.append(write(folder / f"{run_id(name)}.jsonl", brief(lines)))
     return made
 
 

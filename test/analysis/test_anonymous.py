@@ -18,6 +18,7 @@ from make_records import (
     TWO,
     Line,
     as_written,
+    brief,
     dummy,
     flag,
     kmeans,
@@ -160,7 +161,7 @@ def test_names_of_files_are_numbers(capsys: pytest.CaptureFixture[str], tmp_path
 def test_the_card_is_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     points = [p for p in all_of(TWO) if "node" not in p.parameters]  # numa declares no node
     lines = record(TWO, points, run_id("card"))
-    made = as_written([line for line in lines if line["type"] != "samples"])
+    made = as_written(brief(lines))
     given = write(tmp_path / "given.jsonl", made)
     assert program.main(["summary", str(given)]) == GOOD
     card, _ = capsys.readouterr()

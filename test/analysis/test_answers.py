@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from locus_analysis.card import content, summary, work_lines
 from locus_analysis.records import database
-from make_records import FOUR, ONE, TWO, Point, cores, kmeans, latency, of_lines, record
+from make_records import FOUR, ONE, TWO, Point, brief, cores, kmeans, latency, of_lines, record
 from pages import make
 from test_summary import RUN, all_of, card_of, known
 
 
 def answer_of(points: Sequence[Point], benchmark: str) -> list[str]:
     """Without samples, which the command skips."""
-    lines = [line for line in record(TWO, list(points), RUN) if line["type"] != "samples"]
+    lines = brief(record(TWO, list(points), RUN))
     return summary.answer(database.tables(of_lines(lines)), benchmark).splitlines()
 
 

@@ -17,7 +17,7 @@ import duckdb
 import pytest
 from locus_analysis import __main__ as program
 from locus_analysis.compare import comparison, formats, observations
-from make_records import ONE, Line, Point, record, run_id, write
+from make_records import ONE, Line, Point, brief, record, run_id, write
 from some import some
 
 GOOD, WORSE, BAD_INPUT, CANNOT_TELL, FAULT = 0, 1, 2, 4, 70
@@ -58,7 +58,7 @@ def runs(
             point.noise = 0.001
         started = f"2025-03-14T{(start + i * step) // 60:02}:{(start + i * step) % 60:02}:00.000Z"
         lines = record(ONE, own, run_id(f"{folder.name} {i}"), seed=i, started=started, **header)
-        lines = [line for line in lines if line["type"] != "samples"]
+        lines = brief(lines)
         change(lines)
         write(folder / f"{i:02}.jsonl", lines)
     return folder

@@ -13,7 +13,7 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from make_records import ONE, record, run_id, write
+from make_records import ONE, brief, record, run_id, write
 from some import some
 from test_compare import (
     BAD_INPUT,
@@ -40,7 +40,7 @@ def hosts(folder: Path, n: int, factor: float, again: int = 1) -> Path:
                 point.seconds *= (1 + i) * factor * (1 + rng.gauss(0, 0.005))
             name = f"{folder.name} {i} {j}"
             lines = record(ONE, own, run_id(name), seed=i, host=f"n{i}")
-            lines = [line for line in lines if line["type"] != "samples"]
+            lines = brief(lines)
             folder.mkdir(exist_ok=True)
             write(folder / f"{i}-{j}.jsonl", lines)
     return folder

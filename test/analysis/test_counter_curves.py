@@ -15,6 +15,7 @@ from make_records import (
     ONE,
     SIZES,
     TWO,
+    brief,
     checkpoint,
     count,
     event,
@@ -126,7 +127,7 @@ def test_each_benchmark_with_a_curve_has_one_of_its_counters(
     lines = count(
         record(TWO, points(), run_id("a")), {"PAPI_TOT_CYC": (event("PAPI_TOT_CYC"), cycles)}
     )
-    lines = [line for line in lines if line["type"] != "samples"]
+    lines = brief(lines)
     db, own = told(lines, benchmark, tmp_path)
     machine = database.machines(db)[run_id("a")]
     columns = counters.section(db, own)[run_id("a")]["columns"]
@@ -145,7 +146,7 @@ def test_each_benchmark_with_a_curve_has_one_of_its_counters(
 
 def test_best_is_in_the_panels_of_both_methods(tmp_path: Path) -> None:
     lines = count(record(ONE, search(sizes=SIZES[:3]), run_id("a")), EVENTS)
-    db, own = told([line for line in lines if line["type"] != "samples"], "search", tmp_path)
+    db, own = told(brief(lines), "search", tmp_path)
     ((x, found),) = description.curved(description.of(db, "search"), own)
     assert x == "size"
     assert sorted(g.setting["search"] for g in found) == ["branchless", "branchy"]

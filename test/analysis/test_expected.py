@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from make_records import ONE, TWO, Line, Point, record, run_id, write
+from make_records import ONE, TWO, Line, Point, brief, record, run_id, write
 from some import some
 from test_compare import CANNOT_TELL, GOOD, WORSE, as_json, changed, told
 
@@ -61,7 +61,7 @@ def one(
         if status:
             give(trial, status)
     file.parent.mkdir(exist_ok=True)
-    write(file, [line for line in lines if line["type"] != "samples"])
+    write(file, brief(lines))
     return lines
 
 
@@ -448,7 +448,7 @@ def test_the_facts_of_a_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         machine["numa_balancing"] = 0
         machine["frequency"]["governor"] = "performance" if i else "powersave"
         machine["errors"] = {"corrected": 5000 * i, "uncorrected": 0, "machine_checks": i // 2}
-        write(file, [line for line in lines if line["type"] != "samples"])
+        write(file, brief(lines))
     _, told, _ = exported(capsys, tmp_path / "old")
     (of_class,) = told["classes"]
     assert told["schema"] == "locus-expected-1.1"
@@ -474,7 +474,7 @@ def test_the_trials_of_health(tmp_path: Path, capsys: pytest.CaptureFixture[str]
                 trial["parameters"]["chains"] = 1
         for trial in changed(lines, "trial")[-2:]:  # which makes its bounds wide
             trial["metrics"][0]["value"] *= 1 + 0.2 * i
-        write(file, [line for line in lines if line["type"] != "samples"])
+        write(file, brief(lines))
     _, told, _ = exported(capsys, tmp_path / "old")
     (of_class,) = told["classes"]
     asked = {a["component"]: a for a in some(of_class["health"])}

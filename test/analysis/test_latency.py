@@ -39,6 +39,7 @@ from make_records import (
     Line,
     Machine,
     Point,
+    brief,
     latency,
     numa,
     of_lines,
@@ -52,11 +53,6 @@ GOOD = 0
 
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
-
-
-def brief(lines: list[Line]) -> list[Line]:
-    """Without samples, which no test here needs."""
-    return [line for line in lines if line["type"] != "samples"]
 
 
 def findings(lines: list[Line]) -> list[Finding]:

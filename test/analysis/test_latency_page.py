@@ -17,6 +17,7 @@ from make_records import (
     TWO,
     Line,
     Point,
+    brief,
     flag,
     latency,
     numa,
@@ -26,7 +27,7 @@ from make_records import (
 )
 from pages import Page, make, trials
 from some import some
-from test_latency import KIB, MIB, brief, curves
+from test_latency import KIB, MIB, curves
 
 
 @pytest.fixture(scope="module")

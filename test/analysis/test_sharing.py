@@ -23,6 +23,7 @@ from make_records import (
     Line,
     Machine,
     Point,
+    brief,
     distances,
     flag,
     of_lines,
@@ -43,8 +44,7 @@ RUN = run_id("a")
 
 
 def told(lines: list[Line], benchmark: str = "sharing") -> list[Any]:
-    brief = [line for line in lines if line["type"] != "samples"]
-    given = of_lines(brief)
+    given = of_lines(brief(lines))
     return run_variation.of_time(database.tables(given), benchmark)
 
 

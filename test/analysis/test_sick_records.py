@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from locus_analysis import __main__ as program
 from locus_analysis.cluster import known
-from make_records import ONE, TWO, Line, Machine, latency, numa, record, run_id, write
+from make_records import ONE, TWO, Line, Machine, brief, latency, numa, record, run_id, write
 from make_records.trials import Point
 
 Factor = Callable[[str, Point], float]
@@ -58,7 +58,7 @@ def campaign(
         lines = record(machine, own, run_id(f"{folder} {name} {i}"), host=name)
         change(name, lines)
         if name != names[0]:
-            lines = [line for line in lines if line["type"] != "samples"]
+            lines = brief(lines)
         write(folder / f"{name}{'-' * (i > 0)}{i or ''}.jsonl", lines)
     return folder
 

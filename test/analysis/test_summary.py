@@ -25,6 +25,7 @@ from make_records import (
     Machine,
     Point,
     as_written,
+    brief,
     core_to_core,
     cores,
     header,
@@ -69,8 +70,7 @@ def card_of(
 ) -> Card:
     """`told`: the machine in the header, if it should differ from `of`. Without samples, which the
     command skips."""
-    made_up = record(of, list(points), RUN, **changes)
-    lines = [line for line in made_up if line["type"] != "samples"]
+    lines = brief(record(of, list(points), RUN, **changes))
     lines[0]["machine"] = told or lines[0]["machine"]
     (made,) = cards(*lines)
     return made

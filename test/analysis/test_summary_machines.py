@@ -16,6 +16,7 @@ from make_records import (
     TWO,
     Machine,
     as_written,
+    brief,
     core_to_core,
     latency,
     numa,
@@ -152,7 +153,7 @@ def test_many_hosts_have_a_table_for_each_class(
         points = [*latency(machine, 1), *numa(machine, kernels=("sum",)), *core_to_core(machine)]
         lines = record(machine, points, run_id(str(i)), seed=i)
         lines[0]["machine"]["class"] = ("a" if i % 3 else "b") * 16
-        lines = [line for line in lines if line["type"] != "samples"]  # which summary skips
+        lines = brief(lines)  # which summary skips
         write(tmp_path / f"{i}.jsonl", lines)
     monkeypatch.setenv("COLUMNS", "80")
     status, out, err = run(capsys, tmp_path)

@@ -264,6 +264,11 @@ def as_written(lines: list[Line]) -> list[Line]:
     return written
 
 
+def brief(lines: list[Line]) -> list[Line]:
+    """Without samples, which many readers skip."""
+    return [line for line in lines if line["type"] != "samples"]
+
+
 def write(path: Path, lines: list[Line]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in as_written(lines)))
     return path
