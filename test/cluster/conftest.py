@@ -3,10 +3,21 @@
 
 import os
 import pathlib
+import shutil
 
 import pytest
 from lacking import lacking
-from slurm import SOURCE, Gate, Job, ask, minicluster, script_of, wait_for, wait_until_idle
+from slurm import (
+    IN_MPI_INIT,
+    SOURCE,
+    Gate,
+    Job,
+    ask,
+    minicluster,
+    script_of,
+    wait_for,
+    wait_until_idle,
+)
 
 
 @pytest.fixture(scope="session")
@@ -67,6 +78,26 @@ def submit(nodes, source):
     for job in jobs:
         job.cancel()
     wait_until_idle()
+
+
+@pytest.fixture
+def completed(submit):
+    """As submit, and waits until the job is complete. A job that died in MPI_Init is removed with
+    its results, and submitted again."""
+
+    def run(*arguments, **more):
+        for _ in range(3):
+            job = submit(*arguments, **more)
+            if job.until("COMPLETED", "FAILED") == 0:
+                return job
+            if not IN_MPI_INIT.search(job.said()):
+                break
+            print(f"Submitted again: {job}")
+            (job.folder / f"slurm-{job.id}.out").unlink()
+            shutil.rmtree(job.results, ignore_errors=True)
+        pytest.fail(str(job))
+
+    return run
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from lacking import lacking
 from retries import tries
 from slurm import SOURCE
 from some import some
-from test_mpi import completed, setting  # noqa: F401
+from test_mpi import setting  # noqa: F401
 
 WORDS = ("--variant", "pairs", "--repeats", "5")
 
@@ -52,7 +52,7 @@ def judged(job):
     return {f["host"]: f["reason"] for f in found}
 
 
-def test_every_pair_of_nodes(completed, read, nodes):  # noqa: F811
+def test_every_pair_of_nodes(completed, read, nodes):
     job = completed("fabric", *WORDS, sbatch=["--nodes=4"])
     header, *lines = read(job.record("4-ranks"))
     assert header["ranks"] == 4 and "btl" in header["mpi"]["transport"]
@@ -72,7 +72,7 @@ def test_every_pair_of_nodes(completed, read, nodes):  # noqa: F811
         ("n1", ["10", "-", "10.77.0.3"], "n1 - n3", "slow (", "latency "),
     ],
 )
-def test_who_is_slow(completed, node, words, host, said, why):  # noqa: F811
+def test_who_is_slow(completed, node, words, host, said, why):
     """10 ms, 50 Mbit/s; 10 ms between two nodes. Where other work delays healthy messages as much,
     nobody is named; nobody else ever is. On a slow link messages may also wait for each other."""
     for _ in tries(3, "other work delayed all messages"):

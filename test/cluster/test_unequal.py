@@ -30,9 +30,8 @@ def test_ranks_are_refused_with_the_reason(submit, over_ranks):
     assert f"ranks need nodes of one kind, but n[1-2] have {CPUS},1 CPUs: choose equal ones" in said
 
 
-def test_ranks_with_as_many_cpus_of_each(submit, read, over_ranks):
-    job = submit("kmeans-mpi", *over_ranks, sbatch=["--nodes=2", "--cpus-per-task=1"])
-    assert job.until("COMPLETED") == 0
+def test_ranks_with_as_many_cpus_of_each(completed, read, over_ranks):
+    job = completed("kmeans-mpi", *over_ranks, sbatch=["--nodes=2", "--cpus-per-task=1"])
     for ranks in (1, 2):
         header = read(job.record(f"{ranks}-ranks"))[0]
         assert len(header["binding"]["affinity"]) == 1 and header["binding"]["bound_by"] == "SLURM"
