@@ -69,7 +69,7 @@ def test_shared_ticks_get_lost(run, cpus):
     if len(cpus) < 2:
         pytest.skip("one CPU")
     for _ in tries(10, "no tick was lost where two threads tick one counter"):
-        done, trials = run("--variant together --threads 2 --repeats 10 --duration 10ms")
+        done, trials = run("--variant together --threads 2 --repeats 3 --duration 10ms")
         assert done.status == 0
         if value(trials[0], "kept") < 1:
             return
@@ -139,7 +139,7 @@ def test_counters_of_cpus_lose_nothing_where_threads_move(run, few):
         pytest.skip("no restartable sequences")
     done, trials = run(
         "--variant per-cpu --bind float --threads 8 --oversubscribe --body loop,reverse"
-        " --repeats 4 --duration 20ms",
+        " --repeats 2 --duration 20ms",
         prefix=few,
     )
     assert done.status == 0

@@ -227,7 +227,7 @@ def test_a_file_that_changes_while_others_are_measured(locus, tmp_path, read, op
     )
     save(changes, points(500, 2, 2))
     # time in which a file must be saved
-    words = "kmeans --variant best --threads 1 --case-budget 4s --quiet --output"
+    words = "kmeans --variant best --threads 1 --case-budget 2s --quiet --output"
     files = ["--points", stays, "--centres", f"{stays},{changes}"]
     if option == "--points":
         files = ["--clusters", 9, "--points", f"{stays},{changes}"]

@@ -184,7 +184,7 @@ def test_resume_goes_on_with_the_run_that_is_missing(locus, tmp_path, read):
 def test_the_suite_has_runs_too(locus, tmp_path, read):
     file = tmp_path / "suite.jsonl"
     done = locus(
-        "suite --repeats 1 --duration 20us --threads 1 --time-budget 6s --runs 2 --verbose"
+        "suite sharing atomics --repeats 1 --duration 20us --time-budget 6s --runs 2 --verbose"
         " --output",
         file,
     )

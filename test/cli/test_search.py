@@ -266,7 +266,7 @@ def test_a_signal_ends_it(locus, tmp_path, read, variant):
 # Long enough for all 4 searchers to have the CPUs in turn: some 100 ms.
 SKEWED = (
     "--search branchless --size 1M --keys uniform,zipf,hot --threads 5 --oversubscribe --repeats 1"
-    " --duration 50ms"  # on a busy machine 5 ms may be one packet, which one searcher has
+    " --duration 20ms"  # on a busy machine 5 ms may be one packet, which one searcher has
 )
 
 

@@ -132,7 +132,7 @@ def test_shared_additions_get_lost(run, two):
     """On a busy machine the threads may run one after the other, and lose nothing: then the test is
     tried again."""
     for _ in tries(10, "no update was lost where two threads add to one word"):
-        _, lines = run("--variant add --layout shared --threads 2 --repeats 10 --duration 10ms")
+        _, lines = run("--variant add --layout shared --threads 2 --repeats 3 --duration 10ms")
         if any(value(trial, "lost") > 0 for trial in measured(lines["trial"])):
             return
 
