@@ -82,7 +82,9 @@ def test_a_benchmark_ends_with_its_lines_of_the_card(locus, python, tmp_path):
     done = locus(ONE, env={**python, **ANSWERED})
     made, given = done.out.splitlines()[-2:]
     assert done.status == 0 and made == "made: -I summary -"
-    assert int(given.removeprefix("given: ")) > 3 and re.search(r"(?m)^cycle .*[np]s/load", done.out)
+    assert int(given.removeprefix("given: ")) > 3 and re.search(
+        r"(?m)^cycle .*[np]s/load", done.out
+    )
     file = tmp_path / "a.jsonl"
     done = locus(ONE, "--output", file, env={**python, **ANSWERED})
     assert done.out.splitlines()[-1] == f"made: -I summary {file}"
