@@ -78,7 +78,7 @@ struct behaviour {
 	const char *wrong, *impossible;
 	bool idle, lie;
 	bool sum;   /* the ranks add up their turns, and exchange messages */
-	bool stuck; /* waits at `where` and not in its work, whose turns take 10 us */
+	bool stuck; /* waits at `where`, on the last rank, and not in its work */
 	bool grows; /* takes memory while it is at work */
 	bool tells; /* reports by worker, and a distribution */
 };
@@ -96,6 +96,7 @@ struct state {
 	const struct ranks *ranks;
 	int64_t turns, sum; /* turns of worker 0 in the last sample; their sum over the ranks */
 	double delay;	    /* s */
+	double turn;	    /* s: the delay, or 10 us if a rank is stuck */
 	enum where where;
 	unsigned sample;
 	uint64_t drawn; /* the stream that decides which samples take longer */
@@ -180,6 +181,7 @@ static void *prepare(const struct trial *trial)
 	s->behaviour = b;
 	s->ranks = trial->ranks;
 	s->delay = trial->value[DELAY].real * 1e-6 * planted();
+	s->turn = ((const struct behaviour *)trial->variant->data)->stuck ? 1e-5 : s->delay;
 	s->drawn = random_word(trial->seed, trial->allocation);
 	s->where = b->stuck ? trial->value[WHERE].choice : NOWHERE;
 	wait_in(s, IN_PREPARE);
@@ -250,11 +252,8 @@ static void work(void *state, struct worker *self)
 {
 	struct state *s = state;
 	const struct behaviour *b = s->behaviour;
-	double each = b->stuck ? 1e-5
-			       : s->delay * (1 + b->scatter * fraction(s->sample)) *
-					 (b->second > 0 && random_word(s->drawn, s->sample) & 1
-						  ? b->second
-						  : 1);
+	double each = s->turn * (1 + b->scatter * fraction(s->sample)) *
+		      (b->second > 0 && random_word(s->drawn, s->sample) & 1 ? b->second : 1);
 	double end = clock_now() + each * (double)self->count;
 
 	if (self->count == UINT64_MAX) {
