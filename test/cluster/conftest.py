@@ -107,8 +107,8 @@ def gate(source):
 
 @pytest.fixture
 def over_ranks(monkeypatch):
-    """Options of a short run of kmeans-mpi. Open MPI is told that waiting ranks yield, since all
-    nodes share the same CPUs, and that root may run it."""
+    """Options of a short run of kmeans-mpi. Open MPI is told that waiting ranks yield, which here is
+    to sleep, since all nodes share the same CPUs; and that root may run it."""
     if not os.access(os.environ["BUILD"] + "/locus-mpi", os.X_OK):
         lacking(
             "locus-mpi",
@@ -120,6 +120,7 @@ def over_ranks(monkeypatch):
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
     ):
         monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("LD_PRELOAD", f"{os.environ['BUILD']}/test/stand-in/libyield.so")
     return ["--profile", "quick", "--points", "2k,500/rank", "--clusters", "7", "--repeats", "2"]
 
 

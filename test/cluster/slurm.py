@@ -18,6 +18,7 @@ CPUS = os.sysconf("SC_NPROCESSORS_ONLN")
 # Options of dummy, for jobs that leave the CPUs to other tests: one that waits for its end, and one
 # of 20 trials in a second. A test that needs it to be at work keeps it so with a Gate.
 STUCK = ["--profile", "quick", "--variant", "stuck", "--where", "collect", "--time-budget", "600s"]
+STUCK += ["--duration", "100us"]
 ENDLESS = [*STUCK, "--delay", "2e5", "--repeats", "1000000"]
 TRIALS = 20
 STEP = 4096  # bytes by which the trials of MANY differ

@@ -225,8 +225,6 @@ def test_a_lost_node_ends_the_job(at_work, read):
     """The job is requeued. With --no-kill it must fail, and not wait for the lost node."""
     for more in ([], ["--no-kill"]):
         job = at_work(*more)
-        # Until SLURM misses the node, rank 0 looks for messages: not before others compute.
-        minicluster("on", "n1", "sh", "-c", "renice -n 19 -p $(pgrep -w -x locus-mpi)")
         try:
             minicluster("kill", "n2")
             assert job.until(*(["FAILED", "NODE_FAIL"] if more else ["PENDING"])) != 0 or not more
