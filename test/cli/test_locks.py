@@ -11,7 +11,7 @@ ONE = ["together", "apart"]  # one lock for all threads
 LAYOUTS = [*ONE, "dense", "padded"]
 SHARES = ["to-self", "to-core", "to-cache", "to-node", "to-far"]
 BY_DISTANCE = ["handover-core", "handover-cache", "handover-node", "handover-far"]
-SHORT = "--repeats 1 --duration 1ms"
+SHORT = "--repeats 1 --duration 5ms"
 
 
 def metric(trial, name):
