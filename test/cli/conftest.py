@@ -49,7 +49,7 @@ SETTING = {
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1",
-    "LD_PRELOAD": os.path.join(os.environ.get("BUILD", ""), "test/stand-in/libyield.so"),
+    "LD_PRELOAD": str(pathlib.Path(os.environ.get("BUILD", ""), "test/stand-in/libyield.so")),
     # Leaks in MPI's libraries are not tested.
     "ASAN_OPTIONS": ":".join(
         filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0:verify_asan_link_order=0"])

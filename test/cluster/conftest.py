@@ -107,8 +107,8 @@ def gate(source):
 
 @pytest.fixture
 def over_ranks(monkeypatch):
-    """Options of a short run of kmeans-mpi. Open MPI is told that waiting ranks yield, which here is
-    to sleep, since all nodes share the same CPUs; and that root may run it."""
+    """Options of a short run of kmeans-mpi. Open MPI is told that waiting ranks yield, which here
+    is to sleep, since all nodes share the same CPUs; and that root may run it."""
     if not os.access(os.environ["BUILD"] + "/locus-mpi", os.X_OK):
         lacking(
             "locus-mpi",
