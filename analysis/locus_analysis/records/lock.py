@@ -40,12 +40,15 @@ def held(path: Path, notes: list[str]) -> Iterator[None]:
 
 
 def _create(path: Path) -> bool:
+    """What it says is known before it exists: one that is killed in between leaves a lock that
+    names no process, and so one that nobody else may remove."""
+    text = f"{socket.gethostname()} {os.getpid()} {_life(os.getpid())}\n".encode()
     try:
         file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     except FileExistsError:
         return False
     try:
-        os.write(file, f"{socket.gethostname()} {os.getpid()} {_life(os.getpid())}\n".encode())
+        os.write(file, text)
         os.fsync(file)
     except OSError:
         path.unlink()
