@@ -391,19 +391,6 @@ def test_a_lock_without_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         pass
 
 
-def test_a_lock_names_its_process_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is killed meanwhile leaves none that others cannot judge."""
-    path, life = tmp_path / "lock", lock._life
-
-    def asked(process: int) -> str:
-        assert not path.exists()
-        return life(process)
-
-    monkeypatch.setattr(lock, "_life", asked)
-    with lock.held(path, []):
-        assert path.read_text().split()[1] == str(os.getpid())
-
-
 def test_a_store_of_a_later_version(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

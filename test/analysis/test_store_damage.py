@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis.records import database, shards
+from locus_analysis.records import database, lock, shards
 from locus_analysis.records import store as layout
 from locus_analysis.records.sources import BadInput
 from make_records import run_id
@@ -380,3 +380,16 @@ def test_a_new_file_system_is_an_empty_folder(tmp_path: Path) -> None:
     (tmp_path / "store" / "lost+found").mkdir(parents=True)
     (tmp_path / "a.jsonl").write_bytes(named("a"))
     assert aggregate(tmp_path / "a.jsonl", into=tmp_path / "store") == 0
+
+
+def test_a_lock_names_its_process_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is killed meanwhile leaves none that others cannot judge."""
+    path, life = tmp_path / "lock", lock._life
+
+    def asked(process: int) -> str:
+        assert not path.exists()
+        return life(process)
+
+    monkeypatch.setattr(lock, "_life", asked)
+    with lock.held(path, []):
+        assert path.read_text().split()[1] == str(os.getpid())
