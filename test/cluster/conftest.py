@@ -7,17 +7,7 @@ import shutil
 
 import pytest
 from lacking import lacking
-from slurm import (
-    IN_MPI_INIT,
-    SOURCE,
-    Gate,
-    Job,
-    ask,
-    minicluster,
-    script_of,
-    wait_for,
-    wait_until_idle,
-)
+from slurm import SOURCE, Gate, Job, ask, minicluster, script_of, wait_for, wait_until_idle
 
 
 @pytest.fixture(scope="session")
@@ -90,7 +80,7 @@ def completed(submit):
             job = submit(*arguments, **more)
             if job.until("COMPLETED", "FAILED") == 0:
                 return job
-            if not IN_MPI_INIT.search(job.said()):
+            if not job.died_in_mpi_init():
                 break
             print(f"Submitted again: {job}")
             (job.folder / f"slurm-{job.id}.out").unlink()

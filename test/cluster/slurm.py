@@ -17,8 +17,10 @@ DEADLINE = int(
 CPUS = os.sysconf("SC_NPROCESSORS_ONLN")
 # Options of dummy, for jobs that leave the CPUs to other tests: one that waits for its end, and one
 # of 20 trials in a second. A test that needs it to be at work keeps it so with a Gate.
-STUCK = ["--profile", "quick", "--variant", "stuck", "--where", "collect", "--time-budget", "600s"]
-STUCK += ["--duration", "100us"]
+STUCK = [
+    *("--profile", "quick", "--variant", "stuck", "--where", "collect"),
+    *("--time-budget", "600s", "--duration", "100us"),
+]
 ENDLESS = [*STUCK, "--delay", "2e5", "--repeats", "1000000"]
 TRIALS = 20
 STEP = 4096  # bytes by which the trials of MANY differ
@@ -147,6 +149,9 @@ class Job:
             for file in [self.folder / f"slurm-{self.id}.out", *self.results.glob("*.txt")]
             if file.exists()
         )
+
+    def died_in_mpi_init(self):
+        return IN_MPI_INIT.search(self.said())
 
     def out(self):
         """The job's own output, without the tables of its nodes."""

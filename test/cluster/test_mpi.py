@@ -9,7 +9,7 @@ import signal
 import pytest
 from lacking import lacking
 from retries import tries
-from slurm import BUILD, IN_MPI_INIT, SOURCE, ask, minicluster, names
+from slurm import BUILD, SOURCE, ask, minicluster, names
 from some import some
 
 SOON = ["--profile", "quick", "--points", "2k,500/rank", "--clusters", "7", "--repeats", "2"]
@@ -160,7 +160,7 @@ def at_work(submit, source):
             try:
                 job.has('"samples"', "2-ranks")
             except AssertionError:
-                if not IN_MPI_INIT.search(job.said()):
+                if not job.died_in_mpi_init():
                     raise
             else:
                 return job

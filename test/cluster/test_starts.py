@@ -4,16 +4,7 @@ never began."""
 
 import pytest
 from retries import tries
-from slurm import (
-    IN_MPI_INIT,
-    MANY,
-    ask,
-    check_complete,
-    check_good,
-    minicluster,
-    script_of,
-    wait_for,
-)
+from slurm import MANY, ask, check_complete, check_good, minicluster, script_of, wait_for
 
 
 @pytest.fixture
@@ -66,7 +57,7 @@ def check_it_is_not_forgotten(job, submit, lost):
         assert job["TimeLimit"] == "00:40:00"
         if job.until("COMPLETED", "FAILED") == 0:
             break
-        assert IN_MPI_INIT.search(job.said()), job
+        assert job.died_in_mpi_init(), job
 
 
 def test_a_node_that_dies_before_it_starts(held, submit, read):

@@ -159,7 +159,7 @@ def test_pages_of_mismatched_schedules_lie_where_they_were_initialised(done):
         assert set(found) <= set(workers) and sum(found.values()) == pages, trial["identity"]
         parts = on_the_user(workers, pages, memory=0)[0]
         most = sum(min(found.get(node, 0), part) for node, part in parts.items())
-        used = local_share(trial) * pages  # of 7 digits
+        used = local_share(trial) * pages  # records have 7 digits
         assert used <= most + 0.001 or len(parts) == 1, trial["identity"]
 
 
